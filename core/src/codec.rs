@@ -1,0 +1,463 @@
+//! The wire codec: how the presentation language of RFC 9846 §3 becomes bytes and comes back.
+//!
+//! [`Reader`] is a cursor over received bytes that never goes past their end, [`Codec`] is what every wire
+//! type implements, [`LengthSize`] is the width of a vector's length prefix. What the values mean is decided
+//! elsewhere: nothing here knows a TLS message.
+//!
+//! ```text
+//!   opaque name<1..2^16-1>          with_length_prefix(bytes, LengthSize::U16, |bytes| ...)
+//!
+//!   | 00 05 | h  e  l  l  o |       the prefix is reserved first and filled in after the body was
+//!   ^start  ^start + 2              appended in place, so vectors nest without temporary buffers
+//! ```
+
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use crate::error::InvalidMessage;
+
+/// A type with a TLS wire encoding.
+///
+/// `'a` is the lifetime of the received bytes; a value that borrows from its message names it.
+pub trait Codec<'a>: Debug + Sized {
+    /// Appends the encoding of `self` to `bytes`.
+    fn encode(&self, bytes: &mut Vec<u8>);
+
+    /// Returns the encoding of `self` in a vector of its own.
+    fn get_encoding(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        bytes
+    }
+
+    /// Reads one value from the front of `r`, leaving what follows it unread.
+    ///
+    /// An error says what was missing or malformed; how far `r` has advanced by then is unspecified.
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage>;
+
+    /// Reads one value that must be all of `bytes`.
+    ///
+    /// Bytes left over are [`InvalidMessage::TrailingData`]; the other errors are those of [`Codec::read`].
+    fn read_bytes(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
+        let mut r = Reader::new(bytes);
+        let value = Self::read(&mut r)?;
+        r.expect_empty("read_bytes")?;
+        Ok(value)
+    }
+}
+
+/// A cursor over received bytes.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    used: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, used: 0 }
+    }
+
+    /// Takes the next `n` bytes; `None`, with nothing taken, if fewer are left.
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let taken = self.unread().get(..n)?;
+        self.used += n;
+        Some(taken)
+    }
+
+    /// Takes the next `N` bytes as an array; [`InvalidMessage::MissingData`] with `name` if fewer are left.
+    pub fn take_array<const N: usize>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<[u8; N], InvalidMessage> {
+        let (taken, _) = self
+            .unread()
+            .split_first_chunk::<N>()
+            .ok_or(InvalidMessage::MissingData(name))?;
+        self.used += N;
+        Ok(*taken)
+    }
+
+    /// Takes everything that is left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = self.unread();
+        self.used = self.bytes.len();
+        rest
+    }
+
+    /// Takes the next `len` bytes as a reader of their own.
+    ///
+    /// [`InvalidMessage::MessageTooShort`], with nothing taken, if fewer are left.
+    pub fn sub(&mut self, len: usize) -> Result<Reader<'a>, InvalidMessage> {
+        self.take(len)
+            .map(Reader::new)
+            .ok_or(InvalidMessage::MessageTooShort)
+    }
+
+    /// Reads a length prefix of `size`, then takes that many bytes as a reader of their own.
+    ///
+    /// [`InvalidMessage::MissingData`] if the prefix is cut short, [`InvalidMessage::MessageTooShort`] if the
+    /// body is.
+    pub fn prefixed(&mut self, size: LengthSize) -> Result<Reader<'a>, InvalidMessage> {
+        let len = size.read(self)?;
+        self.sub(len)
+    }
+
+    /// Reads a length prefix of `size`, then takes that many bytes. Errors are those of [`Reader::prefixed`].
+    pub fn prefixed_bytes(&mut self, size: LengthSize) -> Result<&'a [u8], InvalidMessage> {
+        Ok(self.prefixed(size)?.rest())
+    }
+
+    /// Reads values of `T` until no byte is left. Every `T` must be at least one byte long.
+    ///
+    /// An empty reader gives an empty list; a caller whose vector has a lower bound checks that itself.
+    pub fn list<T: Codec<'a>>(&mut self) -> Result<Vec<T>, InvalidMessage> {
+        let mut items = Vec::new();
+        while self.any_left() {
+            items.push(T::read(self)?);
+        }
+        Ok(items)
+    }
+
+    /// Fails with [`InvalidMessage::TrailingData`], naming what was read, unless every byte was taken.
+    pub fn expect_empty(&self, name: &'static str) -> Result<(), InvalidMessage> {
+        // RFC 9846 §4.3: data left over after parsing a structure is a decode_error
+        match self.any_left() {
+            true => Err(InvalidMessage::TrailingData(name)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether any byte is still unread.
+    pub fn any_left(&self) -> bool {
+        self.left() > 0
+    }
+
+    /// How many bytes are still unread.
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.used
+    }
+
+    /// How many bytes were taken so far.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    fn unread(&self) -> &'a [u8] {
+        // `used` only grows by lengths that were found to be there
+        &self.bytes[self.used..]
+    }
+}
+
+/// The width of a length prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthSize {
+    /// One byte: `<..2^8-1>`.
+    U8,
+    /// Two bytes: `<..2^16-1>`.
+    U16,
+    /// Three bytes: `<..2^24-1>`.
+    U24,
+}
+
+impl LengthSize {
+    /// How many bytes the prefix itself takes.
+    pub const fn width(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::U16 => 2,
+            Self::U24 => 3,
+        }
+    }
+
+    /// The longest body, in bytes, that the prefix can announce.
+    pub const fn max_len(self) -> usize {
+        match self {
+            Self::U8 => 0xff,
+            Self::U16 => 0xffff,
+            Self::U24 => 0xff_ffff,
+        }
+    }
+
+    fn read(self, r: &mut Reader<'_>) -> Result<usize, InvalidMessage> {
+        Ok(match self {
+            Self::U8 => usize::from(u8::read(r)?),
+            Self::U16 => usize::from(u16::read(r)?),
+            Self::U24 => usize::from(U24::read(r)?),
+        })
+    }
+}
+
+/// Appends a vector: a length prefix of `size`, then what `body` appends.
+///
+/// `body` must only append. Its caller keeps it within [`LengthSize::max_len`], by checking configuration
+/// when it is set; a longer body is a bug, caught by a debug assertion, and is otherwise cut off at the
+/// limit so that what follows on the wire is never taken for part of another field.
+pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = bytes.len();
+    let body_start = start + size.width();
+    bytes.resize(body_start, 0);
+    body(bytes);
+
+    let len = bytes.len() - body_start;
+    debug_assert!(len <= size.max_len(), "{len} bytes exceed {size:?}");
+    let len = len.min(size.max_len());
+    bytes.truncate(body_start + len);
+
+    // at most 2^24-1 by the line above, so the cast keeps every bit
+    let encoded = (len as u32).to_be_bytes();
+    bytes[start..body_start].copy_from_slice(&encoded[encoded.len() - size.width()..]);
+}
+
+/// Appends `contents` behind a length prefix of `size`. The limit is that of [`with_length_prefix`].
+pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
+    with_length_prefix(bytes, size, |bytes| bytes.extend_from_slice(contents));
+}
+
+/// Appends `items` behind a length prefix of `size`, which counts bytes, not items. The limit is that of
+/// [`with_length_prefix`].
+pub fn encode_list<'a, T: Codec<'a>>(bytes: &mut Vec<u8>, size: LengthSize, items: &[T]) {
+    with_length_prefix(bytes, size, |bytes| {
+        for item in items {
+            item.encode(bytes);
+        }
+    });
+}
+
+/// A 24-bit unsigned integer: TLS's `uint24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct U24(pub u32);
+
+impl From<U24> for usize {
+    fn from(value: U24) -> Self {
+        // 24 bits fit the usize of every target this builds for (32 bits or more)
+        value.0 as Self
+    }
+}
+
+impl Codec<'_> for U24 {
+    /// Appends the low 24 bits; a value that needs more is a bug caught by a debug assertion.
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let [high, low @ ..] = self.0.to_be_bytes();
+        debug_assert_eq!(high, 0, "{} needs more than 24 bits", self.0);
+        bytes.extend_from_slice(&low);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let [a, b, c] = r.take_array("u24")?;
+        Ok(Self(u32::from_be_bytes([0, a, b, c])))
+    }
+}
+
+macro_rules! integer_codec {
+    ($($integer:ident),*) => {$(
+        impl Codec<'_> for $integer {
+            fn encode(&self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_be_bytes());
+            }
+
+            fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+                r.take_array(stringify!($integer)).map(Self::from_be_bytes)
+            }
+        }
+    )*};
+}
+
+integer_codec!(u8, u16, u32, u64);
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn integers_are_big_endian() {
+        let mut bytes = Vec::new();
+        0x01u8.encode(&mut bytes);
+        0x0203u16.encode(&mut bytes);
+        U24(0x04_0506).encode(&mut bytes);
+        0x0708_090au32.encode(&mut bytes);
+        0x0b0c_0d0e_0f10_1112u64.encode(&mut bytes);
+        assert_eq!(bytes, (1..=0x12).collect::<Vec<u8>>());
+
+        let mut r = Reader::new(&bytes);
+        assert_eq!(u8::read(&mut r), Ok(0x01));
+        assert_eq!(u16::read(&mut r), Ok(0x0203));
+        assert_eq!(U24::read(&mut r), Ok(U24(0x04_0506)));
+        assert_eq!(u32::read(&mut r), Ok(0x0708_090a));
+        assert_eq!(u64::read(&mut r), Ok(0x0b0c_0d0e_0f10_1112));
+        assert!(!r.any_left());
+    }
+
+    #[test]
+    fn a_short_integer_names_its_type() {
+        assert_eq!(u8::read_bytes(&[]), Err(InvalidMessage::MissingData("u8")));
+        assert_eq!(
+            u16::read_bytes(&[1]),
+            Err(InvalidMessage::MissingData("u16"))
+        );
+        assert_eq!(
+            U24::read_bytes(&[1; 2]),
+            Err(InvalidMessage::MissingData("u24"))
+        );
+        assert_eq!(
+            u32::read_bytes(&[1; 3]),
+            Err(InvalidMessage::MissingData("u32"))
+        );
+        assert_eq!(
+            u64::read_bytes(&[1; 7]),
+            Err(InvalidMessage::MissingData("u64"))
+        );
+    }
+
+    #[test]
+    fn read_bytes_refuses_what_is_left_over() {
+        assert_eq!(u8::read_bytes(&[7]), Ok(7));
+        assert_eq!(
+            u8::read_bytes(&[7, 8]),
+            Err(InvalidMessage::TrailingData("read_bytes"))
+        );
+    }
+
+    #[test]
+    fn a_failed_take_takes_nothing() {
+        let mut r = Reader::new(&[1, 2, 3]);
+        assert_eq!(r.take(4), None);
+        assert_eq!(
+            r.take_array::<4>("four"),
+            Err(InvalidMessage::MissingData("four"))
+        );
+        assert_eq!(r.sub(4).err(), Some(InvalidMessage::MessageTooShort));
+        assert_eq!((r.used(), r.left()), (0, 3));
+
+        assert_eq!(r.take(1), Some(&[1][..]));
+        assert_eq!((r.used(), r.left()), (1, 2));
+        assert_eq!(r.take(usize::MAX), None);
+        assert_eq!(r.rest(), &[2, 3]);
+        assert_eq!((r.used(), r.left(), r.any_left()), (3, 0, false));
+        assert_eq!(r.rest(), &[] as &[u8]);
+    }
+
+    #[test]
+    fn expect_empty_names_the_structure() {
+        let mut r = Reader::new(&[1]);
+        assert_eq!(
+            r.expect_empty("Finished"),
+            Err(InvalidMessage::TrailingData("Finished"))
+        );
+        r.rest();
+        assert_eq!(r.expect_empty("Finished"), Ok(()));
+    }
+
+    #[test]
+    fn a_sub_reader_ends_where_its_length_says() {
+        let mut r = Reader::new(&[1, 2, 3]);
+        let mut sub = r.sub(2).unwrap();
+        assert_eq!(sub.rest(), &[1, 2]);
+        assert_eq!(u8::read(&mut sub), Err(InvalidMessage::MissingData("u8")));
+        assert_eq!(r.rest(), &[3]);
+    }
+
+    #[test]
+    fn prefixes_have_their_width() {
+        for (size, prefix) in [
+            (LengthSize::U8, &[3][..]),
+            (LengthSize::U16, &[0, 3]),
+            (LengthSize::U24, &[0, 0, 3]),
+        ] {
+            let expected = [&[0xaa], prefix, b"abc"].concat();
+            let mut bytes = vec![0xaa];
+            encode_bytes(&mut bytes, size, b"abc");
+            assert_eq!(bytes, expected);
+            assert_eq!(prefix.len(), size.width());
+
+            let mut r = Reader::new(&expected[1..]);
+            assert_eq!(r.prefixed_bytes(size), Ok(&b"abc"[..]));
+            assert!(!r.any_left());
+
+            // one byte short: of the body, then of the prefix
+            let cut = &expected[1..expected.len() - 1];
+            assert_eq!(
+                Reader::new(cut).prefixed_bytes(size),
+                Err(InvalidMessage::MessageTooShort)
+            );
+            assert!(matches!(
+                Reader::new(&prefix[1..]).prefixed(size),
+                Err(InvalidMessage::MissingData(_))
+            ));
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_prefix_counts() {
+        let body = vec![0x5a; 0x01_0203];
+        let mut bytes = Vec::new();
+        encode_bytes(&mut bytes, LengthSize::U24, &body);
+        assert_eq!(bytes[..3], [1, 2, 3]);
+        assert_eq!(
+            Reader::new(&bytes).prefixed_bytes(LengthSize::U24),
+            Ok(&body[..])
+        );
+    }
+
+    #[test]
+    fn prefixes_nest() {
+        let mut bytes = Vec::new();
+        with_length_prefix(&mut bytes, LengthSize::U16, |bytes| {
+            with_length_prefix(bytes, LengthSize::U8, |bytes| bytes.push(7));
+            with_length_prefix(bytes, LengthSize::U8, |_| {});
+        });
+        assert_eq!(bytes, [0, 3, 1, 7, 0]);
+    }
+
+    #[test]
+    fn the_longest_body_fits() {
+        for size in [LengthSize::U8, LengthSize::U16, LengthSize::U24] {
+            let body = vec![0; size.max_len()];
+            let mut bytes = Vec::new();
+            encode_bytes(&mut bytes, size, &body);
+            assert!(bytes.iter().take(size.width()).all(|byte| *byte == 0xff));
+            assert_eq!(bytes.len(), size.width() + size.max_len());
+        }
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "256 bytes exceed U8"))]
+    fn a_body_beyond_its_prefix_is_cut_off() {
+        let mut bytes = Vec::new();
+        encode_bytes(&mut bytes, LengthSize::U8, &[0; 256]);
+        bytes.push(1);
+        assert_eq!(bytes.len(), 1 + 255 + 1);
+        assert_eq!(bytes[0], 255);
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "needs more than 24 bits"))]
+    fn a_uint24_has_three_bytes() {
+        assert_eq!(U24(0x0102_0304).get_encoding(), [2, 3, 4]);
+    }
+
+    #[test]
+    fn lists_round_trip() {
+        let items = [0x0102u16, 0x0304];
+        let mut bytes = Vec::new();
+        encode_list(&mut bytes, LengthSize::U16, &items);
+        assert_eq!(bytes, [0, 4, 1, 2, 3, 4]);
+
+        let read = Reader::new(&bytes)
+            .prefixed(LengthSize::U16)
+            .and_then(|mut r| r.list::<u16>());
+        assert_eq!(read.as_deref(), Ok(&items[..]));
+        assert_eq!(Reader::new(&[]).list::<u16>(), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_list_that_ends_inside_an_item_is_an_error() {
+        assert_eq!(
+            Reader::new(&[1, 2, 3]).list::<u16>(),
+            Err(InvalidMessage::MissingData("u16"))
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! HMAC (RFC 2104), as a provider offers it.
+//!
+//! The TLS 1.2 PRF ([`super::tls12`]) and HKDF ([`super::tls13`]) are built on it.
+
+use alloc::boxed::Box;
+
+use zeroize::Zeroize;
+
+/// HMAC with one hash function.
+pub trait Hmac: Send + Sync {
+    /// Prepares `key` for use. It may have any length (RFC 2104 §2).
+    fn with_key(&self, key: &[u8]) -> Box<dyn Key>;
+
+    /// Length in bytes of the hash function's output, at most [`Tag::MAX_LEN`].
+    fn hash_output_len(&self) -> usize;
+
+    /// True when this implementation is FIPS-approved. False unless overridden.
+    fn fips(&self) -> bool {
+        false
+    }
+}
+
+/// HMAC under one key.
+pub trait Key: Send + Sync {
+    /// The tag over the concatenation of `data`.
+    fn sign(&self, data: &[&[u8]]) -> Tag {
+        self.sign_concat(&[], data, &[])
+    }
+
+    /// The tag over `first`, then all of `middle`, then `last`.
+    ///
+    /// HKDF-Expand needs this form: it saves gathering the three into a list.
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag;
+
+    /// Length in bytes of the tags: the hash function's output length, never 0.
+    fn tag_len(&self) -> usize;
+}
+
+/// An HMAC tag, kept without allocation. Zeroized on drop, as key derivation makes secrets of tags.
+///
+/// It has no equality on purpose. Compare tags in constant time, with `subtle::ConstantTimeEq`.
+#[derive(Clone)]
+pub struct Tag {
+    bytes: [u8; Self::MAX_LEN],
+    len: usize,
+}
+
+impl Tag {
+    /// Length in bytes of the longest tag: that of HMAC-SHA-512.
+    pub const MAX_LEN: usize = 64;
+
+    /// Copies a tag.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is longer than [`Self::MAX_LEN`].
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut tag = Self {
+            bytes: [0; Self::MAX_LEN],
+            len: bytes.len(),
+        };
+        tag.bytes[..bytes.len()].copy_from_slice(bytes);
+        tag
+    }
+}
+
+impl AsRef<[u8]> for Tag {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl Drop for Tag {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+    }
+}

@@ -1,0 +1,120 @@
+//! The key derivation of TLS 1.2: its pseudorandom function (RFC 5246 §5).
+//!
+//! Which label and seed make which secret is the handshake's business.
+
+use alloc::boxed::Box;
+
+use super::ActiveKeyExchange;
+use super::hmac::Hmac;
+use crate::error::Error;
+use crate::versions::TLS12;
+
+/// The PRF of TLS 1.2 with one hash function.
+pub trait Prf: Send + Sync {
+    /// Completes the key exchange and derives `output` from its shared secret:
+    /// `PRF(pre_master_secret, label, seed)`.
+    ///
+    /// `output` is the master secret (RFC 5246 §8.1, or RFC 7627 §4 when `seed` is a session hash).
+    /// The pre-master secret never leaves this call.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ActiveKeyExchange::complete_for_tls_version`].
+    fn for_key_exchange(
+        &self,
+        output: &mut [u8; 48],
+        kx: Box<dyn ActiveKeyExchange>,
+        peer_pub_key: &[u8],
+        label: &[u8],
+        seed: &[u8],
+    ) -> Result<(), Error>;
+
+    /// Fills `output`, whatever its length, with `PRF(secret, label, seed)`.
+    fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
+
+    /// True when this implementation is FIPS-approved. False unless overridden.
+    fn fips(&self) -> bool {
+        false
+    }
+}
+
+/// The [`Prf`] that RFC 5246 §5 builds from an HMAC.
+pub struct PrfUsingHmac<'a>(pub &'a dyn Hmac);
+
+impl Prf for PrfUsingHmac<'_> {
+    fn for_key_exchange(
+        &self,
+        output: &mut [u8; 48],
+        kx: Box<dyn ActiveKeyExchange>,
+        peer_pub_key: &[u8],
+        label: &[u8],
+        seed: &[u8],
+    ) -> Result<(), Error> {
+        let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
+        p_hash(
+            self.0,
+            output,
+            pre_master_secret.secret_bytes(),
+            [label, seed],
+        );
+        Ok(())
+    }
+
+    fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
+        p_hash(self.0, output, secret, [label, seed]);
+    }
+
+    fn fips(&self) -> bool {
+        self.0.fips()
+    }
+}
+
+/// `P_hash` of RFC 5246 §5, its seed given as two pieces:
+///
+/// ```text
+///   A(1) = HMAC(secret, seed)          A(i) = HMAC(secret, A(i-1))
+///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   cut to length
+/// ```
+fn p_hash(hmac: &dyn Hmac, output: &mut [u8], secret: &[u8], seed: [&[u8]; 2]) {
+    let key = hmac.with_key(secret);
+    let mut blocks = output.chunks_mut(key.tag_len());
+    let Some(mut block) = blocks.next() else {
+        return;
+    };
+
+    let mut a = key.sign(&seed);
+    loop {
+        let tag = key.sign_concat(a.as_ref(), &seed, &[]);
+        block.copy_from_slice(&tag.as_ref()[..block.len()]);
+        block = match blocks.next() {
+            Some(next) => next,
+            None => return,
+        };
+        a = key.sign(&[a.as_ref()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::super::toy::ToyHmac;
+    use super::*;
+
+    #[test]
+    fn output_is_the_sequence_of_the_rfc_cut_to_length() {
+        let hmac = |parts: &[&[u8]]| ToyHmac.with_key(b"secret").sign(parts).as_ref().to_vec();
+        let mut expected = Vec::new();
+        let mut a = hmac(&[b"labelseed"]);
+        for _ in 0..3 {
+            expected.extend(hmac(&[&a, b"labelseed"]));
+            a = hmac(&[&a]);
+        }
+
+        for len in 0..expected.len() {
+            let mut output = alloc::vec![0; len];
+            PrfUsingHmac(&ToyHmac).for_secret(&mut output, b"secret", b"label", b"seed");
+            assert_eq!(output, expected[..len], "{len} bytes");
+        }
+    }
+}

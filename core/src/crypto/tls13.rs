@@ -1,0 +1,365 @@
+//! The key derivation of TLS 1.3: HKDF (RFC 5869) and HKDF-Expand-Label (RFC 9846 §7.1).
+//!
+//! Which label and context make which secret is the key schedule's business, or QUIC's
+//! ([`crate::quic`]).
+
+use alloc::boxed::Box;
+
+use zeroize::Zeroize;
+
+use super::ActiveKeyExchange;
+use super::hmac::{Hmac, Key, Tag};
+use crate::error::Error;
+use crate::versions::TLS13;
+
+/// HKDF with one hash function, in the shapes that TLS 1.3 needs.
+///
+/// A `salt` of `None` stands for `HashLen` zero bytes (RFC 5869 §2.2).
+pub trait Hkdf: Send + Sync {
+    /// `HKDF-Extract(salt, 0)`, where 0 is `HashLen` zero bytes (RFC 9846 §7.1).
+    ///
+    /// The result is the pseudorandom key, ready to be expanded from.
+    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander>;
+
+    /// `HKDF-Extract(salt, secret)`.
+    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander>;
+
+    /// Completes the key exchange and extracts from its shared secret.
+    ///
+    /// Override it where the secret is not to leave the provider's key store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ActiveKeyExchange::complete_for_tls_version`].
+    fn extract_from_kx_shared_secret(
+        &self,
+        salt: Option<&[u8]>,
+        kx: Box<dyn ActiveKeyExchange>,
+        peer_pub_key: &[u8],
+    ) -> Result<Box<dyn HkdfExpander>, Error> {
+        let shared = kx.complete_for_tls_version(peer_pub_key, &TLS13)?;
+        Ok(self.extract_from_secret(salt, shared.secret_bytes()))
+    }
+
+    /// Takes `okm`, the output of an earlier expansion, as the pseudorandom key.
+    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander>;
+
+    /// `HMAC(key, message)` with the same hash function, for Finished messages (RFC 9846 §4.4.4) and
+    /// PSK binders (§4.2.11.2).
+    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag;
+
+    /// True when this implementation is FIPS-approved. False unless overridden.
+    fn fips(&self) -> bool {
+        false
+    }
+}
+
+/// HKDF-Expand (RFC 5869 §2.3) from one pseudorandom key, which the implementation keeps to itself.
+pub trait HkdfExpander: Send + Sync {
+    /// Fills `output` with `HKDF-Expand(PRK, info, output.len())`.
+    ///
+    /// `info` is the concatenation of its pieces.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputLengthError`] when `output` is longer than 255 times [`hash_len`](Self::hash_len).
+    /// `output` is then unchanged.
+    fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError>;
+
+    /// `HKDF-Expand(PRK, info, HashLen)`: one block, which is never too long.
+    fn expand_block(&self, info: &[&[u8]]) -> OkmBlock;
+
+    /// Length in bytes of the hash function's output, at most [`OkmBlock::MAX_LEN`].
+    fn hash_len(&self) -> usize;
+}
+
+/// `HKDF-Expand(PRK, info, N)` as a `T` made from `N` bytes, such as an
+/// [`Iv`](super::cipher::Iv) or an [`AeadKey`](super::cipher::AeadKey).
+///
+/// # Panics
+///
+/// If `N` is more than 255 times the hash function's output length.
+pub fn expand<T, const N: usize>(expander: &dyn HkdfExpander, info: &[&[u8]]) -> T
+where
+    T: From<[u8; N]>,
+{
+    let mut okm = [0; N];
+    expander
+        .expand_slice(info, &mut okm)
+        .expect("N is at most 255 * HashLen");
+    let value = T::from(okm);
+    okm.zeroize();
+    value
+}
+
+/// `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): the next secret of a schedule.
+///
+/// `label` comes without its "tls13 " prefix.
+///
+/// # Panics
+///
+/// If `label` is longer than 249 bytes or `context` longer than 255 (an exporter's label is the only
+/// one that comes from outside, and it is checked there).
+pub fn expand_label_block(expander: &dyn HkdfExpander, label: &[u8], context: &[u8]) -> OkmBlock {
+    let lengths = HkdfLabelLengths::new(expander.hash_len(), label, context);
+    expander.expand_block(&lengths.info(label, context))
+}
+
+/// Fills `output` with `HKDF-Expand-Label(PRK, label, context, output.len())` (RFC 9846 §7.1).
+///
+/// `label` comes without its "tls13 " prefix.
+///
+/// # Errors
+///
+/// [`OutputLengthError`] when `output` is longer than 255 times the hash function's output length, or
+/// `label` is longer than 249 bytes, or `context` longer than 255.
+pub fn expand_label_slice(
+    expander: &dyn HkdfExpander,
+    label: &[u8],
+    context: &[u8],
+    output: &mut [u8],
+) -> Result<(), OutputLengthError> {
+    let lengths = HkdfLabelLengths::checked(output.len(), label, context)?;
+    expander.expand_slice(&lengths.info(label, context), output)
+}
+
+/// The fixed-size parts of `struct HkdfLabel`; label and context stay where they are.
+///
+/// ```text
+///   uint16 length ‖ uint8 ‖ "tls13 " ‖ label ‖ uint8 ‖ context
+/// ```
+struct HkdfLabelLengths {
+    output: [u8; 2],
+    label: [u8; 1],
+    context: [u8; 1],
+}
+
+impl HkdfLabelLengths {
+    const PREFIX: &'static [u8] = b"tls13 ";
+
+    fn new(output_len: usize, label: &[u8], context: &[u8]) -> Self {
+        Self::checked(output_len, label, context)
+            .expect("lengths fit the fields of struct HkdfLabel")
+    }
+
+    fn checked(output_len: usize, label: &[u8], context: &[u8]) -> Result<Self, OutputLengthError> {
+        let too_long = |_| OutputLengthError;
+        let output = u16::try_from(output_len).map_err(too_long)?;
+        let label = u8::try_from(Self::PREFIX.len() + label.len()).map_err(too_long)?;
+        let context = u8::try_from(context.len()).map_err(too_long)?;
+        Ok(Self {
+            output: output.to_be_bytes(),
+            label: [label],
+            context: [context],
+        })
+    }
+
+    fn info<'a>(&'a self, label: &'a [u8], context: &'a [u8]) -> [&'a [u8]; 6] {
+        [
+            &self.output,
+            &self.label,
+            Self::PREFIX,
+            label,
+            &self.context,
+            context,
+        ]
+    }
+}
+
+/// One block, `HashLen` bytes, of output keying material. Zeroized on drop.
+#[derive(Clone)]
+pub struct OkmBlock {
+    bytes: [u8; Self::MAX_LEN],
+    len: usize,
+}
+
+impl OkmBlock {
+    /// Length in bytes of the longest block: that of HMAC-SHA-512.
+    pub const MAX_LEN: usize = 64;
+
+    /// Copies a block.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is longer than [`Self::MAX_LEN`].
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut block = Self {
+            bytes: [0; Self::MAX_LEN],
+            len: bytes.len(),
+        };
+        block.bytes[..bytes.len()].copy_from_slice(bytes);
+        block
+    }
+}
+
+impl AsRef<[u8]> for OkmBlock {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl Drop for OkmBlock {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+    }
+}
+
+/// More output was asked for than HKDF can give: 255 blocks (RFC 5869 §2.3).
+#[derive(Debug)]
+pub struct OutputLengthError;
+
+/// The [`Hkdf`] that RFC 5869 builds from an HMAC.
+pub struct HkdfUsingHmac<'a>(pub &'a dyn Hmac);
+
+impl HkdfUsingHmac<'_> {
+    /// RFC 5869 §2.2: `PRK = HMAC(salt, IKM)`.
+    fn extract(&self, salt: Option<&[u8]>, ikm: &[u8]) -> Box<dyn HkdfExpander> {
+        let salt = salt.unwrap_or_else(|| self.zeros());
+        let prk = self.0.with_key(salt).sign(&[ikm]);
+        Box::new(HkdfExpanderUsingHmac(self.0.with_key(prk.as_ref())))
+    }
+
+    /// `HashLen` zero bytes.
+    fn zeros(&self) -> &'static [u8] {
+        &[0; Tag::MAX_LEN][..self.0.hash_output_len()]
+    }
+}
+
+impl Hkdf for HkdfUsingHmac<'_> {
+    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
+        self.extract(salt, self.zeros())
+    }
+
+    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
+        self.extract(salt, secret)
+    }
+
+    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
+        Box::new(HkdfExpanderUsingHmac(self.0.with_key(okm.as_ref())))
+    }
+
+    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
+        self.0.with_key(key.as_ref()).sign(&[message])
+    }
+
+    fn fips(&self) -> bool {
+        self.0.fips()
+    }
+}
+
+/// The [`HkdfExpander`] of [`HkdfUsingHmac`]: an HMAC keyed with the pseudorandom key.
+pub struct HkdfExpanderUsingHmac(Box<dyn Key>);
+
+impl HkdfExpander for HkdfExpanderUsingHmac {
+    fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
+        let hash_len = self.hash_len();
+        if output.len().div_ceil(hash_len) > usize::from(u8::MAX) {
+            return Err(OutputLengthError);
+        }
+
+        // T(i) = HMAC(PRK, T(i-1) ‖ info ‖ i), T(0) being empty. Zipping with the counter's range
+        // leaves no way for it to wrap.
+        let mut previous: Option<Tag> = None;
+        for (i, block) in (1..=u8::MAX).zip(output.chunks_mut(hash_len)) {
+            let t = match &previous {
+                Some(previous) => self.0.sign_concat(previous.as_ref(), info, &[i]),
+                None => self.0.sign_concat(&[], info, &[i]),
+            };
+            let (used, _) = t.as_ref().split_at(block.len());
+            block.copy_from_slice(used);
+            previous = Some(t);
+        }
+        Ok(())
+    }
+
+    fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
+        // L = HashLen, so the output is T(1) whole.
+        OkmBlock::new(self.0.sign_concat(&[], info, &[1]).as_ref())
+    }
+
+    fn hash_len(&self) -> usize {
+        self.0.tag_len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::super::toy::ToyHmac;
+    use super::*;
+
+    fn hmac(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
+        ToyHmac.with_key(key).sign(parts).as_ref().to_vec()
+    }
+
+    #[test]
+    fn extract_and_expand_follow_the_rfc() {
+        let prk = hmac(b"salt", &[b"ikm"]);
+        let mut expected = hmac(&prk, &[b"info\x01"]);
+        for i in 2..=3 {
+            let t = expected[expected.len() - ToyHmac::LEN..].to_vec();
+            expected.extend(hmac(&prk, &[&t, b"info", &[i]]));
+        }
+
+        let expander = HkdfUsingHmac(&ToyHmac).extract_from_secret(Some(b"salt"), b"ikm");
+        for len in 0..=expected.len() {
+            let mut output = alloc::vec![0; len];
+            expander.expand_slice(&[b"in", b"fo"], &mut output).unwrap();
+            assert_eq!(output, expected[..len], "{len} bytes");
+        }
+        assert_eq!(
+            expander.expand_block(&[b"info"]).as_ref(),
+            &expected[..ToyHmac::LEN]
+        );
+        let array: [u8; 20] = expand(&*expander, &[b"info"]);
+        assert_eq!(array, expected[..20]);
+    }
+
+    #[test]
+    fn absent_salt_and_zero_ikm_are_hash_len_zeros() {
+        let zeros = &[0; ToyHmac::LEN][..];
+        let block = |expander: Box<dyn HkdfExpander>| expander.expand_block(&[]).as_ref().to_vec();
+        let hkdf = HkdfUsingHmac(&ToyHmac);
+        assert_eq!(
+            block(hkdf.extract_from_zero_ikm(None)),
+            block(hkdf.extract_from_secret(Some(zeros), zeros))
+        );
+        assert_ne!(
+            block(hkdf.extract_from_zero_ikm(None)),
+            block(hkdf.extract_from_secret(Some(zeros), &[]))
+        );
+    }
+
+    #[test]
+    fn output_is_limited_to_255_blocks() {
+        let expander = HkdfUsingHmac(&ToyHmac).extract_from_zero_ikm(None);
+        let mut output = alloc::vec![0; 255 * ToyHmac::LEN + 1];
+        assert!(expander.expand_slice(&[], &mut output).is_err());
+        assert!(output.iter().all(|byte| *byte == 0));
+
+        output.pop();
+        expander.expand_slice(&[], &mut output).unwrap();
+        assert_ne!(output[254 * ToyHmac::LEN..], [0; ToyHmac::LEN]);
+    }
+
+    #[test]
+    fn label_is_encoded_as_in_the_rfc() {
+        let expander = HkdfUsingHmac(&ToyHmac).extract_from_zero_ikm(None);
+        let mut by_label = [0; 12];
+        expand_label_slice(&*expander, b"iv", b"ctx", &mut by_label).unwrap();
+        let by_hand: [u8; 12] = expand(&*expander, &[b"\x00\x0c\x08tls13 iv\x03ctx"]);
+        assert_eq!(by_label, by_hand);
+
+        assert_eq!(
+            expand_label_block(&*expander, b"key", b"").as_ref(),
+            expander
+                .expand_block(&[b"\x00\x10\x09tls13 key\x00"])
+                .as_ref()
+        );
+
+        assert!(expand_label_slice(&*expander, &[0; 249], &[0; 255], &mut by_label).is_ok());
+        assert!(expand_label_slice(&*expander, &[0; 250], &[], &mut by_label).is_err());
+        assert!(expand_label_slice(&*expander, &[], &[0; 256], &mut by_label).is_err());
+    }
+}

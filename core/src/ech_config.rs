@@ -1,0 +1,440 @@
+//! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
+//!
+//! Parsing and encoding only. Which entry a client uses, and what it does with it, is decided in the
+//! handshake; an entry that this client must ignore is kept as [`EchConfigPayload::Unknown`] and never fails
+//! the list it stands in, unless its framing is broken.
+
+use alloc::vec::Vec;
+
+use pki_types::DnsName;
+
+use crate::codec::{Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix};
+use crate::enums::{EchVersion, HpkeAead, HpkeKdf, HpkeKem};
+use crate::error::InvalidMessage;
+
+/// `ECHConfig`: one entry of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EchConfigPayload {
+    /// An entry of the version this library implements.
+    V18(EchConfigContents),
+    /// An entry that clients ignore: of another version, or with a `public_name` that is no host name.
+    Unknown {
+        /// The version it claims.
+        version: EchVersion,
+        /// Its contents, unparsed.
+        contents: Vec<u8>,
+    },
+}
+
+impl EchConfigPayload {
+    /// Reads an `ECHConfigList` from `r`: its length prefix, then its entries.
+    ///
+    /// [`InvalidMessage::IllegalEmptyList`] if it has no entry; otherwise the errors of its entries.
+    pub fn read_list(r: &mut Reader<'_>) -> Result<Vec<Self>, InvalidMessage> {
+        let list = r.prefixed(LengthSize::U16)?.list()?;
+        match list.is_empty() {
+            true => Err(InvalidMessage::IllegalEmptyList("ECHConfigList")),
+            false => Ok(list),
+        }
+    }
+
+    /// Appends `list` as an `ECHConfigList` to `bytes`.
+    pub fn encode_list(list: &[Self], bytes: &mut Vec<u8>) {
+        encode_list(bytes, LengthSize::U16, list);
+    }
+}
+
+impl Codec<'_> for EchConfigPayload {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::V18(contents) => {
+                EchVersion::V18.encode(bytes);
+                with_length_prefix(bytes, LengthSize::U16, |bytes| contents.encode(bytes));
+            }
+            Self::Unknown { version, contents } => {
+                version.encode(bytes);
+                encode_bytes(bytes, LengthSize::U16, contents);
+            }
+        }
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let version = EchVersion::read(r)?;
+        let contents = r.prefixed_bytes(LengthSize::U16)?;
+        let unknown = || Self::Unknown {
+            version,
+            contents: contents.to_vec(),
+        };
+        Ok(match version {
+            EchVersion::V18 => match EchConfigContents::read_bytes(contents) {
+                Ok(parsed) => Self::V18(parsed),
+                // RFC 9849 §6.1.7: ignore an ECHConfig whose public_name is not a valid host name
+                Err(InvalidMessage::InvalidServerName) => unknown(),
+                Err(error) => return Err(error),
+            },
+            _ => unknown(),
+        })
+    }
+}
+
+/// `ECHConfigContents`: what a client needs to encrypt a ClientHello for a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EchConfigContents {
+    /// The key, and what it may be used with.
+    pub key_config: HpkeKeyConfig,
+    /// The longest server name behind this server, in bytes, for padding; zero if not known.
+    pub maximum_name_length: u8,
+    /// The name under which the server authenticates a retry.
+    pub public_name: DnsName<'static>,
+    /// Extensions, in the order they came.
+    pub extensions: Vec<EchConfigExtension>,
+}
+
+impl EchConfigContents {
+    /// Whether an extension is marked mandatory, which, as none is known here, means to ignore the entry.
+    pub fn has_mandatory_extension(&self) -> bool {
+        self.extensions.iter().any(EchConfigExtension::is_mandatory)
+    }
+
+    /// Whether two extensions have the same type, which RFC 9849 §4.2 forbids.
+    pub fn has_duplicate_extension(&self) -> bool {
+        self.extensions.iter().enumerate().any(|(i, extension)| {
+            self.extensions
+                .iter()
+                .skip(i + 1)
+                .any(|later| later.extension_type == extension.extension_type)
+        })
+    }
+}
+
+impl Codec<'_> for EchConfigContents {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.key_config.encode(bytes);
+        self.maximum_name_length.encode(bytes);
+        encode_bytes(bytes, LengthSize::U8, self.public_name.as_ref().as_bytes());
+        encode_list(bytes, LengthSize::U16, &self.extensions);
+    }
+
+    /// Reads the structure; a `public_name` that is not a host name is [`InvalidMessage::InvalidServerName`],
+    /// reported only when the rest is well-formed.
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let key_config = HpkeKeyConfig::read(r)?;
+        let maximum_name_length = u8::read(r)?;
+        let public_name = r.prefixed_bytes(LengthSize::U8)?;
+        let extensions = r.prefixed(LengthSize::U16)?.list()?;
+        Ok(Self {
+            key_config,
+            maximum_name_length,
+            public_name: host_name(public_name).ok_or(InvalidMessage::InvalidServerName)?,
+            extensions,
+        })
+    }
+}
+
+/// `name` as a host name that nobody can mistake for an IPv4 address (RFC 9849 §6.1.7).
+fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
+    let last_label = name.rsplit(|byte| *byte == b'.').next()?;
+    let looks_numeric = match last_label {
+        [b'0', b'x' | b'X', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
+        digits => digits.iter().all(u8::is_ascii_digit),
+    };
+    if looks_numeric {
+        return None;
+    }
+    DnsName::try_from(name).ok().map(|name| name.to_owned())
+}
+
+/// `HpkeKeyConfig`: an HPKE public key and what it may be used with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HpkeKeyConfig {
+    /// The server's name for this key.
+    pub config_id: u8,
+    /// The mechanism the key is for.
+    pub kem_id: HpkeKem,
+    /// The key, as its mechanism encodes it; at least one byte.
+    pub public_key: Vec<u8>,
+    /// What may be used with it, at least one; the client chooses.
+    pub symmetric_cipher_suites: Vec<HpkeSymmetricCipherSuite>,
+}
+
+impl Codec<'_> for HpkeKeyConfig {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.config_id.encode(bytes);
+        self.kem_id.encode(bytes);
+        encode_bytes(bytes, LengthSize::U16, &self.public_key);
+        encode_list(bytes, LengthSize::U16, &self.symmetric_cipher_suites);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let config_id = u8::read(r)?;
+        let kem_id = HpkeKem::read(r)?;
+        let public_key = r.prefixed_bytes(LengthSize::U16)?.to_vec();
+        if public_key.is_empty() {
+            return Err(InvalidMessage::IllegalEmptyValue);
+        }
+        let symmetric_cipher_suites = r
+            .prefixed(LengthSize::U16)?
+            .list::<HpkeSymmetricCipherSuite>()?;
+        if symmetric_cipher_suites.is_empty() {
+            return Err(InvalidMessage::IllegalEmptyList(
+                "HpkeSymmetricCipherSuites",
+            ));
+        }
+        Ok(Self {
+            config_id,
+            kem_id,
+            public_key,
+            symmetric_cipher_suites,
+        })
+    }
+}
+
+/// `HpkeSymmetricCipherSuite`: the symmetric half of an HPKE suite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HpkeSymmetricCipherSuite {
+    /// The key derivation function.
+    pub kdf_id: HpkeKdf,
+    /// The authenticated encryption.
+    pub aead_id: HpkeAead,
+}
+
+impl Codec<'_> for HpkeSymmetricCipherSuite {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.kdf_id.encode(bytes);
+        self.aead_id.encode(bytes);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            kdf_id: HpkeKdf::read(r)?,
+            aead_id: HpkeAead::read(r)?,
+        })
+    }
+}
+
+/// `ECHConfigExtension`: none is defined yet, so none is interpreted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EchConfigExtension {
+    /// Its type, of a registry of its own.
+    pub extension_type: u16,
+    /// Its contents.
+    pub data: Vec<u8>,
+}
+
+impl EchConfigExtension {
+    /// Whether a client that does not know the extension must ignore the entry it stands in.
+    pub fn is_mandatory(&self) -> bool {
+        // RFC 9849 §4.2: the high-order bit of the type says so
+        self.extension_type & 0x8000 != 0
+    }
+}
+
+impl Codec<'_> for EchConfigExtension {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.extension_type.encode(bytes);
+        encode_bytes(bytes, LengthSize::U16, &self.data);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            extension_type: u16::read(r)?,
+            data: r.prefixed_bytes(LengthSize::U16)?.to_vec(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// An ECHConfig, byte by byte, with what the tests vary.
+    fn ech_config(public_name: &[u8], key: &[u8], suites: &[u8], extensions: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0xfe, 0x0d];
+        with_length_prefix(&mut bytes, LengthSize::U16, |bytes| {
+            bytes.extend_from_slice(&[7, 0x00, 0x20]);
+            encode_bytes(bytes, LengthSize::U16, key);
+            encode_bytes(bytes, LengthSize::U16, suites);
+            bytes.push(42);
+            encode_bytes(bytes, LengthSize::U8, public_name);
+            encode_bytes(bytes, LengthSize::U16, extensions);
+        });
+        bytes
+    }
+
+    const KEY: &[u8] = &[1, 2, 3];
+    const SUITES: &[u8] = &[0, 1, 0, 3, 0, 2, 0, 2];
+
+    fn contents(extensions: Vec<EchConfigExtension>) -> EchConfigContents {
+        EchConfigContents {
+            key_config: HpkeKeyConfig {
+                config_id: 7,
+                kem_id: HpkeKem::DHKEM_X25519_HKDF_SHA256,
+                public_key: KEY.to_vec(),
+                symmetric_cipher_suites: vec![
+                    HpkeSymmetricCipherSuite {
+                        kdf_id: HpkeKdf::HKDF_SHA256,
+                        aead_id: HpkeAead::CHACHA20_POLY_1305,
+                    },
+                    HpkeSymmetricCipherSuite {
+                        kdf_id: HpkeKdf::HKDF_SHA384,
+                        aead_id: HpkeAead::AES_256_GCM,
+                    },
+                ],
+            },
+            maximum_name_length: 42,
+            public_name: DnsName::try_from("public.example").unwrap(),
+            extensions,
+        }
+    }
+
+    #[test]
+    fn a_config_round_trips() {
+        let bytes = ech_config(b"public.example", KEY, SUITES, &[0x00, 5, 0, 1, 9]);
+        let config = EchConfigPayload::V18(contents(vec![EchConfigExtension {
+            extension_type: 5,
+            data: vec![9],
+        }]));
+        assert_eq!(EchConfigPayload::read_bytes(&bytes).as_ref(), Ok(&config));
+        assert_eq!(config.get_encoding(), bytes);
+    }
+
+    #[test]
+    fn another_version_round_trips_unparsed() {
+        let bytes = [0xfe, 0x0c, 0, 2, 8, 9];
+        let config = EchConfigPayload::Unknown {
+            version: EchVersion::Unknown(0xfe0c),
+            contents: vec![8, 9],
+        };
+        assert_eq!(EchConfigPayload::read_bytes(&bytes).as_ref(), Ok(&config));
+        assert_eq!(config.get_encoding(), bytes);
+    }
+
+    #[test]
+    fn a_list_round_trips() {
+        let list = vec![
+            EchConfigPayload::Unknown {
+                version: EchVersion::Unknown(1),
+                contents: vec![],
+            },
+            EchConfigPayload::V18(contents(vec![])),
+        ];
+        let mut bytes = Vec::new();
+        EchConfigPayload::encode_list(&list, &mut bytes);
+        assert_eq!(
+            usize::from(bytes[0]) << 8 | usize::from(bytes[1]),
+            bytes.len() - 2
+        );
+        assert_eq!(
+            EchConfigPayload::read_list(&mut Reader::new(&bytes)),
+            Ok(list)
+        );
+    }
+
+    #[test]
+    fn an_empty_list_is_refused() {
+        assert_eq!(
+            EchConfigPayload::read_list(&mut Reader::new(&[0, 0])),
+            Err(InvalidMessage::IllegalEmptyList("ECHConfigList"))
+        );
+    }
+
+    #[test]
+    fn a_public_name_that_is_no_host_name_makes_the_entry_unknown() {
+        for name in [
+            "",
+            "1.2.3.4",
+            "a..b",
+            ".a",
+            "a.1",
+            "a.0x",
+            "a.0X1f",
+            "::1",
+            "a b",
+            "-a.example",
+        ] {
+            let bytes = ech_config(name.as_bytes(), KEY, SUITES, &[]);
+            let config = EchConfigPayload::read_bytes(&bytes).unwrap();
+            assert!(
+                matches!(
+                    config,
+                    EchConfigPayload::Unknown {
+                        version: EchVersion::V18,
+                        ..
+                    }
+                ),
+                "{name:?} was accepted"
+            );
+            assert_eq!(config.get_encoding(), bytes);
+        }
+        for name in ["a", "a.0y", "a.1b", "1.example", "xn--nxasmq6b.example"] {
+            let bytes = ech_config(name.as_bytes(), KEY, SUITES, &[]);
+            assert!(
+                matches!(
+                    EchConfigPayload::read_bytes(&bytes),
+                    Ok(EchConfigPayload::V18(_))
+                ),
+                "{name:?} was refused"
+            );
+        }
+    }
+
+    #[test]
+    fn empty_fields_are_refused() {
+        assert_eq!(
+            EchConfigPayload::read_bytes(&ech_config(b"a.b", &[], SUITES, &[])),
+            Err(InvalidMessage::IllegalEmptyValue)
+        );
+        assert_eq!(
+            EchConfigPayload::read_bytes(&ech_config(b"a.b", KEY, &[], &[])),
+            Err(InvalidMessage::IllegalEmptyList(
+                "HpkeSymmetricCipherSuites"
+            ))
+        );
+    }
+
+    #[test]
+    fn every_cut_is_an_error() {
+        let bytes = ech_config(b"public.example", KEY, SUITES, &[0x80, 1, 0, 1, 9]);
+        for len in 0..bytes.len() {
+            assert!(
+                EchConfigPayload::read_bytes(&bytes[..len]).is_err(),
+                "cut to {len}"
+            );
+        }
+        let contents = &bytes[4..];
+        for len in 0..contents.len() {
+            let mut cut = vec![0xfe, 0x0d];
+            encode_bytes(&mut cut, LengthSize::U16, &contents[..len]);
+            assert!(
+                EchConfigPayload::read_bytes(&cut).is_err(),
+                "contents cut to {len}"
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_contents_are_refused() {
+        let mut bytes = ech_config(b"a.b", KEY, SUITES, &[]);
+        bytes.push(0);
+        bytes[3] += 1;
+        assert!(matches!(
+            EchConfigPayload::read_bytes(&bytes),
+            Err(InvalidMessage::TrailingData(_))
+        ));
+    }
+
+    #[test]
+    fn mandatory_and_duplicate_extensions_are_seen() {
+        let extension = |extension_type| EchConfigExtension {
+            extension_type,
+            data: vec![],
+        };
+        let plain = contents(vec![extension(1), extension(0x7fff)]);
+        assert!(!plain.has_mandatory_extension());
+        assert!(!plain.has_duplicate_extension());
+        assert!(contents(vec![extension(1), extension(0x8000)]).has_mandatory_extension());
+        assert!(contents(vec![extension(1), extension(2), extension(1)]).has_duplicate_extension());
+    }
+}

@@ -1,0 +1,762 @@
+//! Every code point of the protocol: registries of one or two bytes, and what follows from a value alone.
+//!
+//! A value that is not in a registry is kept, as `Unknown`, so that what a peer sent can be echoed, reported
+//! or ignored. Which values are acceptable where is decided by the code that reads the message.
+
+mod cipher_suite;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+
+pub use cipher_suite::CipherSuite;
+
+/// Defines an enum of the wire, its conversions from and to its integer, and its codec.
+///
+/// `Debug` prints the name of a known value and `Name(0x..)` for an unknown one.
+macro_rules! wire_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident($integer:ident) {
+            $($(#[$variant_meta:meta])* $variant:ident = $value:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_meta])* $variant,)+
+            /// A value without a name here.
+            Unknown($integer),
+        }
+
+        impl $name {
+            /// The value as it stands on the wire.
+            pub fn to_array(self) -> [u8; size_of::<$integer>()] {
+                $integer::from(self).to_be_bytes()
+            }
+
+            /// The name of the value, if it has one.
+            pub fn as_str(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some(stringify!($variant)),)+
+                    Self::Unknown(_) => None,
+                }
+            }
+        }
+
+        impl From<$integer> for $name {
+            fn from(value: $integer) -> Self {
+                match value {
+                    $($value => Self::$variant,)+
+                    other => Self::Unknown(other),
+                }
+            }
+        }
+
+        impl From<$name> for $integer {
+            fn from(value: $name) -> Self {
+                match value {
+                    $($name::$variant => $value,)+
+                    $name::Unknown(other) => other,
+                }
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                $crate::enums::debug_wire(f, self.as_str(), stringify!($name), &$integer::from(*self))
+            }
+        }
+
+        impl $crate::codec::Codec<'_> for $name {
+            fn encode(&self, bytes: &mut alloc::vec::Vec<u8>) {
+                bytes.extend_from_slice(&self.to_array());
+            }
+
+            fn read(
+                r: &mut $crate::codec::Reader<'_>,
+            ) -> Result<Self, $crate::error::InvalidMessage> {
+                r.take_array(stringify!($name))
+                    .map(|bytes| Self::from($integer::from_be_bytes(bytes)))
+            }
+        }
+    };
+}
+
+use wire_enum;
+
+fn debug_wire(
+    f: &mut fmt::Formatter<'_>,
+    known: Option<&str>,
+    type_name: &str,
+    value: &dyn fmt::LowerHex,
+) -> fmt::Result {
+    match known {
+        Some(name) => f.write_str(name),
+        None => write!(f, "{type_name}({value:#x})"),
+    }
+}
+
+/// Which end of a connection is meant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side {
+    /// The end that sends the ClientHello.
+    Client,
+    /// The end that answers it.
+    Server,
+}
+
+/// The family of a key exchange, which in TLS 1.2 is a property of the cipher suite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum KeyExchangeAlgorithm {
+    /// Finite-field Diffie-Hellman with ephemeral keys.
+    DHE,
+    /// Elliptic-curve Diffie-Hellman with ephemeral keys; also what stands in its place in TLS 1.3.
+    ECDHE,
+}
+
+wire_enum! {
+    /// `ProtocolVersion`: RFC 9846 §4.2.2 and the earlier versions it lists.
+    #[allow(non_camel_case_types)] // 0.23's names
+    pub enum ProtocolVersion(u16) {
+        /// SSL 2.0, prohibited by RFC 6176.
+        SSLv2 = 0x0002,
+        /// SSL 3.0, prohibited by RFC 7568.
+        SSLv3 = 0x0300,
+        /// TLS 1.0, deprecated by RFC 8996.
+        TLSv1_0 = 0x0301,
+        /// TLS 1.1, deprecated by RFC 8996.
+        TLSv1_1 = 0x0302,
+        /// TLS 1.2: RFC 5246.
+        TLSv1_2 = 0x0303,
+        /// TLS 1.3: RFC 9846.
+        TLSv1_3 = 0x0304,
+        /// DTLS 1.0, deprecated by RFC 8996.
+        DTLSv1_0 = 0xfeff,
+        /// DTLS 1.2: RFC 6347.
+        DTLSv1_2 = 0xfefd,
+        /// DTLS 1.3: RFC 9147.
+        DTLSv1_3 = 0xfefc,
+    }
+}
+
+wire_enum! {
+    /// `ContentType` of a record: RFC 9846 §5.1.
+    pub enum ContentType(u8) {
+        /// `change_cipher_spec`: a real message in TLS 1.2, ignored for middleboxes in TLS 1.3.
+        ChangeCipherSpec = 0x14,
+        /// `alert`.
+        Alert = 0x15,
+        /// `handshake`.
+        Handshake = 0x16,
+        /// `application_data`, and the outer type of every protected TLS 1.3 record.
+        ApplicationData = 0x17,
+        /// `heartbeat`: RFC 6520.
+        Heartbeat = 0x18,
+    }
+}
+
+wire_enum! {
+    /// `HandshakeType`: RFC 9846 §4, with the values older versions reserve.
+    pub enum HandshakeType(u8) {
+        /// `hello_request`: TLS 1.2 only.
+        HelloRequest = 0,
+        /// `client_hello`.
+        ClientHello = 1,
+        /// `server_hello`, and in TLS 1.3 HelloRetryRequest too.
+        ServerHello = 2,
+        /// `hello_verify_request`: DTLS only.
+        HelloVerifyRequest = 3,
+        /// `new_session_ticket`.
+        NewSessionTicket = 4,
+        /// `end_of_early_data`.
+        EndOfEarlyData = 5,
+        /// `hello_retry_request`: a value of TLS 1.3's drafts; the final protocol sends `server_hello`.
+        HelloRetryRequest = 6,
+        /// `encrypted_extensions`.
+        EncryptedExtensions = 8,
+        /// `certificate`.
+        Certificate = 11,
+        /// `server_key_exchange`: TLS 1.2 only.
+        ServerKeyExchange = 12,
+        /// `certificate_request`.
+        CertificateRequest = 13,
+        /// `server_hello_done`: TLS 1.2 only.
+        ServerHelloDone = 14,
+        /// `certificate_verify`.
+        CertificateVerify = 15,
+        /// `client_key_exchange`: TLS 1.2 only.
+        ClientKeyExchange = 16,
+        /// `finished`.
+        Finished = 20,
+        /// `certificate_url`: RFC 6066 §5.
+        CertificateURL = 21,
+        /// `certificate_status`: RFC 6066 §8, TLS 1.2 only.
+        CertificateStatus = 22,
+        /// `key_update`.
+        KeyUpdate = 24,
+        /// `compressed_certificate`: RFC 8879.
+        CompressedCertificate = 25,
+        /// `message_hash`: never sent, stands for the first ClientHello in a transcript after a retry.
+        MessageHash = 254,
+    }
+}
+
+wire_enum! {
+    /// `AlertLevel`: RFC 9846 §6. TLS 1.3 ignores it.
+    pub enum AlertLevel(u8) {
+        /// `warning`.
+        Warning = 1,
+        /// `fatal`.
+        Fatal = 2,
+    }
+}
+
+wire_enum! {
+    /// `AlertDescription`: RFC 9846 §6, with the values older versions reserve.
+    pub enum AlertDescription(u8) {
+        /// `close_notify`: the sender will not send any more.
+        CloseNotify = 0,
+        /// `unexpected_message`: a message that must not come now.
+        UnexpectedMessage = 10,
+        /// `bad_record_mac`: a record that cannot be deprotected.
+        BadRecordMac = 20,
+        /// `decryption_failed_RESERVED`: not sent any more.
+        DecryptionFailed = 21,
+        /// `record_overflow`: a record that is too long.
+        RecordOverflow = 22,
+        /// `decompression_failure_RESERVED`: not sent any more.
+        DecompressionFailure = 30,
+        /// `handshake_failure`: no acceptable set of parameters.
+        HandshakeFailure = 40,
+        /// `no_certificate_RESERVED`: SSL 3.0's.
+        NoCertificate = 41,
+        /// `bad_certificate`: corrupt, or with signatures that do not verify.
+        BadCertificate = 42,
+        /// `unsupported_certificate`: of a type that is not supported.
+        UnsupportedCertificate = 43,
+        /// `certificate_revoked`.
+        CertificateRevoked = 44,
+        /// `certificate_expired`: expired, or not valid at present.
+        CertificateExpired = 45,
+        /// `certificate_unknown`: unacceptable for another reason.
+        CertificateUnknown = 46,
+        /// `illegal_parameter`: a well-formed field with an inadmissible value.
+        IllegalParameter = 47,
+        /// `unknown_ca`: no chain to a known trust anchor.
+        UnknownCA = 48,
+        /// `access_denied`: a valid certificate, refused by policy.
+        AccessDenied = 49,
+        /// `decode_error`: a message that cannot be parsed.
+        DecodeError = 50,
+        /// `decrypt_error`: a signature, Finished value or binder that does not verify.
+        DecryptError = 51,
+        /// `export_restriction_RESERVED`: not sent any more.
+        ExportRestriction = 60,
+        /// `protocol_version`: a recognized version that is not supported.
+        ProtocolVersion = 70,
+        /// `insufficient_security`: no parameters strong enough.
+        InsufficientSecurity = 71,
+        /// `internal_error`: not the peer's fault.
+        InternalError = 80,
+        /// `inappropriate_fallback`: RFC 7507.
+        InappropriateFallback = 86,
+        /// `user_canceled`: given up for a reason outside the protocol.
+        UserCanceled = 90,
+        /// `no_renegotiation_RESERVED`: TLS 1.2's refusal to renegotiate, a warning.
+        NoRenegotiation = 100,
+        /// `missing_extension`: an extension this handshake requires.
+        MissingExtension = 109,
+        /// `unsupported_extension`: an extension that was not offered, or not allowed there.
+        UnsupportedExtension = 110,
+        /// `certificate_unobtainable_RESERVED`: RFC 6066 §5.
+        CertificateUnobtainable = 111,
+        /// `unrecognized_name`: no server by that name.
+        UnrecognisedName = 112,
+        /// `bad_certificate_status_response`: an unacceptable OCSP response.
+        BadCertificateStatusResponse = 113,
+        /// `bad_certificate_hash_value_RESERVED`: RFC 6066 §5.
+        BadCertificateHashValue = 114,
+        /// `unknown_psk_identity`.
+        UnknownPSKIdentity = 115,
+        /// `certificate_required`: the client sent none.
+        CertificateRequired = 116,
+        /// `no_application_protocol`: none in common.
+        NoApplicationProtocol = 120,
+        /// `ech_required`: RFC 9849, the server rejected ECH and the client insists on it.
+        EncryptedClientHelloRequired = 121,
+    }
+}
+
+wire_enum! {
+    /// `NamedGroup`: RFC 9846 §4.3.7, RFC 7919 and the groups with ML-KEM.
+    #[allow(non_camel_case_types)] // IANA's spelling
+    pub enum NamedGroup(u16) {
+        /// NIST P-256.
+        secp256r1 = 0x0017,
+        /// NIST P-384.
+        secp384r1 = 0x0018,
+        /// NIST P-521.
+        secp521r1 = 0x0019,
+        /// X25519: RFC 7748.
+        X25519 = 0x001d,
+        /// X448: RFC 7748.
+        X448 = 0x001e,
+        /// The 2048-bit group of RFC 7919.
+        FFDHE2048 = 0x0100,
+        /// The 3072-bit group of RFC 7919.
+        FFDHE3072 = 0x0101,
+        /// The 4096-bit group of RFC 7919.
+        FFDHE4096 = 0x0102,
+        /// The 6144-bit group of RFC 7919.
+        FFDHE6144 = 0x0103,
+        /// The 8192-bit group of RFC 7919.
+        FFDHE8192 = 0x0104,
+        /// ML-KEM-512 alone: draft-ietf-tls-mlkem.
+        MLKEM512 = 0x0200,
+        /// ML-KEM-768 alone: draft-ietf-tls-mlkem.
+        MLKEM768 = 0x0201,
+        /// ML-KEM-1024 alone: draft-ietf-tls-mlkem.
+        MLKEM1024 = 0x0202,
+        /// P-256 with ML-KEM-768: draft-ietf-tls-ecdhe-mlkem.
+        secp256r1MLKEM768 = 0x11eb,
+        /// X25519 with ML-KEM-768: draft-ietf-tls-ecdhe-mlkem.
+        X25519MLKEM768 = 0x11ec,
+    }
+}
+
+impl NamedGroup {
+    /// The family of the group: `DHE` for RFC 7919's range, named or not, `ECDHE` for all others.
+    pub fn key_exchange_algorithm(self) -> KeyExchangeAlgorithm {
+        match u16::from(self) {
+            // RFC 7919 §2: 256 to 511 are finite-field groups
+            0x0100..=0x01ff => KeyExchangeAlgorithm::DHE,
+            _ => KeyExchangeAlgorithm::ECDHE,
+        }
+    }
+}
+
+wire_enum! {
+    /// `SignatureScheme`: RFC 9846 §4.3.3, and ML-DSA of draft-ietf-tls-mldsa.
+    #[allow(non_camel_case_types)] // 0.23's names
+    pub enum SignatureScheme(u16) {
+        /// `rsa_pkcs1_sha1`.
+        RSA_PKCS1_SHA1 = 0x0201,
+        /// `ecdsa_sha1`.
+        ECDSA_SHA1_Legacy = 0x0203,
+        /// `rsa_pkcs1_sha256`.
+        RSA_PKCS1_SHA256 = 0x0401,
+        /// `ecdsa_secp256r1_sha256`.
+        ECDSA_NISTP256_SHA256 = 0x0403,
+        /// `rsa_pkcs1_sha384`.
+        RSA_PKCS1_SHA384 = 0x0501,
+        /// `ecdsa_secp384r1_sha384`.
+        ECDSA_NISTP384_SHA384 = 0x0503,
+        /// `rsa_pkcs1_sha512`.
+        RSA_PKCS1_SHA512 = 0x0601,
+        /// `ecdsa_secp521r1_sha512`.
+        ECDSA_NISTP521_SHA512 = 0x0603,
+        /// `rsa_pss_rsae_sha256`.
+        RSA_PSS_SHA256 = 0x0804,
+        /// `rsa_pss_rsae_sha384`.
+        RSA_PSS_SHA384 = 0x0805,
+        /// `rsa_pss_rsae_sha512`.
+        RSA_PSS_SHA512 = 0x0806,
+        /// `ed25519`.
+        ED25519 = 0x0807,
+        /// `ed448`.
+        ED448 = 0x0808,
+        /// `mldsa44`.
+        ML_DSA_44 = 0x0904,
+        /// `mldsa65`.
+        ML_DSA_65 = 0x0905,
+        /// `mldsa87`.
+        ML_DSA_87 = 0x0906,
+    }
+}
+
+impl SignatureScheme {
+    /// The kind of key that makes such signatures.
+    ///
+    /// `Unknown`, with the low byte of the scheme, where TLS 1.2 has no name for the kind.
+    pub fn algorithm(&self) -> SignatureAlgorithm {
+        match self {
+            Self::RSA_PKCS1_SHA1
+            | Self::RSA_PKCS1_SHA256
+            | Self::RSA_PKCS1_SHA384
+            | Self::RSA_PKCS1_SHA512
+            | Self::RSA_PSS_SHA256
+            | Self::RSA_PSS_SHA384
+            | Self::RSA_PSS_SHA512 => SignatureAlgorithm::RSA,
+            Self::ECDSA_SHA1_Legacy
+            | Self::ECDSA_NISTP256_SHA256
+            | Self::ECDSA_NISTP384_SHA384
+            | Self::ECDSA_NISTP521_SHA512 => SignatureAlgorithm::ECDSA,
+            Self::ED25519 => SignatureAlgorithm::ED25519,
+            Self::ED448 => SignatureAlgorithm::ED448,
+            Self::ML_DSA_44 | Self::ML_DSA_65 | Self::ML_DSA_87 | Self::Unknown(_) => {
+                let [_, low] = self.to_array();
+                SignatureAlgorithm::Unknown(low)
+            }
+        }
+    }
+
+    /// Whether TLS 1.3 allows the scheme in CertificateVerify.
+    pub fn supported_in_tls13(&self) -> bool {
+        // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5 and SHA-1 are for certificates only
+        matches!(
+            self,
+            Self::ECDSA_NISTP256_SHA256
+                | Self::ECDSA_NISTP384_SHA384
+                | Self::ECDSA_NISTP521_SHA512
+                | Self::RSA_PSS_SHA256
+                | Self::RSA_PSS_SHA384
+                | Self::RSA_PSS_SHA512
+                | Self::ED25519
+                | Self::ED448
+                | Self::ML_DSA_44
+                | Self::ML_DSA_65
+                | Self::ML_DSA_87
+        )
+    }
+}
+
+wire_enum! {
+    /// `SignatureAlgorithm`: RFC 5246 §7.4.1.4.1, with the two values of RFC 8422 §5.1.3.
+    pub enum SignatureAlgorithm(u8) {
+        /// `anonymous`: no signature.
+        Anonymous = 0,
+        /// `rsa`.
+        RSA = 1,
+        /// `dsa`.
+        DSA = 2,
+        /// `ecdsa`.
+        ECDSA = 3,
+        /// `ed25519`.
+        ED25519 = 7,
+        /// `ed448`.
+        ED448 = 8,
+    }
+}
+
+wire_enum! {
+    /// `HashAlgorithm`: RFC 5246 §7.4.1.4.1.
+    pub enum HashAlgorithm(u8) {
+        /// `none`.
+        NONE = 0,
+        /// `md5`.
+        MD5 = 1,
+        /// `sha1`.
+        SHA1 = 2,
+        /// `sha224`.
+        SHA224 = 3,
+        /// `sha256`.
+        SHA256 = 4,
+        /// `sha384`.
+        SHA384 = 5,
+        /// `sha512`.
+        SHA512 = 6,
+    }
+}
+
+wire_enum! {
+    /// `CertificateCompressionAlgorithm`: RFC 8879 §3.
+    pub enum CertificateCompressionAlgorithm(u16) {
+        /// `zlib`: RFC 1950.
+        Zlib = 1,
+        /// `brotli`: RFC 7932.
+        Brotli = 2,
+        /// `zstd`: RFC 8878.
+        Zstd = 3,
+    }
+}
+
+wire_enum! {
+    /// `CertificateType`: RFC 7250. X.509 is what counts when none is negotiated.
+    #[derive(Default)]
+    pub enum CertificateType(u8) {
+        /// `X509`: a chain of certificates.
+        #[default]
+        X509 = 0,
+        /// `RawPublicKey`: a bare SubjectPublicKeyInfo.
+        RawPublicKey = 2,
+    }
+}
+
+wire_enum! {
+    /// `ClientCertificateType`: RFC 5246 §7.4.4 and RFC 8422 §5.5.
+    pub enum ClientCertificateType(u8) {
+        /// `rsa_sign`.
+        RsaSign = 1,
+        /// `dss_sign`.
+        DssSign = 2,
+        /// `rsa_fixed_dh`.
+        RsaFixedDh = 3,
+        /// `dss_fixed_dh`.
+        DssFixedDh = 4,
+        /// `rsa_ephemeral_dh_RESERVED`.
+        RsaEphemeralDh = 5,
+        /// `dss_ephemeral_dh_RESERVED`.
+        DssEphemeralDh = 6,
+        /// `fortezza_dms_RESERVED`.
+        FortezzaDms = 20,
+        /// `ecdsa_sign`, which covers EdDSA too.
+        EcdsaSign = 64,
+        /// `rsa_fixed_ecdh`.
+        RsaFixedEcdh = 65,
+        /// `ecdsa_fixed_ecdh`.
+        EcdsaFixedEcdh = 66,
+    }
+}
+
+wire_enum! {
+    /// `CompressionMethod`: RFC 3749. Only `Null` is ever negotiated.
+    pub enum Compression(u8) {
+        /// `null`.
+        Null = 0,
+        /// `DEFLATE`.
+        Deflate = 1,
+        /// `LZS`: RFC 3943.
+        Lzs = 64,
+    }
+}
+
+wire_enum! {
+    /// `ECCurveType` of TLS 1.2's ServerKeyExchange: RFC 8422 §5.4.
+    pub enum ECCurveType(u8) {
+        /// `explicit_prime`: deprecated.
+        ExplicitPrime = 1,
+        /// `explicit_char2`: deprecated.
+        ExplicitChar2 = 2,
+        /// `named_curve`: the only one in use.
+        NamedCurve = 3,
+    }
+}
+
+wire_enum! {
+    /// `ECPointFormat`: RFC 8422 §5.1.2.
+    pub enum ECPointFormat(u8) {
+        /// `uncompressed`: the only one in use.
+        Uncompressed = 0,
+        /// `ansiX962_compressed_prime`: deprecated.
+        AnsiX962CompressedPrime = 1,
+        /// `ansiX962_compressed_char2`: deprecated.
+        AnsiX962CompressedChar2 = 2,
+    }
+}
+
+wire_enum! {
+    /// `ExtensionType`: RFC 9846 §4.3 and IANA's registry. Names are the registry's.
+    pub enum ExtensionType(u16) {
+        /// `server_name`: RFC 6066 §3.
+        ServerName = 0,
+        /// `max_fragment_length`: RFC 6066 §4.
+        MaxFragmentLength = 1,
+        /// `client_certificate_url`: RFC 6066 §5.
+        ClientCertificateUrl = 2,
+        /// `trusted_ca_keys`: RFC 6066 §6.
+        TrustedCaKeys = 3,
+        /// `truncated_hmac`: RFC 6066 §7.
+        TruncatedHmac = 4,
+        /// `status_request`: RFC 6066 §8.
+        StatusRequest = 5,
+        /// `user_mapping`: RFC 4681.
+        UserMapping = 6,
+        /// `client_authz`: RFC 5878.
+        ClientAuthz = 7,
+        /// `server_authz`: RFC 5878.
+        ServerAuthz = 8,
+        /// `cert_type`: RFC 6091.
+        CertType = 9,
+        /// `supported_groups`: RFC 9846 §4.3.7, `elliptic_curves` once.
+        SupportedGroups = 10,
+        /// `ec_point_formats`: RFC 8422 §5.1.2.
+        EcPointFormats = 11,
+        /// `srp`: RFC 5054.
+        Srp = 12,
+        /// `signature_algorithms`: RFC 9846 §4.3.3.
+        SignatureAlgorithms = 13,
+        /// `use_srtp`: RFC 5764.
+        UseSrtp = 14,
+        /// `heartbeat`: RFC 6520.
+        Heartbeat = 15,
+        /// `application_layer_protocol_negotiation`: RFC 7301.
+        ApplicationLayerProtocolNegotiation = 16,
+        /// `status_request_v2`: RFC 6961.
+        StatusRequestV2 = 17,
+        /// `signed_certificate_timestamp`: RFC 6962.
+        SignedCertificateTimestamp = 18,
+        /// `client_certificate_type`: RFC 7250.
+        ClientCertificateType = 19,
+        /// `server_certificate_type`: RFC 7250.
+        ServerCertificateType = 20,
+        /// `padding`: RFC 7685.
+        Padding = 21,
+        /// `encrypt_then_mac`: RFC 7366.
+        EncryptThenMac = 22,
+        /// `extended_master_secret`: RFC 7627.
+        ExtendedMasterSecret = 23,
+        /// `token_binding`: RFC 8472.
+        TokenBinding = 24,
+        /// `cached_info`: RFC 7924.
+        CachedInfo = 25,
+        /// `compress_certificate`: RFC 8879.
+        CompressCertificate = 27,
+        /// `record_size_limit`: RFC 8449.
+        RecordSizeLimit = 28,
+        /// `delegated_credential`: RFC 9345.
+        DelegatedCredential = 34,
+        /// `session_ticket`: RFC 5077.
+        SessionTicket = 35,
+        /// `supported_ekt_ciphers`: RFC 8870.
+        SupportedEktCiphers = 39,
+        /// `pre_shared_key`: RFC 9846 §4.3.11.
+        PreSharedKey = 41,
+        /// `early_data`: RFC 9846 §4.3.10.
+        EarlyData = 42,
+        /// `supported_versions`: RFC 9846 §4.3.1.
+        SupportedVersions = 43,
+        /// `cookie`: RFC 9846 §4.3.2.
+        Cookie = 44,
+        /// `psk_key_exchange_modes`: RFC 9846 §4.3.9.
+        PskKeyExchangeModes = 45,
+        /// `certificate_authorities`: RFC 9846 §4.3.4.
+        CertificateAuthorities = 47,
+        /// `oid_filters`: RFC 9846 §4.3.5.
+        OidFilters = 48,
+        /// `post_handshake_auth`: RFC 9846 §4.3.6.
+        PostHandshakeAuth = 49,
+        /// `signature_algorithms_cert`: RFC 9846 §4.3.3.
+        SignatureAlgorithmsCert = 50,
+        /// `key_share`: RFC 9846 §4.3.8.
+        KeyShare = 51,
+        /// `transparency_info`: RFC 9162.
+        TransparencyInfo = 52,
+        /// `connection_id`: RFC 9146.
+        ConnectionId = 54,
+        /// `external_id_hash`: RFC 8844.
+        ExternalIdHash = 55,
+        /// `external_session_id`: RFC 8844.
+        ExternalSessionId = 56,
+        /// `quic_transport_parameters`: RFC 9001 §8.2.
+        QuicTransportParameters = 57,
+        /// `ticket_request`: RFC 9149.
+        TicketRequest = 58,
+        /// `next_protocol_negotiation`: never registered, what ALPN replaced.
+        NextProtocolNegotiation = 0x3374,
+        /// `ech_outer_extensions`: RFC 9849.
+        EchOuterExtensions = 0xfd00,
+        /// `encrypted_client_hello`: RFC 9849.
+        EncryptedClientHello = 0xfe0d,
+        /// `renegotiation_info`: RFC 5746.
+        RenegotiationInfo = 0xff01,
+        /// `quic_transport_parameters` as the last drafts of QUIC numbered it.
+        QuicTransportParametersDraft = 0xffa5,
+    }
+}
+
+wire_enum! {
+    /// `NameType` of the `server_name` extension: RFC 6066 §3.
+    pub enum ServerNameType(u8) {
+        /// `host_name`.
+        HostName = 0,
+    }
+}
+
+wire_enum! {
+    /// `CertificateStatusType`: RFC 6066 §8.
+    pub enum CertificateStatusType(u8) {
+        /// `ocsp`.
+        Ocsp = 1,
+    }
+}
+
+wire_enum! {
+    /// `KeyUpdateRequest`: RFC 9846 §4.7.3.
+    pub enum KeyUpdateRequest(u8) {
+        /// `update_not_requested`: only the sender's keys change.
+        UpdateNotRequested = 0,
+        /// `update_requested`: the receiver is to answer with a KeyUpdate of its own.
+        UpdateRequested = 1,
+    }
+}
+
+wire_enum! {
+    /// `PskKeyExchangeMode`: RFC 9846 §4.3.9.
+    pub enum PskKeyExchangeMode(u8) {
+        /// `psk_ke`: the pre-shared key alone.
+        PskKe = 0,
+        /// `psk_dhe_ke`: with an ephemeral key exchange.
+        PskDheKe = 1,
+    }
+}
+
+wire_enum! {
+    /// The version of an ECHConfig, which is the code point of its extension: RFC 9849.
+    pub enum EchVersion(u16) {
+        /// The final version, as of draft 18.
+        V18 = 0xfe0d,
+    }
+}
+
+wire_enum! {
+    /// HPKE key encapsulation mechanisms: RFC 9180 §7.1.
+    #[allow(non_camel_case_types)] // RFC 9180's spelling, without its punctuation
+    pub enum HpkeKem(u16) {
+        /// DHKEM(P-256, HKDF-SHA256).
+        DHKEM_P256_HKDF_SHA256 = 0x0010,
+        /// DHKEM(P-384, HKDF-SHA384).
+        DHKEM_P384_HKDF_SHA384 = 0x0011,
+        /// DHKEM(P-521, HKDF-SHA512).
+        DHKEM_P521_HKDF_SHA512 = 0x0012,
+        /// DHKEM(X25519, HKDF-SHA256).
+        DHKEM_X25519_HKDF_SHA256 = 0x0020,
+        /// DHKEM(X448, HKDF-SHA512).
+        DHKEM_X448_HKDF_SHA512 = 0x0021,
+    }
+}
+
+wire_enum! {
+    /// HPKE key derivation functions: RFC 9180 §7.2.
+    #[allow(non_camel_case_types)] // RFC 9180's spelling
+    #[derive(Default)]
+    pub enum HpkeKdf(u16) {
+        /// HKDF-SHA256.
+        #[default]
+        HKDF_SHA256 = 0x0001,
+        /// HKDF-SHA384.
+        HKDF_SHA384 = 0x0002,
+        /// HKDF-SHA512.
+        HKDF_SHA512 = 0x0003,
+    }
+}
+
+wire_enum! {
+    /// HPKE authenticated encryption: RFC 9180 §7.3.
+    #[allow(non_camel_case_types)] // RFC 9180's spelling
+    #[derive(Default)]
+    pub enum HpkeAead(u16) {
+        /// AES-128-GCM.
+        #[default]
+        AES_128_GCM = 0x0001,
+        /// AES-256-GCM.
+        AES_256_GCM = 0x0002,
+        /// ChaCha20Poly1305.
+        CHACHA20_POLY_1305 = 0x0003,
+        /// Export-only: nothing can be sealed with it.
+        EXPORT_ONLY = 0xffff,
+    }
+}
+
+impl HpkeAead {
+    /// The length of the tag in bytes; `None` for what cannot seal or is not known.
+    pub fn tag_len(&self) -> Option<usize> {
+        // RFC 9180 §7.3: Nt
+        match self {
+            Self::AES_128_GCM | Self::AES_256_GCM | Self::CHACHA20_POLY_1305 => Some(16),
+            Self::EXPORT_ONLY | Self::Unknown(_) => None,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What every part of rustls-inplace stands on: the wire vocabulary, the crypto-provider interface
+//! and the record layer.
+//!
+//! There is no handshake here, no I/O and no cryptography. Applications use the `rustls` crate, which
+//! offers all of this under the paths of rustls 0.23; this crate is for authors of crypto providers.
+//!
+//! ```text
+//!   provider-aws-lc ─┐
+//!                    ├─► core ◄── rustls
+//!   provider-ring ───┘
+//! ```
+//!
+//! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: what can go wrong, and the
+//!   alert that tells the peer.
+//! - [`crypto`]: the traits that a provider implements.
+//! - [`record`]: records, sent and received.
+
+#![no_std]
+#![warn(missing_docs)]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+pub mod codec;
+pub mod crypto;
+pub mod ech_config;
+pub mod enums;
+pub mod error;
+pub mod ffdhe_groups;
+pub mod quic;
+pub mod record;
+pub mod sign;
+pub mod suites;
+pub mod ticketer;
+pub mod versions;

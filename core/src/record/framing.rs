@@ -1,0 +1,428 @@
+//! Record framing: nonce, additional data, inner content type, explicit nonce.
+//!
+//! Written once, over the [`Aead`] of a provider, for all that TLS 1.3 (RFC 9846 §5.2) and the AEAD
+//! suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905) do to a record beside encrypting it. The
+//! state of a direction (sequence number, limits) is not here but in [`super::sender`] and
+//! [`super::receiver`].
+
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+
+use super::MAX_FRAGMENT_LEN;
+use crate::crypto::aead::{Aead, AeadAlgorithm, TAG_LEN};
+use crate::crypto::cipher::{
+    AeadKey, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
+    MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage, Tls12AeadAlgorithm,
+    Tls13AeadAlgorithm, UnsupportedOperationError, make_tls12_aad, make_tls13_aad,
+};
+use crate::enums::{ContentType, ProtocolVersion};
+use crate::error::Error;
+use crate::suites::ConnectionTrafficSecrets;
+
+/// Seals `msg` where the payload may be in one piece (read where it lies) or in several (gathered
+/// into the output first, then sealed there).
+fn seal<A: Aead>(
+    aead: &A,
+    nonce: Nonce,
+    aad: &[u8],
+    msg: &OutboundPlainMessage<'_>,
+    trailer: &[u8],
+    out: &mut [u8],
+) -> Result<(), EncryptError> {
+    match msg.payload.as_single() {
+        Some(plain) => aead.seal(nonce, aad, plain, trailer, out)?,
+        None => {
+            let plain_len = msg.payload.len();
+            msg.payload.copy_to_slice(&mut out[..plain_len]);
+            aead.seal_in_place(nonce, aad, plain_len, trailer, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// TLS 1.3 record protection (RFC 9846 §5.2) over the AEAD algorithm `A` of a provider.
+pub struct Tls13Framing<A>(PhantomData<A>);
+
+impl<A: AeadAlgorithm> Tls13Framing<A> {
+    /// The one value of this type.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+impl<A: AeadAlgorithm> Tls13AeadAlgorithm for Tls13Framing<A> {
+    fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
+        Box::new(Tls13Record::<A::Key>::new(A::key(&key), iv))
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
+        Box::new(Tls13Record::<A::Key>::new(A::key(&key), iv))
+    }
+
+    fn key_len(&self) -> usize {
+        A::CIPHER.key_len()
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: Iv,
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        Ok(A::CIPHER.traffic_secrets(key, iv))
+    }
+
+    fn fips(&self) -> bool {
+        A::fips()
+    }
+}
+
+/// One direction of a TLS 1.3 connection.
+struct Tls13Record<K> {
+    aead: K,
+    iv: Iv,
+}
+
+impl<K: Aead> Tls13Record<K> {
+    /// What a record has beyond its payload: content type and tag.
+    const OVERHEAD: usize = 1 + TAG_LEN;
+
+    fn new(aead: K, iv: Iv) -> Self {
+        Self { aead, iv }
+    }
+}
+
+impl<K: Aead> MessageEncrypter for Tls13Record<K> {
+    #[inline]
+    fn encrypt(
+        &mut self,
+        msg: OutboundPlainMessage<'_>,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let out = EncryptError::check_size(out, msg.payload.len() + Self::OVERHEAD)?;
+        seal(
+            &self.aead,
+            Nonce::new(&self.iv, seq),
+            &make_tls13_aad(out.len()),
+            &msg,
+            &msg.typ.to_array(),
+            out,
+        )?;
+        Ok(out.len())
+    }
+
+    #[inline]
+    fn encrypt_in_place(
+        &mut self,
+        typ: ContentType,
+        _version: ProtocolVersion,
+        payload_len: usize,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let out = EncryptError::check_size(out, payload_len + Self::OVERHEAD)?;
+        self.aead.seal_in_place(
+            Nonce::new(&self.iv, seq),
+            &make_tls13_aad(out.len()),
+            payload_len,
+            &typ.to_array(),
+            out,
+        )?;
+        Ok(out.len())
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + Self::OVERHEAD
+    }
+
+    fn payload_offset(&self) -> usize {
+        0
+    }
+}
+
+impl<K: Aead> MessageDecrypter for Tls13Record<K> {
+    #[inline]
+    fn decrypt<'a>(
+        &mut self,
+        mut msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        let aad = make_tls13_aad(msg.payload.len());
+        if msg.payload.len() < TAG_LEN {
+            return Err(Error::DecryptError);
+        }
+        let len = self
+            .aead
+            .open_in_place(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
+            .map_err(|_| Error::DecryptError)?;
+        msg.payload.truncate(len);
+        msg.into_tls13_unpadded_message()
+    }
+}
+
+/// TLS 1.2 record protection for AES-GCM (RFC 5288 §3), whose records carry eight bytes of their
+/// nonce.
+pub struct Tls12GcmFraming<A>(PhantomData<A>);
+
+impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
+    /// The one value of this type.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+/// Length of the fixed part of a TLS 1.2 GCM nonce: the `salt` of RFC 5288 §3.
+const GCM_SALT_LEN: usize = 4;
+
+/// Length of the part of a TLS 1.2 GCM nonce that each record carries.
+const GCM_EXPLICIT_NONCE_LEN: usize = NONCE_LEN - GCM_SALT_LEN;
+
+/// `salt ‖ explicit`; the sequence number is XORed into the explicit part, so no two records of a key
+/// share a nonce.
+fn gcm_iv(salt: &[u8], explicit: &[u8]) -> Iv {
+    let mut iv = [0u8; NONCE_LEN];
+    iv[..GCM_SALT_LEN].copy_from_slice(salt);
+    iv[GCM_SALT_LEN..].copy_from_slice(explicit);
+    Iv::new(iv)
+}
+
+impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
+    fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
+        Box::new(Tls12GcmEncrypter {
+            aead: A::key(&key),
+            iv: gcm_iv(iv, extra),
+        })
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
+        let mut salt = [0u8; GCM_SALT_LEN];
+        salt.copy_from_slice(iv);
+        Box::new(Tls12GcmDecrypter {
+            aead: A::key(&key),
+            salt,
+        })
+    }
+
+    fn key_block_shape(&self) -> KeyBlockShape {
+        KeyBlockShape {
+            enc_key_len: A::CIPHER.key_len(),
+            fixed_iv_len: GCM_SALT_LEN,
+            explicit_nonce_len: GCM_EXPLICIT_NONCE_LEN,
+        }
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: &[u8],
+        explicit: &[u8],
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        Ok(A::CIPHER.traffic_secrets(key, gcm_iv(iv, explicit)))
+    }
+
+    fn fips(&self) -> bool {
+        A::fips()
+    }
+}
+
+struct Tls12GcmEncrypter<K> {
+    aead: K,
+    iv: Iv,
+}
+
+impl<K: Aead> Tls12GcmEncrypter<K> {
+    /// What a record has beyond its payload: explicit nonce and tag.
+    const OVERHEAD: usize = GCM_EXPLICIT_NONCE_LEN + TAG_LEN;
+
+    /// Writes the explicit nonce; returns the whole one and the rest of `out`.
+    fn write_nonce<'a>(&self, seq: u64, out: &'a mut [u8]) -> (Nonce, &'a mut [u8]) {
+        let nonce = Nonce::new(&self.iv, seq);
+        let (explicit, rest) = out.split_at_mut(GCM_EXPLICIT_NONCE_LEN);
+        explicit.copy_from_slice(&nonce.0[GCM_SALT_LEN..]);
+        (nonce, rest)
+    }
+}
+
+impl<K: Aead> MessageEncrypter for Tls12GcmEncrypter<K> {
+    fn encrypt(
+        &mut self,
+        msg: OutboundPlainMessage<'_>,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let len = msg.payload.len();
+        let out = EncryptError::check_size(out, len + Self::OVERHEAD)?;
+        let aad = make_tls12_aad(seq, msg.typ, msg.version, len);
+        let (nonce, sealed) = self.write_nonce(seq, out);
+        seal(&self.aead, nonce, &aad, &msg, &[], sealed)?;
+        Ok(out.len())
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        typ: ContentType,
+        version: ProtocolVersion,
+        payload_len: usize,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let out = EncryptError::check_size(out, payload_len + Self::OVERHEAD)?;
+        let aad = make_tls12_aad(seq, typ, version, payload_len);
+        let (nonce, sealed) = self.write_nonce(seq, out);
+        self.aead
+            .seal_in_place(nonce, &aad, payload_len, &[], sealed)?;
+        Ok(out.len())
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + Self::OVERHEAD
+    }
+
+    fn payload_offset(&self) -> usize {
+        GCM_EXPLICIT_NONCE_LEN
+    }
+}
+
+struct Tls12GcmDecrypter<K> {
+    aead: K,
+    salt: [u8; GCM_SALT_LEN],
+}
+
+impl<K: Aead> MessageDecrypter for Tls12GcmDecrypter<K> {
+    fn decrypt<'a>(
+        &mut self,
+        mut msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        let plain_len = tls12_plain_len(&msg, GCM_EXPLICIT_NONCE_LEN + TAG_LEN)?;
+        let aad = make_tls12_aad(seq, msg.typ, msg.version, plain_len);
+        let (explicit, sealed) = msg.payload.split_at_mut(GCM_EXPLICIT_NONCE_LEN);
+        let mut nonce = [0u8; NONCE_LEN];
+        nonce[..GCM_SALT_LEN].copy_from_slice(&self.salt);
+        nonce[GCM_SALT_LEN..].copy_from_slice(explicit);
+        self.aead
+            .open_in_place(Nonce(nonce), &aad, sealed)
+            .map_err(|_| Error::DecryptError)?;
+        let payload = GCM_EXPLICIT_NONCE_LEN..GCM_EXPLICIT_NONCE_LEN + plain_len;
+        tls12_checked(msg.into_plain_message_range(payload))
+    }
+}
+
+/// TLS 1.2 record protection for ChaCha20-Poly1305 (RFC 7905 §2), whose nonce is built as in TLS 1.3.
+pub struct Tls12Chacha20Framing<A>(PhantomData<A>);
+
+impl<A: AeadAlgorithm> Tls12Chacha20Framing<A> {
+    /// The one value of this type.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12Chacha20Framing<A> {
+    fn encrypter(&self, key: AeadKey, iv: &[u8], _extra: &[u8]) -> Box<dyn MessageEncrypter> {
+        Box::new(Tls12Chacha20Record {
+            aead: A::key(&key),
+            iv: Iv::copy(iv),
+        })
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
+        Box::new(Tls12Chacha20Record {
+            aead: A::key(&key),
+            iv: Iv::copy(iv),
+        })
+    }
+
+    fn key_block_shape(&self) -> KeyBlockShape {
+        KeyBlockShape {
+            enc_key_len: A::CIPHER.key_len(),
+            fixed_iv_len: NONCE_LEN,
+            explicit_nonce_len: 0,
+        }
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: &[u8],
+        _explicit: &[u8],
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        Ok(A::CIPHER.traffic_secrets(key, Iv::copy(iv)))
+    }
+
+    fn fips(&self) -> bool {
+        A::fips()
+    }
+}
+
+/// One direction of a TLS 1.2 ChaCha20-Poly1305 connection.
+struct Tls12Chacha20Record<K> {
+    aead: K,
+    iv: Iv,
+}
+
+impl<K: Aead> MessageEncrypter for Tls12Chacha20Record<K> {
+    fn encrypt(
+        &mut self,
+        msg: OutboundPlainMessage<'_>,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let len = msg.payload.len();
+        let out = EncryptError::check_size(out, len + TAG_LEN)?;
+        let aad = make_tls12_aad(seq, msg.typ, msg.version, len);
+        let nonce = Nonce::new(&self.iv, seq);
+        seal(&self.aead, nonce, &aad, &msg, &[], out)?;
+        Ok(out.len())
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        typ: ContentType,
+        version: ProtocolVersion,
+        payload_len: usize,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let out = EncryptError::check_size(out, payload_len + TAG_LEN)?;
+        let aad = make_tls12_aad(seq, typ, version, payload_len);
+        let nonce = Nonce::new(&self.iv, seq);
+        self.aead
+            .seal_in_place(nonce, &aad, payload_len, &[], out)?;
+        Ok(out.len())
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + TAG_LEN
+    }
+
+    fn payload_offset(&self) -> usize {
+        0
+    }
+}
+
+impl<K: Aead> MessageDecrypter for Tls12Chacha20Record<K> {
+    fn decrypt<'a>(
+        &mut self,
+        mut msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        let plain_len = tls12_plain_len(&msg, TAG_LEN)?;
+        let aad = make_tls12_aad(seq, msg.typ, msg.version, plain_len);
+        self.aead
+            .open_in_place(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
+            .map_err(|_| Error::DecryptError)?;
+        tls12_checked(msg.into_plain_message_range(0..plain_len))
+    }
+}
+
+/// The plaintext length of a TLS 1.2 record, which its additional data contains; an error when the
+/// record is shorter than its overhead.
+fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<usize, Error> {
+    msg.payload
+        .len()
+        .checked_sub(overhead)
+        .ok_or(Error::DecryptError)
+}
+
+/// RFC 5246 §6.2.1: the length of a fragment must not exceed 2^14.
+fn tls12_checked(msg: InboundPlainMessage<'_>) -> Result<InboundPlainMessage<'_>, Error> {
+    match msg.payload.len() > MAX_FRAGMENT_LEN {
+        true => Err(Error::PeerSentOversizedRecord),
+        false => Ok(msg),
+    }
+}

@@ -1,0 +1,35 @@
+//! The record layer (RFC 9846 §5, RFC 5246 §6.2): everything between a message and its bytes on the
+//! wire.
+//!
+//! ```text
+//!   application bytes ─► sender ─► framing ─► Aead::seal ─► caller's slice | buffer::OutgoingBuffer
+//!   socket ─► buffer::ReceiveBuffer | caller's slice ─► receiver ─► framing ─► Aead::open_in_place
+//!                                                          └─► handshake joiner, for handshake records
+//! ```
+//!
+//! - [`framing`]: nonce, additional data, content type: what one record looks like.
+//! - [`sender`], [`receiver`]: the state of a direction: keys, sequence number, limits.
+//! - [`joiner`]: handshake messages out of records, whatever way they were cut.
+//! - [`buffer`]: the buffers that a connection owns when its user brings none.
+//!
+//! Nothing here knows which message may come when; that is the handshake's, in the `rustls` crate.
+
+pub mod buffer;
+pub mod framing;
+pub mod joiner;
+#[cfg(feature = "std")]
+mod pool;
+pub mod receiver;
+pub mod sender;
+
+/// Length in bytes of a record header: type, legacy version, length (RFC 9846 §5.1).
+pub const HEADER_LEN: usize = 5;
+
+/// The most plaintext bytes that one record carries: 2^14 (RFC 9846 §5.1).
+pub const MAX_FRAGMENT_LEN: usize = 1 << 14;
+
+/// The longest encrypted payload that is taken from the wire: 2^14 + 2048 bytes (RFC 5246 §6.2.3).
+///
+/// RFC 9846 §5.2 allows TLS 1.3 records 2^14 + 256 only; those in between fail as oversized after
+/// decryption instead of before.
+pub const MAX_WIRE_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 2048;

@@ -1,0 +1,122 @@
+//! Private keys and the signatures they make, as a provider offers them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use pki_types::SubjectPublicKeyInfoDer;
+use pki_types::alg_id::AlgorithmIdentifier;
+
+use crate::enums::{SignatureAlgorithm, SignatureScheme};
+use crate::error::Error;
+
+/// A private key that can sign with one or more schemes.
+pub trait SigningKey: Debug + Send + Sync {
+    /// Picks the scheme that this key prefers among those `offered` by the peer.
+    ///
+    /// `None` when this key supports none of them.
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>>;
+
+    /// The public key as a SubjectPublicKeyInfo (RFC 5280 §4.1).
+    ///
+    /// With it, a key can be checked against its certificate. `None` unless overridden.
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        None
+    }
+
+    /// What kind of key this is. TLS 1.2 chooses cipher suites by it.
+    fn algorithm(&self) -> SignatureAlgorithm;
+}
+
+/// A private key together with the scheme it signs with.
+pub trait Signer: Debug + Send + Sync {
+    /// Signs `message`, which is not hashed yet.
+    ///
+    /// The result is encoded as TLS carries it: ECDSA signatures as DER (RFC 9846 §4.2.3).
+    ///
+    /// # Errors
+    ///
+    /// The cryptography, or a key store behind it, failed.
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// The scheme of the signatures.
+    fn scheme(&self) -> SignatureScheme;
+}
+
+/// Encodes a public key as a SubjectPublicKeyInfo (RFC 5280 §4.1):
+///
+/// ```text
+///   SEQUENCE { SEQUENCE { alg_id }, BIT STRING { public_key } }
+/// ```
+///
+/// `alg_id` is the content of the AlgorithmIdentifier, without the SEQUENCE header. `public_key` is
+/// the key in its own encoding, such as a curve point or an RSAPublicKey.
+pub fn public_key_to_spki(
+    alg_id: &AlgorithmIdentifier,
+    public_key: impl AsRef<[u8]>,
+) -> SubjectPublicKeyInfoDer<'static> {
+    // A BIT STRING starts with the number of unused bits in its last byte (X.690 §8.6.2).
+    const NO_UNUSED_BITS: &[u8] = &[0];
+
+    let algorithm = der(SEQUENCE, &[alg_id.as_ref()]);
+    let key = der(BIT_STRING, &[NO_UNUSED_BITS, public_key.as_ref()]);
+    der(SEQUENCE, &[&algorithm, &key]).into()
+}
+
+const BIT_STRING: u8 = 0x03;
+const SEQUENCE: u8 = 0x30;
+
+/// One DER value: tag, length, and as content the concatenation of `pieces` (X.690 §8.1).
+fn der(tag: u8, pieces: &[&[u8]]) -> Vec<u8> {
+    let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+    let len_bytes = len.to_be_bytes();
+
+    let mut out = Vec::with_capacity(2 + len_bytes.len() + len);
+    out.push(tag);
+    if len < 0x80 {
+        out.push(len_bytes[len_bytes.len() - 1]);
+    } else {
+        // X.690 §10.1: the long form in as few bytes as hold the length.
+        let digits = &len_bytes[len.leading_zeros() as usize / 8..];
+        out.push(0x80 | digits.len() as u8);
+        out.extend_from_slice(digits);
+    }
+    for piece in pieces {
+        out.extend_from_slice(piece);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use pki_types::alg_id;
+
+    use super::*;
+
+    #[test]
+    fn ed25519_spki_as_in_rfc8410() {
+        // RFC 8410 §10.1: the header of every Ed25519 public key
+        let header = [
+            0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
+        ];
+        let spki = public_key_to_spki(&alg_id::ED25519, [0x19; 32]);
+        assert_eq!(spki[..12], header);
+        assert_eq!(spki[12..], [0x19; 32]);
+    }
+
+    #[test]
+    fn der_lengths_are_minimal() {
+        let header = |len: usize, header_len: usize| {
+            let value = der(SEQUENCE, &[&alloc::vec![0; len]]);
+            assert_eq!(value.len(), header_len + len);
+            value[..header_len].to_vec()
+        };
+        assert_eq!(header(0, 2), [0x30, 0]);
+        assert_eq!(header(0x7f, 2), [0x30, 0x7f]);
+        assert_eq!(header(0x80, 3), [0x30, 0x81, 0x80]);
+        assert_eq!(header(0xff, 3), [0x30, 0x81, 0xff]);
+        assert_eq!(header(0x100, 4), [0x30, 0x82, 1, 0]);
+        assert_eq!(header(0xffff, 4), [0x30, 0x82, 0xff, 0xff]);
+        assert_eq!(header(0x1_0000, 5), [0x30, 0x83, 1, 0, 0]);
+    }
+}

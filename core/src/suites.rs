@@ -1,0 +1,270 @@
+//! Cipher suites as values: the cryptography behind each, and the choices that depend on it.
+//!
+//! Also the secrets that a connection gives away when asked to
+//! ([`ExtractedSecrets`], for kernel TLS and the like).
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::crypto::KeyExchangeAlgorithm;
+use crate::crypto::cipher::{AeadKey, Iv, Tls12AeadAlgorithm, Tls13AeadAlgorithm};
+use crate::crypto::hash::Hash;
+use crate::crypto::tls12::Prf;
+use crate::crypto::tls13::Hkdf;
+use crate::enums::{CipherSuite, SignatureAlgorithm, SignatureScheme};
+use crate::quic;
+use crate::versions::{SupportedProtocolVersion, TLS12, TLS13};
+
+/// A cipher suite of either protocol version.
+///
+/// Two are equal when their code points are.
+#[derive(Clone, Copy, PartialEq)]
+pub enum SupportedCipherSuite {
+    /// A suite of TLS 1.2.
+    Tls12(&'static Tls12CipherSuite),
+
+    /// A suite of TLS 1.3.
+    Tls13(&'static Tls13CipherSuite),
+}
+
+impl SupportedCipherSuite {
+    /// The code point.
+    pub fn suite(&self) -> CipherSuite {
+        self.common().suite
+    }
+
+    /// The protocol version that the suite belongs to. No suite belongs to both.
+    pub fn version(&self) -> &'static SupportedProtocolVersion {
+        match self {
+            Self::Tls12(_) => &TLS12,
+            Self::Tls13(_) => &TLS13,
+        }
+    }
+
+    /// The suite, if it is one of TLS 1.3.
+    pub const fn tls13(&self) -> Option<&'static Tls13CipherSuite> {
+        match self {
+            Self::Tls12(_) => None,
+            Self::Tls13(suite) => Some(suite),
+        }
+    }
+
+    /// The suite, if it is one of TLS 1.2.
+    pub const fn tls12(&self) -> Option<&'static Tls12CipherSuite> {
+        match self {
+            Self::Tls12(suite) => Some(suite),
+            Self::Tls13(_) => None,
+        }
+    }
+
+    /// The part that suites of both versions have.
+    pub const fn common(&self) -> &'static CipherSuiteCommon {
+        match self {
+            Self::Tls12(suite) => &suite.common,
+            Self::Tls13(suite) => &suite.common,
+        }
+    }
+
+    /// True when a server whose key is of kind `algorithm` can use this suite.
+    ///
+    /// Suites of TLS 1.3 say nothing about signatures, so this is true for all of them.
+    pub fn usable_for_signature_algorithm(&self, algorithm: SignatureAlgorithm) -> bool {
+        match self {
+            Self::Tls12(suite) => suite
+                .sign
+                .iter()
+                .any(|scheme| scheme.algorithm() == algorithm),
+            Self::Tls13(_) => true,
+        }
+    }
+
+    /// True when all cryptography of this suite is FIPS-approved.
+    pub fn fips(&self) -> bool {
+        match self {
+            Self::Tls12(suite) => suite.fips(),
+            Self::Tls13(suite) => suite.fips(),
+        }
+    }
+}
+
+impl fmt::Debug for SupportedCipherSuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.suite().fmt(f)
+    }
+}
+
+impl From<&'static Tls12CipherSuite> for SupportedCipherSuite {
+    fn from(suite: &'static Tls12CipherSuite) -> Self {
+        Self::Tls12(suite)
+    }
+}
+
+impl From<&'static Tls13CipherSuite> for SupportedCipherSuite {
+    fn from(suite: &'static Tls13CipherSuite) -> Self {
+        Self::Tls13(suite)
+    }
+}
+
+/// What suites of both protocol versions have.
+pub struct CipherSuiteCommon {
+    /// The code point.
+    pub suite: CipherSuite,
+
+    /// The hash function: of the transcript, and of the key derivation.
+    pub hash_provider: &'static dyn Hash,
+
+    /// How many records may be encrypted under one key, whatever their length (RFC 9846 §5.5).
+    ///
+    /// Before it is reached a TLS 1.3 connection updates its keys, and a TLS 1.2 connection closes.
+    /// For AES-GCM it is 2²⁴; for ChaCha20-Poly1305, which needs no limit, it is `u64::MAX`.
+    pub confidentiality_limit: u64,
+}
+
+impl CipherSuiteCommon {
+    /// True when the hash function is FIPS-approved.
+    pub fn fips(&self) -> bool {
+        self.hash_provider.fips()
+    }
+}
+
+/// A cipher suite of TLS 1.2.
+pub struct Tls12CipherSuite {
+    /// What suites of both versions have.
+    pub common: CipherSuiteCommon,
+
+    /// How the shared secret is agreed on.
+    pub kx: KeyExchangeAlgorithm,
+
+    /// The schemes with which a server may sign its key exchange, most preferred first.
+    pub sign: &'static [SignatureScheme],
+
+    /// Makes encrypters and decrypters.
+    pub aead_alg: &'static dyn Tls12AeadAlgorithm,
+
+    /// Derives keys.
+    pub prf_provider: &'static dyn Prf,
+}
+
+impl Tls12CipherSuite {
+    /// The schemes of [`sign`](Self::sign), in its order, that are among those `offered`.
+    pub fn resolve_sig_schemes(&self, offered: &[SignatureScheme]) -> Vec<SignatureScheme> {
+        let mut schemes = self.sign.to_vec();
+        schemes.retain(|scheme| offered.contains(scheme));
+        schemes
+    }
+
+    /// True when all cryptography of this suite is FIPS-approved.
+    pub fn fips(&self) -> bool {
+        self.common.fips() && self.aead_alg.fips() && self.prf_provider.fips()
+    }
+}
+
+impl PartialEq for Tls12CipherSuite {
+    fn eq(&self, other: &Self) -> bool {
+        self.common.suite == other.common.suite
+    }
+}
+
+impl fmt::Debug for Tls12CipherSuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls12CipherSuite")
+            .field("suite", &self.common.suite)
+            .finish()
+    }
+}
+
+/// A cipher suite of TLS 1.3.
+pub struct Tls13CipherSuite {
+    /// What suites of both versions have.
+    pub common: CipherSuiteCommon,
+
+    /// Derives keys.
+    pub hkdf_provider: &'static dyn Hkdf,
+
+    /// Makes encrypters and decrypters.
+    pub aead_alg: &'static dyn Tls13AeadAlgorithm,
+
+    /// Makes QUIC packet and header protection keys. `None` when the suite cannot be used for QUIC.
+    pub quic: Option<&'static dyn quic::Algorithm>,
+}
+
+impl Tls13CipherSuite {
+    /// Returns `previous` if a session made with it can be resumed with this suite.
+    ///
+    /// That is so when the hash functions are the same; the AEADs may differ (RFC 9846 §4.6.1).
+    pub fn can_resume_from(&self, previous: &'static Self) -> Option<&'static Self> {
+        let hash = |suite: &Self| suite.common.hash_provider.algorithm();
+        (hash(self) == hash(previous)).then_some(previous)
+    }
+
+    /// This suite with its QUIC part, or `None` when it has none.
+    pub fn quic_suite(&'static self) -> Option<quic::Suite> {
+        let quic = self.quic?;
+        Some(quic::Suite { suite: self, quic })
+    }
+
+    /// True when all cryptography of this suite is FIPS-approved, its QUIC part included.
+    pub fn fips(&self) -> bool {
+        self.common.fips()
+            && self.hkdf_provider.fips()
+            && self.aead_alg.fips()
+            && self.quic.is_none_or(|quic| quic.fips())
+    }
+}
+
+impl PartialEq for Tls13CipherSuite {
+    fn eq(&self, other: &Self) -> bool {
+        self.common.suite == other.common.suite
+    }
+}
+
+impl fmt::Debug for Tls13CipherSuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls13CipherSuite")
+            .field("suite", &self.common.suite)
+            .finish()
+    }
+}
+
+/// The key material of both directions of a connection, for a record layer outside this library.
+///
+/// The numbers are the sequence numbers of the next record. A key used with a sequence number twice
+/// is broken, so the connection that these came from must not be used any more.
+pub struct ExtractedSecrets {
+    /// Sequence number and secrets for sending.
+    pub tx: (u64, ConnectionTrafficSecrets),
+
+    /// Sequence number and secrets for receiving.
+    pub rx: (u64, ConnectionTrafficSecrets),
+}
+
+/// The key material of one direction of a connection.
+///
+/// For AES-GCM in TLS 1.2 the IV is the 4 implicit bytes followed by the explicit nonce that the next
+/// record would have (RFC 5288 §3).
+#[non_exhaustive]
+pub enum ConnectionTrafficSecrets {
+    /// For AES-128-GCM.
+    Aes128Gcm {
+        /// The key, 16 bytes.
+        key: AeadKey,
+        /// The initialization vector.
+        iv: Iv,
+    },
+
+    /// For AES-256-GCM.
+    Aes256Gcm {
+        /// The key, 32 bytes.
+        key: AeadKey,
+        /// The initialization vector.
+        iv: Iv,
+    },
+
+    /// For ChaCha20-Poly1305.
+    Chacha20Poly1305 {
+        /// The key, 32 bytes.
+        key: AeadKey,
+        /// The initialization vector.
+        iv: Iv,
+    },
+}

@@ -1,0 +1,548 @@
+//! Protection of session tickets (RFC 9846 §4.6.1, RFC 5077), and the change of its keys over time.
+//!
+//! What is inside a ticket is the server's handshake's affair; here it is bytes.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
+#[cfg(feature = "std")]
+pub use self::rotation::{TicketRotator, TicketSwitcher};
+use crate::crypto::aead::{Aead, TAG_LEN};
+use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
+use crate::crypto::{GetRandomFailed, SecureRandom};
+
+/// Makes session tickets of the state of sessions, and states of tickets.
+pub trait ProducesTickets: fmt::Debug + Send + Sync {
+    /// False for an implementation that does nothing. The server then neither sends tickets nor
+    /// accepts them, and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
+    fn enabled(&self) -> bool;
+
+    /// For how many seconds from now a ticket made now is of use.
+    ///
+    /// Clients are told so (RFC 9846 §4.6.1) and drop the ticket after it. An implementation should
+    /// destroy its keys in time to make that true, for forward secrecy depends on it.
+    fn lifetime(&self) -> u32;
+
+    /// Makes a ticket of `plain`: encrypted, and protected against modification.
+    ///
+    /// `None` when it cannot; the server then sends no ticket.
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>>;
+
+    /// Returns what [`encrypt`](Self::encrypt) was given when it made the ticket `cipher`.
+    ///
+    /// `None` for whatever else, which is a normal event: a ticket of another server, an expired one,
+    /// a forgery. The input comes straight from a peer who is not authenticated.
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// Makes an [`AeadTicketer`] under a fresh random key of 32 bytes, which `new_aead` receives.
+///
+/// This is the whole body of the generator that a provider hands to [`TicketRotator::new`].
+///
+/// # Errors
+///
+/// [`GetRandomFailed`] when `random` cannot make key and key name.
+pub fn make_ticketer<A: Aead + 'static>(
+    new_aead: impl FnOnce(AeadKey) -> A,
+    random: &'static dyn SecureRandom,
+) -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+    let mut key_name = [0; KEY_NAME_LEN];
+    random.fill(&mut key_name)?;
+
+    let mut key = [0; AeadKey::MAX_LEN];
+    random.fill(&mut key)?;
+    let aead = new_aead(AeadKey::from(key));
+    key.zeroize();
+
+    Ok(Box::new(AeadTicketer {
+        aead,
+        key_name,
+        random,
+    }))
+}
+
+/// Ticket protection by an AEAD under a key that never leaves this process.
+///
+/// ```text
+///   ┌───────────────────┬─────────────────┬─────────────────┬───────────────┐
+///   │ key name 16 bytes │ nonce, 12 bytes │ ciphertext      │ tag, 16 bytes │
+///   └───────────────────┴─────────────────┴─────────────────┴───────────────┘
+///     authenticated       random            as long as the plaintext
+/// ```
+///
+/// The key name is random and tells tickets of other keys apart before any decryption.
+///
+/// Nonces are random, so a key should make no more than 2³² tickets (NIST SP 800-38D §8.3). Changed
+/// after six hours, it would reach that at 200 000 tickets a second.
+pub struct AeadTicketer<A> {
+    aead: A,
+    key_name: [u8; KEY_NAME_LEN],
+    random: &'static dyn SecureRandom,
+}
+
+const KEY_NAME_LEN: usize = 16;
+
+/// Length in bytes of the longest ticket: `opaque ticket<1..2^16-1>` (RFC 9846 §4.6.1).
+const MAX_TICKET_LEN: usize = 0xffff;
+
+const TICKET_LIFETIME_SECS: u32 = 12 * 60 * 60;
+
+impl<A: Aead> ProducesTickets for AeadTicketer<A> {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        TICKET_LIFETIME_SECS
+    }
+
+    /// Also `None` when the ticket would be longer than 65 535 bytes.
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        let overhead = KEY_NAME_LEN + NONCE_LEN + TAG_LEN;
+        if plain.len() > MAX_TICKET_LEN - overhead {
+            return None;
+        }
+
+        let mut ticket = vec![0; overhead + plain.len()];
+        let (key_name, rest) = ticket.split_at_mut(KEY_NAME_LEN);
+        let (nonce_place, sealed) = rest.split_at_mut(NONCE_LEN);
+        let mut nonce = [0; NONCE_LEN];
+        self.random.fill(&mut nonce).ok()?;
+
+        key_name.copy_from_slice(&self.key_name);
+        nonce_place.copy_from_slice(&nonce);
+        self.aead
+            .seal(Nonce(nonce), &self.key_name, plain, &[], sealed)
+            .ok()?;
+        Some(ticket)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        if cipher.len() > MAX_TICKET_LEN {
+            return None;
+        }
+        let (key_name, rest) = cipher.split_first_chunk::<KEY_NAME_LEN>()?;
+        let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>()?;
+        if !bool::from(key_name.ct_eq(&self.key_name)) {
+            return None;
+        }
+
+        let mut text = sealed.to_vec();
+        let plain_len = self
+            .aead
+            .open_in_place(Nonce(*nonce), &self.key_name, &mut text)
+            .ok()?;
+        text.truncate(plain_len);
+        Some(text)
+    }
+}
+
+impl<A> fmt::Debug for AeadTicketer<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AeadTicketer").finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "std")]
+mod rotation {
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
+    use core::{fmt, mem};
+    use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+    use pki_types::UnixTime;
+
+    use super::ProducesTickets;
+    use crate::crypto::GetRandomFailed;
+    use crate::error::Error;
+
+    /// A function that makes a [`ProducesTickets`] with a fresh key.
+    type Generator = fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>;
+
+    /// Ticket protection that changes its key as time goes by, with two generations alive at once.
+    ///
+    /// ```text
+    ///   seconds since it was made   0 ········ lifetime ········ 2 × lifetime
+    ///                               │ current   │ previous        │ destroyed
+    ///   makes new tickets           │ yes       │ no              │
+    ///   opens its tickets           │ yes       │ yes             │ no
+    /// ```
+    ///
+    /// So a ticket is good for at least `lifetime` and at most twice that. The change happens in the
+    /// first call of `encrypt` or `decrypt` that is due for it; without calls nothing is destroyed.
+    pub struct TicketRotator {
+        generator: Generator,
+        lifetime: u32,
+        generations: RwLock<Generations>,
+    }
+
+    struct Generations {
+        current: Generation,
+        previous: Option<Generation>,
+    }
+
+    struct Generation {
+        producer: Box<dyn ProducesTickets>,
+        /// In seconds since the epoch.
+        made: u64,
+    }
+
+    impl Generation {
+        fn new(generator: Generator, now: u64) -> Result<Self, GetRandomFailed> {
+            Ok(Self {
+                producer: generator()?,
+                made: now,
+            })
+        }
+
+        /// The clock may be set back, so `now` may lie before the making.
+        fn is_older_than(&self, seconds: u64, now: u64) -> bool {
+            now.saturating_sub(self.made) > seconds
+        }
+    }
+
+    impl TicketRotator {
+        /// Starts with the first generation made by `generator`.
+        ///
+        /// `lifetime` is for how many seconds a generation makes tickets before the next one is made.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::FailedToGetRandomBytes`] when `generator` fails. When it fails later on, no
+        /// tickets are made or opened until it succeeds.
+        pub fn new(
+            lifetime: u32,
+            generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+        ) -> Result<Self, Error> {
+            Self::starting_at(now(), lifetime, generator)
+        }
+
+        fn starting_at(now: u64, lifetime: u32, generator: Generator) -> Result<Self, Error> {
+            Ok(Self {
+                generator,
+                lifetime,
+                generations: RwLock::new(Generations {
+                    current: Generation::new(generator, now)?,
+                    previous: None,
+                }),
+            })
+        }
+
+        fn encrypt_at(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
+            self.generations(now)?.current.producer.encrypt(plain)
+        }
+
+        fn decrypt_at(&self, now: u64, cipher: &[u8]) -> Option<Vec<u8>> {
+            let generations = self.generations(now)?;
+            generations.current.producer.decrypt(cipher).or_else(|| {
+                generations
+                    .previous
+                    .as_ref()
+                    .filter(|previous| !self.is_expired(previous, now))?
+                    .producer
+                    .decrypt(cipher)
+            })
+        }
+
+        /// The generations as they have to be at `now`, made if need be.
+        fn generations(&self, now: u64) -> Option<RwLockReadGuard<'_, Generations>> {
+            let lifetime = u64::from(self.lifetime);
+            let generations = self.read();
+            if !generations.current.is_older_than(lifetime, now) {
+                return Some(generations);
+            }
+            drop(generations);
+
+            let mut generations = self
+                .generations
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            // another thread may have been here first
+            if generations.current.is_older_than(lifetime, now) {
+                let next = Generation::new(self.generator, now).ok()?;
+                let previous = mem::replace(&mut generations.current, next);
+                generations.previous = Some(previous).filter(|it| !self.is_expired(it, now));
+            }
+            drop(generations);
+            Some(self.read())
+        }
+
+        fn is_expired(&self, generation: &Generation, now: u64) -> bool {
+            generation.is_older_than(2 * u64::from(self.lifetime), now)
+        }
+
+        /// A poisoned lock holds whole generations all the same: each is put in place at once.
+        fn read(&self) -> RwLockReadGuard<'_, Generations> {
+            self.generations
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    fn now() -> u64 {
+        UnixTime::now().as_secs()
+    }
+
+    impl ProducesTickets for TicketRotator {
+        fn enabled(&self) -> bool {
+            true
+        }
+
+        /// Twice the lifetime of a generation, as tickets are accepted by the one before too.
+        fn lifetime(&self) -> u32 {
+            self.lifetime.saturating_mul(2)
+        }
+
+        fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+            self.encrypt_at(now(), plain)
+        }
+
+        fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+            self.decrypt_at(now(), cipher)
+        }
+    }
+
+    impl fmt::Debug for TicketRotator {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("TicketRotator").finish_non_exhaustive()
+        }
+    }
+
+    /// The older name of [`TicketRotator`], which does the same.
+    pub struct TicketSwitcher(TicketRotator);
+
+    impl TicketSwitcher {
+        /// See [`TicketRotator::new`].
+        ///
+        /// # Errors
+        ///
+        /// Those of [`TicketRotator::new`].
+        #[deprecated(note = "use `TicketRotator`")]
+        pub fn new(
+            lifetime: u32,
+            generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+        ) -> Result<Self, Error> {
+            TicketRotator::new(lifetime, generator).map(Self)
+        }
+    }
+
+    impl ProducesTickets for TicketSwitcher {
+        fn enabled(&self) -> bool {
+            self.0.enabled()
+        }
+
+        fn lifetime(&self) -> u32 {
+            self.0.lifetime()
+        }
+
+        fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+            self.0.encrypt(plain)
+        }
+
+        fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+            self.0.decrypt(cipher)
+        }
+    }
+
+    impl fmt::Debug for TicketSwitcher {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("TicketSwitcher").finish_non_exhaustive()
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::cell::Cell;
+        use std::thread_local;
+
+        use super::*;
+
+        thread_local! {
+            static MADE: Cell<u8> = const { Cell::new(0) };
+            static FAIL: Cell<bool> = const { Cell::new(false) };
+        }
+
+        /// Tickets of the n-th producer of a test are n followed by the plaintext.
+        #[derive(Debug)]
+        struct Numbered(u8);
+
+        impl Numbered {
+            fn generate() -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+                if FAIL.get() {
+                    return Err(GetRandomFailed);
+                }
+                MADE.set(MADE.get() + 1);
+                Ok(Box::new(Self(MADE.get())))
+            }
+        }
+
+        impl ProducesTickets for Numbered {
+            fn enabled(&self) -> bool {
+                true
+            }
+
+            fn lifetime(&self) -> u32 {
+                0
+            }
+
+            fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+                Some([&[self.0], plain].concat())
+            }
+
+            fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+                let (number, plain) = cipher.split_first()?;
+                (*number == self.0).then(|| plain.to_vec())
+            }
+        }
+
+        fn rotator() -> TicketRotator {
+            TicketRotator::starting_at(1000, 10, Numbered::generate).unwrap()
+        }
+
+        #[test]
+        fn new_generation_makes_tickets_and_previous_still_opens_its_own() {
+            let rotator = rotator();
+            assert_eq!(rotator.encrypt_at(1010, b"a").unwrap(), b"\x01a");
+            assert_eq!(rotator.encrypt_at(1011, b"b").unwrap(), b"\x02b");
+            assert_eq!(rotator.decrypt_at(1011, b"\x01a").unwrap(), b"a");
+            assert_eq!(rotator.decrypt_at(1011, b"\x02b").unwrap(), b"b");
+            assert!(rotator.decrypt_at(1011, b"\x03c").is_none());
+        }
+
+        #[test]
+        fn ticket_is_refused_after_twice_the_lifetime() {
+            let rotator = rotator();
+            let changed_late = 1019;
+            assert!(rotator.decrypt_at(changed_late, b"\x01a").is_some());
+            assert!(rotator.decrypt_at(1020, b"\x01a").is_some());
+            assert!(rotator.decrypt_at(1021, b"\x01a").is_none());
+            assert_eq!(MADE.get(), 2);
+        }
+
+        #[test]
+        fn generation_that_expired_in_a_pause_is_destroyed() {
+            let rotator = rotator();
+            assert!(rotator.decrypt_at(1021, b"\x01a").is_none());
+            assert!(rotator.read().previous.is_none());
+        }
+
+        #[test]
+        fn failing_generator_stops_tickets_until_it_succeeds() {
+            let rotator = rotator();
+            FAIL.set(true);
+            assert!(rotator.encrypt_at(1010, b"a").is_some());
+            assert!(rotator.encrypt_at(1011, b"a").is_none());
+            assert!(rotator.decrypt_at(1011, b"\x01a").is_none());
+            assert!(matches!(
+                TicketRotator::new(10, Numbered::generate),
+                Err(Error::FailedToGetRandomBytes)
+            ));
+            FAIL.set(false);
+            assert_eq!(rotator.decrypt_at(1011, b"\x01a").unwrap(), b"a");
+            assert_eq!(rotator.encrypt_at(1011, b"a").unwrap(), b"\x02a");
+        }
+
+        #[test]
+        fn clock_set_back_changes_nothing() {
+            let rotator = rotator();
+            assert_eq!(rotator.encrypt_at(5, b"a").unwrap(), b"\x01a");
+            assert_eq!(rotator.decrypt_at(5, b"\x01a").unwrap(), b"a");
+        }
+
+        #[test]
+        #[expect(deprecated, reason = "the deprecated type is tested too")]
+        fn real_clock_and_both_types() {
+            let rotator = TicketRotator::new(u32::MAX, Numbered::generate).unwrap();
+            let switcher = TicketSwitcher::new(10, Numbered::generate).unwrap();
+            assert_eq!((rotator.lifetime(), switcher.lifetime()), (u32::MAX, 20));
+            for it in [&rotator as &dyn ProducesTickets, &switcher] {
+                assert!(it.enabled());
+                assert_eq!(it.decrypt(&it.encrypt(b"a").unwrap()).unwrap(), b"a");
+            }
+            assert_eq!(
+                std::format!("{rotator:?} {switcher:?}"),
+                "TicketRotator { .. } TicketSwitcher { .. }"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicU8, Ordering};
+
+    use super::*;
+    use crate::crypto::toy::ToyAead;
+
+    /// Fills with a byte that is another each time.
+    #[derive(Debug)]
+    struct Counter(AtomicU8);
+
+    impl SecureRandom for Counter {
+        fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
+            buf.fill(self.0.fetch_add(1, Ordering::Relaxed));
+            Ok(())
+        }
+    }
+
+    #[derive(Debug)]
+    struct Broken;
+
+    impl SecureRandom for Broken {
+        fn fill(&self, _: &mut [u8]) -> Result<(), GetRandomFailed> {
+            Err(GetRandomFailed)
+        }
+    }
+
+    static RANDOM: Counter = Counter(AtomicU8::new(1));
+
+    fn ticketer() -> Box<dyn ProducesTickets> {
+        make_ticketer(|key| ToyAead(key.as_ref()[0]), &RANDOM).unwrap()
+    }
+
+    #[test]
+    fn ticket_opens_with_its_own_key_only() {
+        let ticketer = ticketer();
+        assert!(ticketer.enabled());
+        assert_eq!(ticketer.lifetime(), 43_200);
+
+        let ticket = ticketer.encrypt(b"session").unwrap();
+        assert_eq!(ticket.len(), 16 + 12 + 7 + 16);
+        assert_eq!(ticketer.decrypt(&ticket).unwrap(), b"session");
+        assert!(self::ticketer().decrypt(&ticket).is_none());
+        assert_ne!(ticketer.encrypt(b"session").unwrap(), ticket);
+    }
+
+    #[test]
+    fn changed_or_cut_ticket_is_refused() {
+        let ticketer = ticketer();
+        let ticket = ticketer.encrypt(b"session").unwrap();
+        for i in 0..ticket.len() {
+            let mut changed = ticket.clone();
+            changed[i] ^= 1;
+            assert!(ticketer.decrypt(&changed).is_none(), "byte {i} changed");
+            assert!(ticketer.decrypt(&ticket[..i]).is_none(), "cut to {i} bytes");
+        }
+    }
+
+    #[test]
+    fn ticket_fits_the_wire_format() {
+        let ticketer = ticketer();
+        let longest = vec![0; 0xffff - 44];
+        let ticket = ticketer.encrypt(&longest).unwrap();
+        assert_eq!(ticket.len(), 0xffff);
+        assert_eq!(ticketer.decrypt(&ticket).unwrap(), longest);
+        assert!(ticketer.encrypt(&[&longest[..], &[0]].concat()).is_none());
+        assert!(ticketer.decrypt(&[&ticket[..], &[0]].concat()).is_none());
+    }
+
+    #[test]
+    fn failing_randomness_makes_no_ticketer() {
+        assert!(make_ticketer(|_| ToyAead(1), &Broken).is_err());
+    }
+}

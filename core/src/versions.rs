@@ -1,0 +1,32 @@
+//! The protocol versions that can be enabled.
+//!
+//! A version is named by a static, not by an enum: linking drops the code of a version to which
+//! nothing refers.
+
+use core::fmt;
+
+use crate::enums::ProtocolVersion;
+
+/// A protocol version that this library speaks. Its only values are [`TLS12`] and [`TLS13`].
+#[derive(PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SupportedProtocolVersion {
+    /// The version's code point.
+    pub version: ProtocolVersion,
+}
+
+impl fmt::Debug for SupportedProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.version.fmt(f)
+    }
+}
+
+/// TLS 1.2 (RFC 5246).
+pub static TLS12: SupportedProtocolVersion = SupportedProtocolVersion {
+    version: ProtocolVersion::TLSv1_2,
+};
+
+/// TLS 1.3 (RFC 9846).
+pub static TLS13: SupportedProtocolVersion = SupportedProtocolVersion {
+    version: ProtocolVersion::TLSv1_3,
+};
