@@ -618,10 +618,6 @@ pub struct PacketKeySet {
 }
 
 /// New keys that the handshake has made.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the public API has both variants unboxed; a connection makes one of each"
-)]
 pub enum KeyChange {
     /// The handshake goes on under these.
     Handshake {

@@ -357,7 +357,7 @@ mod rotation {
 
     #[cfg(test)]
     mod tests {
-        use std::cell::Cell;
+        use core::cell::Cell;
         use std::thread_local;
 
         use super::*;

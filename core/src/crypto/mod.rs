@@ -405,7 +405,7 @@ impl fmt::Debug for WebPkiSupportedAlgorithms {
 }
 
 #[cfg(test)]
-mod toy;
+pub(crate) mod toy;
 
 #[cfg(test)]
 mod tests {

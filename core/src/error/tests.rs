@@ -4,7 +4,7 @@ use alloc::vec;
 use core::time::Duration;
 
 use super::*;
-use crate::enums::AlertDescription as Alert;
+use crate::enums::{AlertDescription as Alert, KeyExchangeAlgorithm};
 
 const AT: UnixTime = UnixTime::since_unix_epoch(Duration::from_secs(7));
 
@@ -485,6 +485,22 @@ fn texts_say_what_was_expected_and_what_came() {
         error.to_string(),
         "certificate is not for \"a.example\" but for b.example, c.example"
     );
+    for (address, text) in [
+        (
+            "192.0.2.1",
+            "certificate is not for 192.0.2.1 but for nothing",
+        ),
+        (
+            "2001:db8::1",
+            "certificate is not for 2001:db8::1 but for nothing",
+        ),
+    ] {
+        let error = CertificateError::NotValidForNameContext {
+            expected: name(address),
+            presented: vec![],
+        };
+        assert_eq!(error.to_string(), text);
+    }
     let error = CertificateError::InvalidPurposeContext {
         required: ExtendedKeyPurpose::ServerAuth,
         presented: vec![
@@ -542,10 +558,15 @@ fn context_is_compared() {
         required: ExtendedKeyPurpose::ServerAuth,
         presented,
     };
-    use ExtendedKeyPurpose::{ClientAuth, ServerAuth};
     assert_ne!(
-        purpose(vec![ClientAuth, ServerAuth]),
-        purpose(vec![ServerAuth, ClientAuth])
+        purpose(vec![
+            ExtendedKeyPurpose::ClientAuth,
+            ExtendedKeyPurpose::ServerAuth
+        ]),
+        purpose(vec![
+            ExtendedKeyPurpose::ServerAuth,
+            ExtendedKeyPurpose::ClientAuth
+        ])
     );
 }
 
