@@ -36,7 +36,7 @@ pub trait Algorithm: Send + Sync {
     fn header_protection_key(&self, key: AeadKey) -> Box<dyn HeaderProtectionKey>;
 
     /// Length in bytes of the AEAD's key, which is that of the header protection key too
-    /// (RFC 9001 §5.1).
+    /// (RFC 9001 §5.1). At most [`AeadKey::MAX_LEN`].
     fn aead_key_len(&self) -> usize;
 
     /// True when this implementation is FIPS-approved. False unless overridden.
@@ -470,21 +470,21 @@ impl Keys {
         let initial_secret = suite
             .hkdf_provider
             .extract_from_secret(Some(version.initial_salt()), client_dst_connection_id);
-        Self::new(&Secrets {
-            client: expand_label_block(&*initial_secret, b"client in", &[]),
-            server: expand_label_block(&*initial_secret, b"server in", &[]),
-            suite,
-            quic,
-            side,
+        let secret = |label| expand_label_block(&*initial_secret, label, &[]);
+        Self::new(&Secrets::new(
+            Suite { suite, quic },
             version,
-        })
+            side,
+            secret(b"client in".as_slice()),
+            secret(b"server in"),
+        ))
     }
 
     /// The keys made of the traffic secrets of both directions.
     pub fn new(secrets: &Secrets) -> Self {
         let (local, remote) = secrets.local_and_remote();
-        let keys =
-            |secret| DirectionalKeys::new(secrets.suite, secrets.quic, secret, secrets.version);
+        let Suite { suite, quic } = secrets.suite;
+        let keys = |secret| DirectionalKeys::new(suite, quic, secret, secrets.version);
         Self {
             local: keys(local),
             remote: keys(remote),
@@ -551,31 +551,28 @@ const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash f
 /// on to the next generation. Zeroized on drop.
 #[derive(Clone)]
 pub struct Secrets {
+    suite: Suite,
+    version: Version,
+    side: Side,
     client: OkmBlock,
     server: OkmBlock,
-    suite: &'static Tls13CipherSuite,
-    quic: &'static dyn Algorithm,
-    side: Side,
-    version: Version,
 }
 
 impl Secrets {
-    /// The traffic secrets of client and server as the key schedule gives them.
+    /// The traffic secrets of `client` and `server` as the key schedule gives them; `side` is ours.
     pub fn new(
+        suite: Suite,
+        version: Version,
+        side: Side,
         client: OkmBlock,
         server: OkmBlock,
-        suite: &'static Tls13CipherSuite,
-        quic: &'static dyn Algorithm,
-        side: Side,
-        version: Version,
     ) -> Self {
         Self {
+            suite,
+            version,
+            side,
             client,
             server,
-            suite,
-            quic,
-            side,
-            version,
         }
     }
 
@@ -591,13 +588,16 @@ impl Secrets {
     }
 
     fn next_secret(&self, secret: &OkmBlock) -> OkmBlock {
-        let expander = self.suite.hkdf_provider.expander_for_okm(secret);
-        expand_label_block(&*expander, self.version.labels().update, &[])
+        let label = self.version.labels().update;
+        expand_label_block(&*self.expander(secret), label, &[])
     }
 
     fn packet_key(&self, secret: &OkmBlock) -> Box<dyn PacketKey> {
-        let expander = self.suite.hkdf_provider.expander_for_okm(secret);
-        derive_packet_key(&*expander, self.quic, self.version)
+        derive_packet_key(&*self.expander(secret), self.suite.quic, self.version)
+    }
+
+    fn expander(&self, secret: &OkmBlock) -> Box<dyn HkdfExpander> {
+        self.suite.suite.hkdf_provider.expander_for_okm(secret)
     }
 
     fn local_and_remote(&self) -> (&OkmBlock, &OkmBlock) {
