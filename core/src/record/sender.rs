@@ -103,9 +103,10 @@ impl RecordSender {
     }
 
     /// How many bytes of payload may still be sent before the key has reached its limit and must be
-    /// replaced.
+    /// replaced. One record is kept for the KeyUpdate that announces the new key.
+    #[inline]
     pub fn payload_left(&self) -> usize {
-        let records = self.confidentiality_limit.saturating_sub(self.seq);
+        let records = self.confidentiality_limit.saturating_sub(self.seq + 1);
         usize::try_from(records)
             .unwrap_or(usize::MAX)
             .saturating_mul(self.max_fragment_len)
@@ -142,6 +143,15 @@ impl RecordSender {
             .as_ref()
             .map(|enc| enc.encrypted_payload_len(0) - enc.payload_offset());
         tail.unwrap_or(0)
+    }
+
+    /// How much room [`Self::seal_in_place`] needs around a payload.
+    pub fn in_place_room(&self) -> InPlaceRoom {
+        InPlaceRoom {
+            headroom: self.head_len(),
+            max_payload: self.max_fragment_len,
+            tailroom: self.tail_len(),
+        }
     }
 
     /// Writes the records that carry `payload` to the front of `out`; returns how many bytes they are.
@@ -326,6 +336,17 @@ impl From<SealError> for Error {
     fn from(_: SealError) -> Self {
         Self::EncryptError
     }
+}
+
+/// How much room a record needs around a payload that is encrypted where it lies, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlaceRoom {
+    /// Before the payload: the record header, and the explicit nonce of TLS 1.2 AES-GCM.
+    pub headroom: usize,
+    /// The most payload that one record takes.
+    pub max_payload: usize,
+    /// Behind the payload: content type and authentication tag.
+    pub tailroom: usize,
 }
 
 /// Why plaintext was not sealed where it lies; the buffer and the connection are as they were.
