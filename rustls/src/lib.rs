@@ -7,5 +7,6 @@ extern crate alloc;
 extern crate std;
 
 mod conn;
+mod msgs;
 
 use rustls_core::{crypto, enums, error, record, suites};

@@ -1,0 +1,132 @@
+//! Certificate: RFC 9846 §4.5.1.
+
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+use rustls_core::codec::{Codec, LengthSize, Reader, U24, encode_bytes, with_length_prefix};
+use rustls_core::enums::{CertificateStatusType, ExtensionType, HandshakeType};
+use rustls_core::error::InvalidMessage;
+
+use super::EncodeMessage;
+use super::extensions::{encode_extension, read_extensions};
+
+/// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
+pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
+
+/// `Certificate`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CertificateMsg<'a> {
+    /// `certificate_request_context`: the server's is empty, a client's is the CertificateRequest's.
+    pub(crate) context: &'a [u8],
+    /// `certificate_list`: the sender's certificate first; empty if a client has none.
+    pub(crate) entries: Vec<CertificateEntry<'a>>,
+}
+
+impl<'a> CertificateMsg<'a> {
+    /// The message for `chain`, with `ocsp_response` stapled to the first certificate.
+    pub(crate) fn new(
+        context: &'a [u8],
+        chain: &'a [CertificateDer<'_>],
+        ocsp_response: Option<&'a [u8]>,
+    ) -> Self {
+        let mut ocsp_response = ocsp_response;
+        let entries = chain
+            .iter()
+            .map(|cert| CertificateEntry {
+                cert: CertificateDer::from(cert.as_ref()),
+                ocsp_response: ocsp_response.take(),
+                received: Vec::new(),
+            })
+            .collect();
+        Self { context, entries }
+    }
+
+    /// The certificates alone, out of the message's lifetime.
+    pub(crate) fn to_owned_chain(&self) -> Vec<CertificateDer<'static>> {
+        self.entries
+            .iter()
+            .map(|entry| entry.cert.clone().into_owned())
+            .collect()
+    }
+}
+
+/// `CertificateEntry`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CertificateEntry<'a> {
+    /// `cert_data`, or `ASN1_subjectPublicKeyInfo` where raw public keys were negotiated.
+    pub(crate) cert: CertificateDer<'a>,
+    /// `status_request`: the OCSP response.
+    pub(crate) ocsp_response: Option<&'a [u8]>,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+impl<'a> Codec<'a> for CertificateMsg<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U8, self.context);
+        with_length_prefix(bytes, LengthSize::U24, |bytes| {
+            for entry in &self.entries {
+                entry.encode(bytes);
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let context = r.prefixed_bytes(LengthSize::U8)?;
+        let len = usize::from(U24::read(r)?);
+        if len > MAX_CERTIFICATE_LIST_LEN {
+            return Err(InvalidMessage::CertificatePayloadTooLarge);
+        }
+        let entries = r.sub(len)?.list()?;
+        Ok(Self { context, entries })
+    }
+}
+
+impl<'a> Codec<'a> for CertificateEntry<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U24, &self.cert);
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            if let Some(response) = self.ocsp_response {
+                encode_extension(bytes, ExtensionType::StatusRequest, |bytes| {
+                    CertificateStatusType::Ocsp.encode(bytes);
+                    encode_bytes(bytes, LengthSize::U24, response);
+                });
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let cert = CertificateDer::from(r.prefixed_bytes(LengthSize::U24)?);
+        let mut ocsp_response = None;
+        let received = read_extensions(r, "CertificateExtensions", |typ, body| {
+            match typ {
+                ExtensionType::StatusRequest => ocsp_response = Some(read_ocsp_response(body)?),
+                _ => {
+                    body.rest();
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Self {
+            cert,
+            ocsp_response,
+            received,
+        })
+    }
+}
+
+/// Reads a `CertificateStatus` (RFC 6066 §8), as RFC 9846 §4.5.1.1 puts it into an entry.
+fn read_ocsp_response<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], InvalidMessage> {
+    match CertificateStatusType::read(r)? {
+        CertificateStatusType::Ocsp => r.prefixed_bytes(LengthSize::U24),
+        _ => Err(InvalidMessage::InvalidCertificateStatusType),
+    }
+}
+
+impl EncodeMessage for CertificateMsg<'_> {
+    const TYPE: HandshakeType = HandshakeType::Certificate;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}

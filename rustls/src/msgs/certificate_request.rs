@@ -1,0 +1,167 @@
+//! CertificateRequest: RFC 9846 §4.4.2, and the names of certification authorities in it.
+
+use alloc::vec::Vec;
+
+use rustls_core::codec::{
+    Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
+};
+use rustls_core::enums::{
+    CertificateCompressionAlgorithm, ExtensionType, HandshakeType, SignatureScheme,
+};
+use rustls_core::error::InvalidMessage;
+
+use super::EncodeMessage;
+use super::extensions::{
+    encode_extension, read_extensions, read_list, read_signature_schemes, read_value,
+};
+
+/// `CertificateRequest`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CertificateRequest<'a> {
+    /// `certificate_request_context`: empty during the handshake.
+    pub(crate) context: &'a [u8],
+    /// `signature_algorithms`: `None` if the extension is missing, which it must not be.
+    pub(crate) signature_algorithms: Option<Vec<SignatureScheme>>,
+    /// `signature_algorithms_cert`.
+    pub(crate) signature_algorithms_cert: Option<Vec<SignatureScheme>>,
+    /// `certificate_authorities`.
+    pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
+    /// `compress_certificate`: what the client may compress its Certificate with.
+    pub(crate) compress_certificate: Option<Vec<CertificateCompressionAlgorithm>>,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+impl<'a> Codec<'a> for CertificateRequest<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U8, self.context);
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            for (typ, schemes) in [
+                (
+                    ExtensionType::SignatureAlgorithms,
+                    &self.signature_algorithms,
+                ),
+                (
+                    ExtensionType::SignatureAlgorithmsCert,
+                    &self.signature_algorithms_cert,
+                ),
+            ] {
+                if let Some(schemes) = schemes {
+                    encode_extension(bytes, typ, |bytes| {
+                        encode_list(bytes, LengthSize::U16, schemes);
+                    });
+                }
+            }
+            if let Some(authorities) = &self.certificate_authorities {
+                encode_extension(bytes, ExtensionType::CertificateAuthorities, |bytes| {
+                    encode_list(bytes, LengthSize::U16, authorities);
+                });
+            }
+            if let Some(algorithms) = &self.compress_certificate {
+                encode_extension(bytes, ExtensionType::CompressCertificate, |bytes| {
+                    encode_list(bytes, LengthSize::U8, algorithms);
+                });
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let mut request = Self {
+            context: r.prefixed_bytes(LengthSize::U8)?,
+            ..Self::default()
+        };
+        let received = read_extensions(r, "CertificateRequestExtensions", |typ, body| {
+            match typ {
+                ExtensionType::SignatureAlgorithms => {
+                    request.signature_algorithms = Some(read_signature_schemes(body)?);
+                }
+                ExtensionType::SignatureAlgorithmsCert => {
+                    request.signature_algorithms_cert = Some(read_signature_schemes(body)?);
+                }
+                ExtensionType::CertificateAuthorities => {
+                    request.certificate_authorities = Some(read_authorities(body)?);
+                }
+                ExtensionType::CompressCertificate => {
+                    request.compress_certificate = Some(read_list(
+                        body,
+                        LengthSize::U8,
+                        "CertificateCompressionAlgorithms",
+                    )?);
+                }
+                // RFC 9846 §4.4.2: clients ignore unrecognized extensions
+                _ => {
+                    body.rest();
+                }
+            }
+            Ok(())
+        })?;
+        request.received = received;
+        Ok(request)
+    }
+}
+
+impl EncodeMessage for CertificateRequest<'_> {
+    const TYPE: HandshakeType = HandshakeType::CertificateRequest;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}
+
+/// Reads the body of `certificate_authorities`: RFC 9846 §4.3.4.
+pub(super) fn read_authorities(
+    r: &mut Reader<'_>,
+) -> Result<Vec<DistinguishedName>, InvalidMessage> {
+    read_list(r, LengthSize::U16, "DistinguishedNames")
+}
+
+/// The name of a certification authority: a DER-encoded X.501 `Name`, not checked to be one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DistinguishedName(Vec<u8>);
+
+impl DistinguishedName {
+    /// Makes a `Name` from its contents: puts the header of a DER `SEQUENCE` in front of `bytes`.
+    ///
+    /// Use it for names whose outer `SEQUENCE` was taken off, as in `webpki`'s trust anchors.
+    pub fn in_sequence(bytes: &[u8]) -> Self {
+        const SEQUENCE: u8 = 0x30;
+        let len = bytes.len().to_be_bytes();
+        let significant = &len[bytes.len().leading_zeros() as usize / 8..];
+
+        let mut der = Vec::with_capacity(2 + significant.len() + bytes.len());
+        der.push(SEQUENCE);
+        // X.690 §8.1.3: lengths below 128 stand alone, others behind their own length
+        match bytes.len() {
+            len @ 0..128 => der.push(len as u8),
+            _ => {
+                der.push(0x80 | significant.len() as u8);
+                der.extend_from_slice(significant);
+            }
+        }
+        der.extend_from_slice(bytes);
+        Self(der)
+    }
+}
+
+impl AsRef<[u8]> for DistinguishedName {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for DistinguishedName {
+    fn from(der: Vec<u8>) -> Self {
+        Self(der)
+    }
+}
+
+impl Codec<'_> for DistinguishedName {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U16, &self.0);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        // RFC 9846 §4.3.4: a name has at least one byte
+        read_value(r, LengthSize::U16).map(|der| Self(der.to_vec()))
+    }
+}

@@ -1,0 +1,425 @@
+//! The extensions of a ClientHello: RFC 9846 §4.3.
+
+use alloc::vec::Vec;
+
+use pki_types::{DnsName, IpAddr};
+use rustls_core::codec::{
+    Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
+};
+use rustls_core::enums::{
+    CertificateCompressionAlgorithm, CertificateStatusType, CertificateType, ECPointFormat,
+    ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, ServerNameType,
+    SignatureScheme,
+};
+use rustls_core::error::InvalidMessage;
+
+use super::certificate_request::{DistinguishedName, read_authorities};
+use super::extensions::{
+    KeyShareEntry, ProtocolName, encode_extension, read_empty, read_extensions, read_list,
+    read_signature_schemes, read_value,
+};
+use super::pre_shared_key::OfferedPsks;
+
+/// What a ClientHello offers and asks for: a field for each extension that is known here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientExtensions<'a> {
+    pub(crate) server_name: Option<ServerNamePayload<'a>>,
+    pub(crate) status_request: Option<CertificateStatusRequest>,
+    pub(crate) supported_groups: Option<Vec<NamedGroup>>,
+    pub(crate) ec_point_formats: Option<Vec<ECPointFormat>>,
+    pub(crate) signature_algorithms: Option<Vec<SignatureScheme>>,
+    /// `application_layer_protocol_negotiation`.
+    pub(crate) alpn_protocol_names: Option<Vec<ProtocolName<'a>>>,
+    pub(crate) client_certificate_type: Option<Vec<CertificateType>>,
+    pub(crate) server_certificate_type: Option<Vec<CertificateType>>,
+    /// `extended_master_secret`, which is empty.
+    pub(crate) extended_master_secret: bool,
+    pub(crate) compress_certificate: Option<Vec<CertificateCompressionAlgorithm>>,
+    /// `session_ticket`: a ticket of TLS 1.2, or empty to ask for one.
+    pub(crate) session_ticket: Option<&'a [u8]>,
+    pub(crate) pre_shared_key: Option<OfferedPsks<'a>>,
+    /// `early_data`, which is empty.
+    pub(crate) early_data: bool,
+    pub(crate) supported_versions: Option<Vec<ProtocolVersion>>,
+    /// Not empty when received.
+    pub(crate) cookie: Option<&'a [u8]>,
+    pub(crate) psk_key_exchange_modes: Option<Vec<PskKeyExchangeMode>>,
+    pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
+    pub(crate) signature_algorithms_cert: Option<Vec<SignatureScheme>>,
+    /// `key_share`; empty to ask for a HelloRetryRequest.
+    pub(crate) key_shares: Option<Vec<KeyShareEntry<'a>>>,
+    /// `quic_transport_parameters`, unparsed.
+    pub(crate) quic_transport_parameters: Option<&'a [u8]>,
+    /// `encrypted_client_hello`, unparsed.
+    pub(crate) encrypted_client_hello: Option<&'a [u8]>,
+    /// `renegotiation_info`: empty in an initial handshake.
+    pub(crate) renegotiation_info: Option<&'a [u8]>,
+
+    /// Decides the order in which the extensions are sent. Fields set or not, the same seed sends the others in
+    /// the same order, as the ClientHello after a retry must. Not received.
+    pub(crate) order_seed: u32,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+/// Everything that is sent in shuffled order: all but `pre_shared_key`.
+const SHUFFLED: [ExtensionType; 21] = [
+    ExtensionType::ServerName,
+    ExtensionType::StatusRequest,
+    ExtensionType::SupportedGroups,
+    ExtensionType::EcPointFormats,
+    ExtensionType::SignatureAlgorithms,
+    ExtensionType::ApplicationLayerProtocolNegotiation,
+    ExtensionType::ClientCertificateType,
+    ExtensionType::ServerCertificateType,
+    ExtensionType::ExtendedMasterSecret,
+    ExtensionType::CompressCertificate,
+    ExtensionType::SessionTicket,
+    ExtensionType::EarlyData,
+    ExtensionType::SupportedVersions,
+    ExtensionType::Cookie,
+    ExtensionType::PskKeyExchangeModes,
+    ExtensionType::CertificateAuthorities,
+    ExtensionType::SignatureAlgorithmsCert,
+    ExtensionType::KeyShare,
+    ExtensionType::QuicTransportParameters,
+    ExtensionType::EncryptedClientHello,
+    ExtensionType::RenegotiationInfo,
+];
+
+impl<'a> Codec<'a> for ClientExtensions<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            for typ in shuffled(self.order_seed) {
+                self.encode_one(typ, bytes);
+            }
+            // RFC 9846 §4.3.11: pre_shared_key is the last one
+            self.encode_one(ExtensionType::PreSharedKey, bytes);
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let mut extensions = Self::default();
+        // RFC 9846 §4.2.2: a client of an older version may leave the whole block out
+        if !r.any_left() {
+            return Ok(extensions);
+        }
+        let received = read_extensions(r, "ClientExtensions", |typ, body| {
+            // RFC 9846 §4.3.11: nothing follows pre_shared_key
+            if extensions.pre_shared_key.is_some() {
+                return Err(InvalidMessage::PreSharedKeyIsNotFinalExtension);
+            }
+            extensions.read_one(typ, body)
+        })?;
+        extensions.received = received;
+        Ok(extensions)
+    }
+}
+
+impl<'a> ClientExtensions<'a> {
+    /// Appends the extension `typ`, if its field is set.
+    fn encode_one(&self, typ: ExtensionType, bytes: &mut Vec<u8>) {
+        use LengthSize::{U8, U16};
+        let mut put = |body: &dyn Fn(&mut Vec<u8>)| encode_extension(bytes, typ, body);
+
+        match typ {
+            ExtensionType::ServerName => {
+                if let Some(ServerNamePayload::DnsName(name)) = &self.server_name {
+                    put(&|bytes| encode_server_name(name, bytes));
+                }
+            }
+            ExtensionType::StatusRequest => {
+                if let Some(request) = &self.status_request {
+                    put(&|bytes| request.encode(bytes));
+                }
+            }
+            ExtensionType::SupportedGroups => {
+                if let Some(groups) = &self.supported_groups {
+                    put(&|bytes| encode_list(bytes, U16, groups));
+                }
+            }
+            ExtensionType::EcPointFormats => {
+                if let Some(formats) = &self.ec_point_formats {
+                    put(&|bytes| encode_list(bytes, U8, formats));
+                }
+            }
+            ExtensionType::SignatureAlgorithms => {
+                if let Some(schemes) = &self.signature_algorithms {
+                    put(&|bytes| encode_list(bytes, U16, schemes));
+                }
+            }
+            ExtensionType::ApplicationLayerProtocolNegotiation => {
+                if let Some(names) = &self.alpn_protocol_names {
+                    put(&|bytes| encode_list(bytes, U16, names));
+                }
+            }
+            ExtensionType::ClientCertificateType => {
+                if let Some(types) = &self.client_certificate_type {
+                    put(&|bytes| encode_list(bytes, U8, types));
+                }
+            }
+            ExtensionType::ServerCertificateType => {
+                if let Some(types) = &self.server_certificate_type {
+                    put(&|bytes| encode_list(bytes, U8, types));
+                }
+            }
+            ExtensionType::ExtendedMasterSecret => {
+                if self.extended_master_secret {
+                    put(&|_| {});
+                }
+            }
+            ExtensionType::CompressCertificate => {
+                if let Some(algorithms) = &self.compress_certificate {
+                    put(&|bytes| encode_list(bytes, U8, algorithms));
+                }
+            }
+            ExtensionType::SessionTicket => {
+                if let Some(ticket) = self.session_ticket {
+                    put(&|bytes| bytes.extend_from_slice(ticket));
+                }
+            }
+            ExtensionType::PreSharedKey => {
+                if let Some(offered) = &self.pre_shared_key {
+                    put(&|bytes| offered.encode(bytes));
+                }
+            }
+            ExtensionType::EarlyData => {
+                if self.early_data {
+                    put(&|_| {});
+                }
+            }
+            ExtensionType::SupportedVersions => {
+                if let Some(versions) = &self.supported_versions {
+                    put(&|bytes| encode_list(bytes, U8, versions));
+                }
+            }
+            ExtensionType::Cookie => {
+                if let Some(cookie) = self.cookie {
+                    put(&|bytes| encode_bytes(bytes, U16, cookie));
+                }
+            }
+            ExtensionType::PskKeyExchangeModes => {
+                if let Some(modes) = &self.psk_key_exchange_modes {
+                    put(&|bytes| encode_list(bytes, U8, modes));
+                }
+            }
+            ExtensionType::CertificateAuthorities => {
+                if let Some(authorities) = &self.certificate_authorities {
+                    put(&|bytes| encode_list(bytes, U16, authorities));
+                }
+            }
+            ExtensionType::SignatureAlgorithmsCert => {
+                if let Some(schemes) = &self.signature_algorithms_cert {
+                    put(&|bytes| encode_list(bytes, U16, schemes));
+                }
+            }
+            ExtensionType::KeyShare => {
+                if let Some(shares) = &self.key_shares {
+                    put(&|bytes| encode_list(bytes, U16, shares));
+                }
+            }
+            ExtensionType::QuicTransportParameters => {
+                if let Some(parameters) = self.quic_transport_parameters {
+                    put(&|bytes| bytes.extend_from_slice(parameters));
+                }
+            }
+            ExtensionType::EncryptedClientHello => {
+                if let Some(raw) = self.encrypted_client_hello {
+                    put(&|bytes| bytes.extend_from_slice(raw));
+                }
+            }
+            ExtensionType::RenegotiationInfo => {
+                if let Some(info) = self.renegotiation_info {
+                    put(&|bytes| encode_bytes(bytes, U8, info));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads the body of the extension `typ` into its field.
+    fn read_one(&mut self, typ: ExtensionType, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
+        use LengthSize::{U8, U16};
+
+        match typ {
+            ExtensionType::ServerName => self.server_name = Some(read_server_name(r)?),
+            ExtensionType::StatusRequest => {
+                self.status_request = Some(CertificateStatusRequest::read(r)?);
+            }
+            ExtensionType::SupportedGroups => {
+                self.supported_groups = Some(read_list(r, U16, "NamedGroups")?);
+            }
+            ExtensionType::EcPointFormats => {
+                self.ec_point_formats = Some(read_list(r, U8, "ECPointFormats")?);
+            }
+            ExtensionType::SignatureAlgorithms => {
+                self.signature_algorithms = Some(read_signature_schemes(r)?);
+            }
+            ExtensionType::ApplicationLayerProtocolNegotiation => {
+                self.alpn_protocol_names = Some(read_list(r, U16, "ProtocolNames")?);
+            }
+            ExtensionType::ClientCertificateType => {
+                self.client_certificate_type = Some(read_list(r, U8, "CertificateTypes")?);
+            }
+            ExtensionType::ServerCertificateType => {
+                self.server_certificate_type = Some(read_list(r, U8, "CertificateTypes")?);
+            }
+            ExtensionType::ExtendedMasterSecret => {
+                read_empty(r)?;
+                self.extended_master_secret = true;
+            }
+            ExtensionType::CompressCertificate => {
+                self.compress_certificate =
+                    Some(read_list(r, U8, "CertificateCompressionAlgorithms")?);
+            }
+            ExtensionType::SessionTicket => self.session_ticket = Some(r.rest()),
+            ExtensionType::PreSharedKey => self.pre_shared_key = Some(OfferedPsks::read(r)?),
+            ExtensionType::EarlyData => {
+                read_empty(r)?;
+                self.early_data = true;
+            }
+            ExtensionType::SupportedVersions => {
+                self.supported_versions = Some(read_list(r, U8, "ProtocolVersions")?);
+            }
+            // RFC 9846 §4.3.2: a cookie has at least one byte
+            ExtensionType::Cookie => self.cookie = Some(read_value(r, U16)?),
+            ExtensionType::PskKeyExchangeModes => {
+                self.psk_key_exchange_modes = Some(read_list(r, U8, "PskKeyExchangeModes")?);
+            }
+            ExtensionType::CertificateAuthorities => {
+                self.certificate_authorities = Some(read_authorities(r)?);
+            }
+            ExtensionType::SignatureAlgorithmsCert => {
+                self.signature_algorithms_cert = Some(read_signature_schemes(r)?);
+            }
+            ExtensionType::KeyShare => self.key_shares = Some(r.prefixed(U16)?.list()?),
+            ExtensionType::QuicTransportParameters => {
+                self.quic_transport_parameters = Some(r.rest());
+            }
+            ExtensionType::EncryptedClientHello => self.encrypted_client_hello = Some(r.rest()),
+            ExtensionType::RenegotiationInfo => {
+                self.renegotiation_info = Some(r.prefixed_bytes(U8)?);
+            }
+            // RFC 9846 §4.2.2: servers ignore unrecognized extensions
+            _ => {
+                r.rest();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// [`SHUFFLED`] in the order that `seed` decides: a Fisher-Yates shuffle, drawn from the seed.
+///
+/// An order that varies keeps servers and middleboxes from relying on one. It need not be unpredictable.
+fn shuffled(seed: u32) -> [ExtensionType; SHUFFLED.len()] {
+    let mut order = SHUFFLED;
+    let mut state = u64::from(seed);
+    for left in (2..=order.len()).rev() {
+        // Knuth's MMIX generator; its high bits are the good ones
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        order.swap(left - 1, (state >> 33) as usize % left);
+    }
+    order
+}
+
+/// What a `server_name` extension (RFC 6066 §3) says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ServerNamePayload<'a> {
+    /// One host name.
+    DnsName(DnsName<'a>),
+    /// An IP address where the host name belongs. RFC 6066 forbids it, clients send it nevertheless; it counts
+    /// as no name.
+    IpAddress,
+    /// Anything else: no name, several, or one that is no host name.
+    Invalid,
+}
+
+fn encode_server_name(name: &DnsName<'_>, bytes: &mut Vec<u8>) {
+    let name = name.as_ref();
+    // RFC 6066 §3: without a trailing dot
+    let name = name.strip_suffix('.').unwrap_or(name);
+    with_length_prefix(bytes, LengthSize::U16, |bytes| {
+        ServerNameType::HostName.encode(bytes);
+        encode_bytes(bytes, LengthSize::U16, name.as_bytes());
+    });
+}
+
+fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<ServerNamePayload<'a>, InvalidMessage> {
+    let mut list = r.prefixed(LengthSize::U16)?;
+    // RFC 6066 §3: at least one name
+    if !list.any_left() {
+        return Err(InvalidMessage::IllegalEmptyList("ServerNames"));
+    }
+
+    let mut host_names = 0;
+    let mut payload = ServerNamePayload::Invalid;
+    while list.any_left() {
+        match ServerNameType::read(&mut list)? {
+            ServerNameType::HostName => {
+                host_names += 1;
+                payload = host_name_payload(read_value(&mut list, LengthSize::U16)?);
+            }
+            // a name of another type has no known end
+            _ => {
+                list.rest();
+            }
+        }
+    }
+    // RFC 6066 §3: at most one name of a type
+    match host_names > 1 {
+        true => Err(InvalidMessage::InvalidServerName),
+        false => Ok(payload),
+    }
+}
+
+fn host_name_payload(name: &[u8]) -> ServerNamePayload<'_> {
+    if let Ok(name) = DnsName::try_from(name) {
+        return ServerNamePayload::DnsName(name);
+    }
+    match core::str::from_utf8(name).map(IpAddr::try_from) {
+        Ok(Ok(_)) => ServerNamePayload::IpAddress,
+        _ => ServerNamePayload::Invalid,
+    }
+}
+
+/// `CertificateStatusRequest`: RFC 6066 §8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CertificateStatusRequest {
+    /// An OCSP response. Responders and extensions that the client names are not kept, and none are sent.
+    Ocsp,
+    /// A type of status that is not known here.
+    Unknown(CertificateStatusType),
+}
+
+impl Codec<'_> for CertificateStatusRequest {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Ocsp => {
+                CertificateStatusType::Ocsp.encode(bytes);
+                encode_bytes(bytes, LengthSize::U16, &[]);
+                encode_bytes(bytes, LengthSize::U16, &[]);
+            }
+            Self::Unknown(typ) => typ.encode(bytes),
+        }
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        match CertificateStatusType::read(r)? {
+            CertificateStatusType::Ocsp => {
+                let mut responder_ids = r.prefixed(LengthSize::U16)?;
+                while responder_ids.any_left() {
+                    responder_ids.prefixed_bytes(LengthSize::U16)?;
+                }
+                r.prefixed_bytes(LengthSize::U16)?;
+                Ok(Self::Ocsp)
+            }
+            typ => {
+                r.rest();
+                Ok(Self::Unknown(typ))
+            }
+        }
+    }
+}

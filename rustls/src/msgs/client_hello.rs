@@ -1,0 +1,142 @@
+//! ClientHello: RFC 9846 §4.2.2, but for its extensions.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, encode_list};
+use rustls_core::enums::{CipherSuite, Compression, HandshakeType, ProtocolVersion};
+use rustls_core::error::InvalidMessage;
+
+use super::EncodeMessage;
+use super::client_extensions::ClientExtensions;
+use super::extensions::read_list;
+
+/// `ClientHello`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClientHello<'a> {
+    pub(crate) legacy_version: ProtocolVersion,
+    pub(crate) random: Random,
+    pub(crate) legacy_session_id: SessionId,
+    pub(crate) cipher_suites: Vec<CipherSuite>,
+    /// `legacy_compression_methods`.
+    pub(crate) compression_methods: Vec<Compression>,
+    pub(crate) extensions: ClientExtensions<'a>,
+}
+
+impl<'a> Codec<'a> for ClientHello<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.legacy_version.encode(bytes);
+        self.random.encode(bytes);
+        self.legacy_session_id.encode(bytes);
+        encode_list(bytes, LengthSize::U16, &self.cipher_suites);
+        encode_list(bytes, LengthSize::U8, &self.compression_methods);
+        self.extensions.encode(bytes);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            legacy_version: ProtocolVersion::read(r)?,
+            random: Random::read(r)?,
+            legacy_session_id: SessionId::read(r)?,
+            cipher_suites: read_list(r, LengthSize::U16, "CipherSuites")?,
+            compression_methods: read_list(r, LengthSize::U8, "Compressions")?,
+            extensions: ClientExtensions::read(r)?,
+        })
+    }
+}
+
+impl EncodeMessage for ClientHello<'_> {
+    const TYPE: HandshakeType = HandshakeType::ClientHello;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}
+
+/// `Random`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Random(pub(crate) [u8; 32]);
+
+impl Codec<'_> for Random {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.0);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        r.take_array("Random").map(Self)
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_hex(f, &self.0)
+    }
+}
+
+/// `legacy_session_id`, and its echo: 0 to 32 bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SessionId {
+    len: u8,
+    /// Zero from `len` on.
+    bytes: [u8; Self::MAX_LEN],
+}
+
+impl SessionId {
+    const MAX_LEN: usize = 32;
+
+    /// The session id of no bytes.
+    pub(crate) const EMPTY: Self = Self {
+        len: 0,
+        bytes: [0; Self::MAX_LEN],
+    };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl From<[u8; Self::MAX_LEN]> for SessionId {
+    fn from(bytes: [u8; Self::MAX_LEN]) -> Self {
+        Self {
+            len: Self::MAX_LEN as u8,
+            bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for SessionId {
+    fn as_ref(&self) -> &[u8] {
+        // `len` is at most MAX_LEN: by `read`, and by the two ways to make one
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl Codec<'_> for SessionId {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U8, self.as_ref());
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let len = u8::read(r)?;
+        let mut id = Self { len, ..Self::EMPTY };
+        // RFC 9846 §4.2.2: at most 32 bytes
+        let Some(bytes) = id.bytes.get_mut(..usize::from(len)) else {
+            return Err(InvalidMessage::TrailingData("SessionID"));
+        };
+        match r.take(usize::from(len)) {
+            Some(received) => bytes.copy_from_slice(received),
+            None => return Err(InvalidMessage::MissingData("SessionID")),
+        }
+        Ok(id)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_hex(f, self.as_ref())
+    }
+}
+
+fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}

@@ -1,0 +1,140 @@
+//! EncryptedExtensions: RFC 9846 §4.4.1.
+
+use alloc::vec::Vec;
+
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_list, with_length_prefix};
+use rustls_core::enums::{CertificateType, ExtensionType, HandshakeType, NamedGroup};
+use rustls_core::error::InvalidMessage;
+
+use super::EncodeMessage;
+use super::extensions::{ProtocolName, encode_extension, read_empty, read_extensions, read_list};
+
+/// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EncryptedExtensions<'a> {
+    /// `server_name`, empty: the name was used.
+    pub(crate) server_name_ack: bool,
+    /// `supported_groups`: what the server prefers, for later connections.
+    pub(crate) supported_groups: Option<Vec<NamedGroup>>,
+    /// `application_layer_protocol_negotiation`: the selected protocol.
+    pub(crate) selected_protocol: Option<ProtocolName<'a>>,
+    /// `client_certificate_type`: the selected type.
+    pub(crate) client_certificate_type: Option<CertificateType>,
+    /// `server_certificate_type`: the selected type.
+    pub(crate) server_certificate_type: Option<CertificateType>,
+    /// `early_data`, empty: 0-RTT data is accepted.
+    pub(crate) early_data_ack: bool,
+    /// `quic_transport_parameters`, unparsed.
+    pub(crate) quic_transport_parameters: Option<&'a [u8]>,
+    /// `encrypted_client_hello`: the `ECHConfigList` for a retry, unparsed.
+    pub(crate) encrypted_client_hello: Option<&'a [u8]>,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+impl<'a> Codec<'a> for EncryptedExtensions<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            if self.server_name_ack {
+                encode_extension(bytes, ExtensionType::ServerName, |_| {});
+            }
+            if let Some(groups) = &self.supported_groups {
+                encode_extension(bytes, ExtensionType::SupportedGroups, |bytes| {
+                    encode_list(bytes, LengthSize::U16, groups);
+                });
+            }
+            if let Some(protocol) = self.selected_protocol {
+                encode_extension(
+                    bytes,
+                    ExtensionType::ApplicationLayerProtocolNegotiation,
+                    |bytes| encode_list(bytes, LengthSize::U16, &[protocol]),
+                );
+            }
+            if let Some(selected) = self.client_certificate_type {
+                encode_extension(bytes, ExtensionType::ClientCertificateType, |bytes| {
+                    selected.encode(bytes);
+                });
+            }
+            if let Some(selected) = self.server_certificate_type {
+                encode_extension(bytes, ExtensionType::ServerCertificateType, |bytes| {
+                    selected.encode(bytes);
+                });
+            }
+            if self.early_data_ack {
+                encode_extension(bytes, ExtensionType::EarlyData, |_| {});
+            }
+            for (typ, raw) in [
+                (
+                    ExtensionType::QuicTransportParameters,
+                    self.quic_transport_parameters,
+                ),
+                (
+                    ExtensionType::EncryptedClientHello,
+                    self.encrypted_client_hello,
+                ),
+            ] {
+                if let Some(raw) = raw {
+                    encode_extension(bytes, typ, |bytes| bytes.extend_from_slice(raw));
+                }
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let mut ee = Self::default();
+        let received = read_extensions(r, "ServerExtensions", |typ, body| {
+            match typ {
+                ExtensionType::ServerName => {
+                    read_empty(body)?;
+                    ee.server_name_ack = true;
+                }
+                ExtensionType::SupportedGroups => {
+                    ee.supported_groups =
+                        Some(read_list(body, LengthSize::U16, "SupportedGroups")?);
+                }
+                ExtensionType::ApplicationLayerProtocolNegotiation => {
+                    ee.selected_protocol = Some(read_selected_protocol(body)?);
+                }
+                ExtensionType::ClientCertificateType => {
+                    ee.client_certificate_type = Some(CertificateType::read(body)?);
+                }
+                ExtensionType::ServerCertificateType => {
+                    ee.server_certificate_type = Some(CertificateType::read(body)?);
+                }
+                ExtensionType::EarlyData => {
+                    read_empty(body)?;
+                    ee.early_data_ack = true;
+                }
+                ExtensionType::QuicTransportParameters => {
+                    ee.quic_transport_parameters = Some(body.rest());
+                }
+                ExtensionType::EncryptedClientHello => {
+                    ee.encrypted_client_hello = Some(body.rest());
+                }
+                _ => {
+                    body.rest();
+                }
+            }
+            Ok(())
+        })?;
+        ee.received = received;
+        Ok(ee)
+    }
+}
+
+/// Reads the server's `ProtocolNameList`, which holds the one protocol it selected.
+fn read_selected_protocol<'a>(r: &mut Reader<'a>) -> Result<ProtocolName<'a>, InvalidMessage> {
+    let mut list = r.prefixed(LengthSize::U16)?;
+    let selected = ProtocolName::read(&mut list)?;
+    // RFC 7301 §3.1: the server's list holds exactly one name
+    list.expect_empty("SelectedProtocol")?;
+    Ok(selected)
+}
+
+impl EncodeMessage for EncryptedExtensions<'_> {
+    const TYPE: HandshakeType = HandshakeType::EncryptedExtensions;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}

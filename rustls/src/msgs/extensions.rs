@@ -1,0 +1,238 @@
+//! Extension blocks (RFC 9846 §4.3): their framing, the table of which extension may stand in which message,
+//! and the bodies that more than one message carries.
+//!
+//! Which of the allowed extensions a peer was asked for is the handshake's business; so that it can tell, every
+//! message keeps the list of the types it was received with.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
+use rustls_core::error::InvalidMessage;
+
+/// A message that carries extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtensionContext {
+    /// `CH`
+    ClientHello,
+    /// `SH`
+    ServerHello,
+    /// `HRR`
+    HelloRetryRequest,
+    /// `EE`
+    EncryptedExtensions,
+    /// `CT`: an entry of it
+    Certificate,
+    /// `CR`
+    CertificateRequest,
+    /// `NST`
+    NewSessionTicket,
+}
+
+/// Whether TLS 1.3 lets `typ` stand in `context`.
+///
+/// True for types that are not known here: nothing is known against them, so they are to be ignored or
+/// refused as unsolicited.
+pub(crate) fn allowed_in(typ: ExtensionType, context: ExtensionContext) -> bool {
+    contexts(typ).is_none_or(|contexts| contexts.contains(&context))
+}
+
+/// The table of RFC 9846 §4.3, then extensions from elsewhere; `None` for types that are not known here.
+fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
+    use ExtensionContext::{
+        Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,
+        HelloRetryRequest as HRR, NewSessionTicket as NST, ServerHello as SH,
+    };
+    Some(match typ {
+        ExtensionType::ServerName => &[CH, EE, CR],
+        ExtensionType::StatusRequest => &[CH, CR, CT],
+        ExtensionType::SupportedGroups => &[CH, EE],
+        ExtensionType::SignatureAlgorithms => &[CH, CR],
+        ExtensionType::UseSrtp => &[CH, EE],
+        ExtensionType::Heartbeat => &[CH, EE],
+        ExtensionType::ApplicationLayerProtocolNegotiation => &[CH, EE],
+        ExtensionType::ClientCertificateType => &[CH, EE],
+        ExtensionType::ServerCertificateType => &[CH, EE],
+        ExtensionType::Padding => &[CH],
+        ExtensionType::CompressCertificate => &[CH, CR],
+        ExtensionType::RecordSizeLimit => &[CH, EE],
+        ExtensionType::DelegatedCredential => &[CH, CR, CT],
+        ExtensionType::SupportedEktCiphers => &[CH, EE],
+        ExtensionType::PreSharedKey => &[CH, SH],
+        ExtensionType::EarlyData => &[CH, EE, NST],
+        ExtensionType::SupportedVersions => &[CH, SH, HRR],
+        ExtensionType::Cookie => &[CH, HRR],
+        ExtensionType::PskKeyExchangeModes => &[CH],
+        ExtensionType::CertificateAuthorities => &[CH, CR],
+        ExtensionType::OidFilters => &[CR],
+        ExtensionType::PostHandshakeAuth => &[CH],
+        ExtensionType::SignatureAlgorithmsCert => &[CH, CR],
+        ExtensionType::KeyShare => &[CH, SH, HRR],
+        ExtensionType::TransparencyInfo => &[CH, CR, CT],
+        ExtensionType::ExternalIdHash => &[CH, EE],
+        ExtensionType::ExternalSessionId => &[CH, EE],
+        ExtensionType::QuicTransportParameters => &[CH, EE],
+        ExtensionType::TicketRequest => &[CH, EE],
+        ExtensionType::EchOuterExtensions => &[CH],
+        ExtensionType::EncryptedClientHello => &[CH, HRR, EE],
+
+        // RFC 9846 §4.5.1.1, with the messages of RFC 8446 §4.2
+        ExtensionType::SignedCertificateTimestamp => &[CH, CR, CT],
+        // what QUIC's drafts used stands where the final one does
+        ExtensionType::QuicTransportParametersDraft => &[CH, EE],
+        // RFC 8446 §4.2
+        ExtensionType::MaxFragmentLength => &[CH, EE],
+        // TLS 1.2's: a server that negotiates TLS 1.3 answers none of them
+        ExtensionType::EcPointFormats
+        | ExtensionType::EncryptThenMac
+        | ExtensionType::ExtendedMasterSecret
+        | ExtensionType::RenegotiationInfo
+        | ExtensionType::SessionTicket
+        | ExtensionType::StatusRequestV2 => &[CH],
+        _ => return None,
+    })
+}
+
+/// Reads an extension block from `r`, handing the body of each extension to `read_one`, which takes all of it.
+///
+/// Returns the types in the order they came. A type that stands twice is
+/// [`InvalidMessage::DuplicateExtension`]; a body that `read_one` leaves bytes of is
+/// [`InvalidMessage::TrailingData`] with `name`.
+pub(super) fn read_extensions<'a>(
+    r: &mut Reader<'a>,
+    name: &'static str,
+    mut read_one: impl FnMut(ExtensionType, &mut Reader<'a>) -> Result<(), InvalidMessage>,
+) -> Result<Vec<ExtensionType>, InvalidMessage> {
+    let mut block = r.prefixed(LengthSize::U16)?;
+    let mut received = Vec::new();
+    let mut seen = SeenTypes::default();
+    while block.any_left() {
+        let typ = ExtensionType::read(&mut block)?;
+        let mut body = block.prefixed(LengthSize::U16)?;
+
+        // RFC 9846 §4.3: no extension stands twice in one block
+        if !seen.insert(typ) {
+            return Err(InvalidMessage::DuplicateExtension(typ.into()));
+        }
+        received.push(typ);
+
+        read_one(typ, &mut body)?;
+        // RFC 9846 §4.3: data left over after parsing the structure is a decode_error
+        body.expect_empty(name)?;
+    }
+    Ok(received)
+}
+
+/// Appends one extension: its type, then its length and what `body` appends.
+pub(super) fn encode_extension(
+    bytes: &mut Vec<u8>,
+    typ: ExtensionType,
+    body: impl FnOnce(&mut Vec<u8>),
+) {
+    typ.encode(bytes);
+    with_length_prefix(bytes, LengthSize::U16, body);
+}
+
+/// Which types a block has shown so far. Sublinear, as a hostile block holds thousands of them; the usual
+/// ones take no memory.
+#[derive(Default)]
+struct SeenTypes {
+    below_64: u64,
+    others: BTreeSet<u16>,
+}
+
+impl SeenTypes {
+    /// Adds `typ`; false if it was there.
+    fn insert(&mut self, typ: ExtensionType) -> bool {
+        match u16::from(typ) {
+            value @ 0..64 => {
+                let bit = 1 << value;
+                let new = self.below_64 & bit == 0;
+                self.below_64 |= bit;
+                new
+            }
+            value => self.others.insert(value),
+        }
+    }
+}
+
+/// Reads the body of an extension that says all by being there.
+pub(super) fn read_empty(r: &mut Reader<'_>) -> Result<(), InvalidMessage> {
+    r.expect_empty("Empty")
+}
+
+/// Reads a vector of `T` that must have an item: [`InvalidMessage::IllegalEmptyList`] with `name` if it has
+/// none.
+pub(super) fn read_list<'a, T: Codec<'a>>(
+    r: &mut Reader<'a>,
+    size: LengthSize,
+    name: &'static str,
+) -> Result<Vec<T>, InvalidMessage> {
+    let list = r.prefixed(size)?.list()?;
+    match list.is_empty() {
+        true => Err(InvalidMessage::IllegalEmptyList(name)),
+        false => Ok(list),
+    }
+}
+
+/// Reads an opaque vector that must not be empty: [`InvalidMessage::IllegalEmptyValue`] if it is.
+pub(super) fn read_value<'a>(
+    r: &mut Reader<'a>,
+    size: LengthSize,
+) -> Result<&'a [u8], InvalidMessage> {
+    match r.prefixed_bytes(size)? {
+        [] => Err(InvalidMessage::IllegalEmptyValue),
+        value => Ok(value),
+    }
+}
+
+/// Reads a `SignatureSchemeList`: [`InvalidMessage::NoSignatureSchemes`] if it is empty.
+pub(super) fn read_signature_schemes(
+    r: &mut Reader<'_>,
+) -> Result<Vec<SignatureScheme>, InvalidMessage> {
+    // RFC 9846 §4.3.3: at least one scheme
+    let schemes: Vec<_> = r.prefixed(LengthSize::U16)?.list()?;
+    match schemes.is_empty() {
+        true => Err(InvalidMessage::NoSignatureSchemes),
+        false => Ok(schemes),
+    }
+}
+
+/// `KeyShareEntry`: RFC 9846 §4.3.8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyShareEntry<'a> {
+    pub(crate) group: NamedGroup,
+    /// `key_exchange`: a public key, or a KEM's ciphertext. Not empty when received.
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> Codec<'a> for KeyShareEntry<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.group.encode(bytes);
+        encode_bytes(bytes, LengthSize::U16, self.payload);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            group: NamedGroup::read(r)?,
+            // RFC 9846 §4.3.8: key_exchange has at least one byte
+            payload: read_value(r, LengthSize::U16)?,
+        })
+    }
+}
+
+/// `ProtocolName` of ALPN: RFC 7301 §3.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProtocolName<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Codec<'a> for ProtocolName<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U8, self.0);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        // RFC 7301 §3.1: no protocol name is empty
+        read_value(r, LengthSize::U8).map(Self)
+    }
+}

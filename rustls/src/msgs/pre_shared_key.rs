@@ -1,0 +1,80 @@
+//! The `pre_shared_key` extension of a ClientHello: RFC 9846 §4.3.11.
+
+use alloc::vec::Vec;
+
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, encode_list};
+use rustls_core::error::InvalidMessage;
+
+use super::extensions::{read_list, read_value};
+
+/// `OfferedPsks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OfferedPsks<'a> {
+    pub(crate) identities: Vec<PskIdentity<'a>>,
+    pub(crate) binders: Vec<PskBinderEntry<'a>>,
+}
+
+impl OfferedPsks<'_> {
+    /// How many bytes at the end of the ClientHello the binders take, their length prefix included.
+    ///
+    /// What is before them is what they authenticate: RFC 9846 §4.3.11.2.
+    pub(crate) fn binders_len(&self) -> usize {
+        let binders: usize = self
+            .binders
+            .iter()
+            .map(|binder| LengthSize::U8.width() + binder.0.len())
+            .sum();
+        LengthSize::U16.width() + binders
+    }
+}
+
+/// `PskIdentity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PskIdentity<'a> {
+    /// Not empty when received.
+    pub(crate) identity: &'a [u8],
+    pub(crate) obfuscated_ticket_age: u32,
+}
+
+/// `PskBinderEntry`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PskBinderEntry<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Codec<'a> for OfferedPsks<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_list(bytes, LengthSize::U16, &self.identities);
+        encode_list(bytes, LengthSize::U16, &self.binders);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            identities: read_list(r, LengthSize::U16, "PskIdentities")?,
+            binders: read_list(r, LengthSize::U16, "PskBinders")?,
+        })
+    }
+}
+
+impl<'a> Codec<'a> for PskIdentity<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U16, self.identity);
+        self.obfuscated_ticket_age.encode(bytes);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            // RFC 9846 §4.3.11: an identity has at least one byte
+            identity: read_value(r, LengthSize::U16)?,
+            obfuscated_ticket_age: u32::read(r)?,
+        })
+    }
+}
+
+impl<'a> Codec<'a> for PskBinderEntry<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        encode_bytes(bytes, LengthSize::U8, self.0);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        read_value(r, LengthSize::U8).map(Self)
+    }
+}

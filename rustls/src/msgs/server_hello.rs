@@ -1,0 +1,223 @@
+//! ServerHello and HelloRetryRequest: RFC 9846 §4.2.3 and §4.2.4. One structure on the wire, told apart by
+//! its random.
+
+use alloc::vec::Vec;
+
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::enums::{
+    CipherSuite, Compression, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion,
+};
+use rustls_core::error::InvalidMessage;
+
+use super::client_hello::{Random, SessionId};
+use super::extensions::{KeyShareEntry, encode_extension, read_extensions, read_value};
+use super::{EncodeMessage, HandshakePayload};
+
+/// The random of a HelloRetryRequest: SHA-256 of `HelloRetryRequest` (RFC 9846 §4.2.3).
+pub(crate) const HELLO_RETRY_REQUEST_RANDOM: Random = Random([
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+]);
+
+/// `ServerHello`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerHello<'a> {
+    pub(crate) legacy_version: ProtocolVersion,
+    pub(crate) random: Random,
+    pub(crate) legacy_session_id_echo: SessionId,
+    pub(crate) cipher_suite: CipherSuite,
+    /// `legacy_compression_method`.
+    pub(crate) compression: Compression,
+    pub(crate) extensions: ServerHelloExtensions<'a>,
+}
+
+/// The extensions of a ServerHello. One that selects TLS 1.2 has none of these fields set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerHelloExtensions<'a> {
+    /// `supported_versions`: the selected version.
+    pub(crate) supported_version: Option<ProtocolVersion>,
+    pub(crate) key_share: Option<KeyShareEntry<'a>>,
+    /// `pre_shared_key`: the index of the selected identity.
+    pub(crate) pre_shared_key: Option<u16>,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+/// `HelloRetryRequest`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HelloRetryRequest<'a> {
+    pub(crate) legacy_version: ProtocolVersion,
+    pub(crate) legacy_session_id_echo: SessionId,
+    pub(crate) cipher_suite: CipherSuite,
+    /// `legacy_compression_method`.
+    pub(crate) compression: Compression,
+    pub(crate) extensions: HelloRetryRequestExtensions<'a>,
+}
+
+/// The extensions of a HelloRetryRequest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HelloRetryRequestExtensions<'a> {
+    /// `supported_versions`: the selected version.
+    pub(crate) supported_version: Option<ProtocolVersion>,
+    /// `key_share`: the group of which a share is asked for.
+    pub(crate) key_share: Option<NamedGroup>,
+    /// `cookie`, not empty when received.
+    pub(crate) cookie: Option<&'a [u8]>,
+    /// `encrypted_client_hello`: the confirmation that ECH was accepted, unparsed.
+    pub(crate) encrypted_client_hello: Option<&'a [u8]>,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+/// Reads the body of a message of type `server_hello`, which is either of the two.
+pub(super) fn read<'a>(r: &mut Reader<'a>) -> Result<HandshakePayload<'a>, InvalidMessage> {
+    let legacy_version = ProtocolVersion::read(r)?;
+    let random = Random::read(r)?;
+    let legacy_session_id_echo = SessionId::read(r)?;
+    let cipher_suite = CipherSuite::read(r)?;
+    let compression = Compression::read(r)?;
+
+    // RFC 9846 §4.2.3: the random decides, before anything else is looked at
+    Ok(match random == HELLO_RETRY_REQUEST_RANDOM {
+        true => HandshakePayload::HelloRetryRequest(HelloRetryRequest {
+            legacy_version,
+            legacy_session_id_echo,
+            cipher_suite,
+            compression,
+            extensions: HelloRetryRequestExtensions::read(r)?,
+        }),
+        false => HandshakePayload::ServerHello(ServerHello {
+            legacy_version,
+            random,
+            legacy_session_id_echo,
+            cipher_suite,
+            compression,
+            extensions: ServerHelloExtensions::read(r)?,
+        }),
+    })
+}
+
+impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            if let Some(version) = self.supported_version {
+                encode_extension(bytes, ExtensionType::SupportedVersions, |bytes| {
+                    version.encode(bytes);
+                });
+            }
+            if let Some(entry) = self.key_share {
+                encode_extension(bytes, ExtensionType::KeyShare, |bytes| entry.encode(bytes));
+            }
+            if let Some(index) = self.pre_shared_key {
+                encode_extension(bytes, ExtensionType::PreSharedKey, |bytes| {
+                    index.encode(bytes)
+                });
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let mut extensions = Self::default();
+        // RFC 5246 §7.4.1.3: a TLS 1.2 server may leave the whole block out
+        if !r.any_left() {
+            return Ok(extensions);
+        }
+        let received = read_extensions(r, "ServerExtensions", |typ, body| {
+            match typ {
+                ExtensionType::SupportedVersions => {
+                    extensions.supported_version = Some(ProtocolVersion::read(body)?);
+                }
+                ExtensionType::KeyShare => {
+                    extensions.key_share = Some(KeyShareEntry::read(body)?);
+                }
+                ExtensionType::PreSharedKey => {
+                    extensions.pre_shared_key = Some(u16::read(body)?);
+                }
+                _ => {
+                    body.rest();
+                }
+            }
+            Ok(())
+        })?;
+        extensions.received = received;
+        Ok(extensions)
+    }
+}
+
+impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            if let Some(version) = self.supported_version {
+                encode_extension(bytes, ExtensionType::SupportedVersions, |bytes| {
+                    version.encode(bytes);
+                });
+            }
+            if let Some(group) = self.key_share {
+                encode_extension(bytes, ExtensionType::KeyShare, |bytes| group.encode(bytes));
+            }
+            if let Some(cookie) = self.cookie {
+                encode_extension(bytes, ExtensionType::Cookie, |bytes| {
+                    encode_bytes(bytes, LengthSize::U16, cookie);
+                });
+            }
+            if let Some(raw) = self.encrypted_client_hello {
+                encode_extension(bytes, ExtensionType::EncryptedClientHello, |bytes| {
+                    bytes.extend_from_slice(raw);
+                });
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let mut extensions = Self::default();
+        let received = read_extensions(r, "HelloRetryRequestExtensions", |typ, body| {
+            match typ {
+                ExtensionType::SupportedVersions => {
+                    extensions.supported_version = Some(ProtocolVersion::read(body)?);
+                }
+                ExtensionType::KeyShare => {
+                    extensions.key_share = Some(NamedGroup::read(body)?);
+                }
+                ExtensionType::Cookie => {
+                    // RFC 9846 §4.3.2: a cookie has at least one byte
+                    extensions.cookie = Some(read_value(body, LengthSize::U16)?);
+                }
+                ExtensionType::EncryptedClientHello => {
+                    extensions.encrypted_client_hello = Some(body.rest());
+                }
+                _ => {
+                    body.rest();
+                }
+            }
+            Ok(())
+        })?;
+        extensions.received = received;
+        Ok(extensions)
+    }
+}
+
+impl EncodeMessage for ServerHello<'_> {
+    const TYPE: HandshakeType = HandshakeType::ServerHello;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.legacy_version.encode(bytes);
+        self.random.encode(bytes);
+        self.legacy_session_id_echo.encode(bytes);
+        self.cipher_suite.encode(bytes);
+        self.compression.encode(bytes);
+        self.extensions.encode(bytes);
+    }
+}
+
+impl EncodeMessage for HelloRetryRequest<'_> {
+    const TYPE: HandshakeType = HandshakeType::ServerHello;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.legacy_version.encode(bytes);
+        HELLO_RETRY_REQUEST_RANDOM.encode(bytes);
+        self.legacy_session_id_echo.encode(bytes);
+        self.cipher_suite.encode(bytes);
+        self.compression.encode(bytes);
+        self.extensions.encode(bytes);
+    }
+}

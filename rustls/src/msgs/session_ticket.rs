@@ -1,0 +1,80 @@
+//! NewSessionTicket: RFC 9846 §4.7.1.
+
+use alloc::vec::Vec;
+
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::enums::{ExtensionType, HandshakeType};
+use rustls_core::error::InvalidMessage;
+
+use super::EncodeMessage;
+use super::extensions::{encode_extension, read_extensions};
+
+/// `NewSessionTicket`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NewSessionTicket<'a> {
+    /// `ticket_lifetime`, in seconds.
+    pub(crate) lifetime: u32,
+    /// `ticket_age_add`.
+    pub(crate) age_add: u32,
+    /// `ticket_nonce`.
+    pub(crate) nonce: &'a [u8],
+    /// `ticket`, not empty when received.
+    pub(crate) ticket: &'a [u8],
+    /// `early_data`: that, and how much, 0-RTT data the ticket allows.
+    pub(crate) max_early_data_size: Option<u32>,
+    /// The types of all extensions received, in order. Not sent.
+    pub(crate) received: Vec<ExtensionType>,
+}
+
+impl<'a> Codec<'a> for NewSessionTicket<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.lifetime.encode(bytes);
+        self.age_add.encode(bytes);
+        encode_bytes(bytes, LengthSize::U8, self.nonce);
+        encode_bytes(bytes, LengthSize::U16, self.ticket);
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            if let Some(size) = self.max_early_data_size {
+                encode_extension(bytes, ExtensionType::EarlyData, |bytes| size.encode(bytes));
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let lifetime = u32::read(r)?;
+        let age_add = u32::read(r)?;
+        let nonce = r.prefixed_bytes(LengthSize::U8)?;
+        let ticket = r.prefixed_bytes(LengthSize::U16)?;
+        // RFC 9846 §4.7.1: a ticket has at least one byte
+        if ticket.is_empty() {
+            return Err(InvalidMessage::EmptyTicketValue);
+        }
+
+        let mut max_early_data_size = None;
+        let received = read_extensions(r, "NewSessionTicketExtensions", |typ, body| {
+            match typ {
+                ExtensionType::EarlyData => max_early_data_size = Some(u32::read(body)?),
+                // RFC 9846 §4.7.1: clients ignore unrecognized extensions
+                _ => {
+                    body.rest();
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Self {
+            lifetime,
+            age_add,
+            nonce,
+            ticket,
+            max_early_data_size,
+            received,
+        })
+    }
+}
+
+impl EncodeMessage for NewSessionTicket<'_> {
+    const TYPE: HandshakeType = HandshakeType::NewSessionTicket;
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}
