@@ -8,5 +8,6 @@ extern crate std;
 
 mod conn;
 mod msgs;
+mod tls13;
 
 use rustls_core::{crypto, enums, error, record, suites};

@@ -1,0 +1,242 @@
+//! The key schedule (RFC 9846 §7): secrets in, secrets out.
+//!
+//! It knows no message, no connection and no log; the handshakes install, log and hand out what is
+//! derived here. Each stage is a type that has one method for each secret that leaves it to the right,
+//! and one that goes on to the stage below:
+//!
+//! ```text
+//!                 0
+//!                 |
+//!      PSK --> Extract = EarlySecret
+//!                 |
+//!              "derived"
+//!   asymmetric    |
+//!   shared ---> Extract = HandshakeSecret
+//!   secret        +--> "c hs traffic" = client_handshake_traffic_secret
+//!                 +--> "s hs traffic" = server_handshake_traffic_secret
+//!                 |
+//!              "derived"
+//!                 |
+//!        0 --> Extract = MainSecret
+//!                 +--> "c ap traffic" = client_application_traffic_secret_0
+//!                 +--> "s ap traffic" = server_application_traffic_secret_0
+//!                 +--> "exp master"   = exporter_secret
+//!                 +--> "res master"   = resumption_secret
+//! ```
+//!
+//! Below them are functions of one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
+
+use alloc::boxed::Box;
+
+use zeroize::Zeroize;
+
+use crate::crypto::ActiveKeyExchange;
+use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
+use crate::crypto::hash::Output;
+use crate::crypto::hmac::Tag;
+use crate::crypto::tls13::{
+    HkdfExpander, OkmBlock, OutputLengthError, expand_label_block, expand_label_slice,
+};
+use crate::error::Error;
+use crate::suites::Tls13CipherSuite;
+
+/// The stage that the schedule starts with, before the key exchange is complete.
+pub(crate) struct EarlySecret(Stage);
+
+impl EarlySecret {
+    /// `psk` is the pre-shared key that was agreed on; `None` when there is none.
+    pub(crate) fn new(suite: &'static Tls13CipherSuite, psk: Option<&[u8]>) -> Self {
+        let expander = match psk {
+            Some(psk) => suite.hkdf_provider.extract_from_secret(None, psk),
+            // RFC 9846 §7.1: without a PSK it is HKDF-Extract(0, 0)
+            None => suite.hkdf_provider.extract_from_zero_ikm(None),
+        };
+        Self(Stage { suite, expander })
+    }
+
+    /// Completes `kx` with the peer's share and goes on with its result.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ActiveKeyExchange::complete`].
+    pub(crate) fn into_handshake_secret(
+        self,
+        kx: Box<dyn ActiveKeyExchange>,
+        peer_share: &[u8],
+    ) -> Result<HandshakeSecret, Error> {
+        let Stage { suite, .. } = self.0;
+        let salt = self.0.derived();
+        let expander = suite.hkdf_provider.extract_from_kx_shared_secret(
+            Some(salt.as_ref()),
+            kx,
+            peer_share,
+        )?;
+        Ok(HandshakeSecret(Stage { suite, expander }))
+    }
+
+    /// Goes on with the result of a key exchange that is complete already.
+    pub(crate) fn into_handshake_secret_with_shared(self, shared: &[u8]) -> HandshakeSecret {
+        let Stage { suite, .. } = self.0;
+        let salt = self.0.derived();
+        let expander = suite
+            .hkdf_provider
+            .extract_from_secret(Some(salt.as_ref()), shared);
+        HandshakeSecret(Stage { suite, expander })
+    }
+}
+
+/// The stage of the handshake's own traffic.
+pub(crate) struct HandshakeSecret(Stage);
+
+impl HandshakeSecret {
+    /// `transcript` is ClientHello…ServerHello.
+    pub(crate) fn client_handshake_traffic_secret(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"c hs traffic", transcript)
+    }
+
+    /// `transcript` is ClientHello…ServerHello.
+    pub(crate) fn server_handshake_traffic_secret(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"s hs traffic", transcript)
+    }
+
+    pub(crate) fn into_main_secret(self) -> MainSecret {
+        let Stage { suite, .. } = self.0;
+        let salt = self.0.derived();
+        let expander = suite
+            .hkdf_provider
+            .extract_from_zero_ikm(Some(salt.as_ref()));
+        MainSecret(Stage { suite, expander })
+    }
+}
+
+/// The stage of everything after the handshake.
+pub(crate) struct MainSecret(Stage);
+
+impl MainSecret {
+    /// `transcript` is ClientHello…server Finished.
+    pub(crate) fn client_application_traffic_secret_0(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"c ap traffic", transcript)
+    }
+
+    /// `transcript` is ClientHello…server Finished.
+    pub(crate) fn server_application_traffic_secret_0(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"s ap traffic", transcript)
+    }
+
+    /// `transcript` is ClientHello…server Finished.
+    pub(crate) fn exporter_secret(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"exp master", transcript)
+    }
+
+    /// `transcript` is ClientHello…client Finished.
+    pub(crate) fn resumption_secret(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"res master", transcript)
+    }
+}
+
+/// What all stages are: a pseudorandom key, which the provider keeps.
+struct Stage {
+    suite: &'static Tls13CipherSuite,
+    expander: Box<dyn HkdfExpander>,
+}
+
+impl Stage {
+    /// `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given `Transcript-Hash(Messages)`.
+    fn derive_secret(&self, label: &[u8], transcript: &Output) -> OkmBlock {
+        expand_label_block(&*self.expander, label, transcript.as_ref())
+    }
+
+    /// `Derive-Secret(., "derived", "")`: the salt of the stage below.
+    fn derived(&self) -> OkmBlock {
+        let no_messages = self.suite.common.hash_provider.hash(&[]);
+        self.derive_secret(b"derived", &no_messages)
+    }
+}
+
+/// `application_traffic_secret_N+1` (RFC 9846 §7.2).
+pub(crate) fn next_application_traffic_secret(
+    suite: &'static Tls13CipherSuite,
+    secret: &OkmBlock,
+) -> OkmBlock {
+    let expander = suite.hkdf_provider.expander_for_okm(secret);
+    expand_label_block(&*expander, b"traffic upd", &[])
+}
+
+/// The write key and IV of a traffic secret (RFC 9846 §7.3).
+pub(crate) fn traffic_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> (AeadKey, Iv) {
+    // The lengths are a cipher's: far below the 255 blocks that HKDF can give.
+    const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
+    let expander = suite.hkdf_provider.expander_for_okm(secret);
+
+    let mut key_bytes = [0; AeadKey::MAX_LEN];
+    let key_bytes_used = &mut key_bytes[..suite.aead_alg.key_len()];
+    expand_label_slice(&*expander, b"key", &[], key_bytes_used).expect(SHORT_ENOUGH);
+    let key = AeadKey::new(key_bytes_used);
+    key_bytes.zeroize();
+
+    let mut iv_bytes = [0; NONCE_LEN];
+    expand_label_slice(&*expander, b"iv", &[], &mut iv_bytes).expect(SHORT_ENOUGH);
+    let iv = Iv::new(iv_bytes);
+    iv_bytes.zeroize();
+
+    (key, iv)
+}
+
+/// The `verify_data` of a Finished message (RFC 9846 §4.5.3). `base_key` is the handshake traffic
+/// secret of its sender.
+pub(crate) fn finished_verify_data(
+    suite: &'static Tls13CipherSuite,
+    base_key: &OkmBlock,
+    transcript: &Output,
+) -> Tag {
+    let expander = suite.hkdf_provider.expander_for_okm(base_key);
+    let finished_key = expand_label_block(&*expander, b"finished", &[]);
+    suite
+        .hkdf_provider
+        .hmac_sign(&finished_key, transcript.as_ref())
+}
+
+/// Fills `output` with `TLS-Exporter(label, context, output.len())` (RFC 9846 §7.5).
+///
+/// # Errors
+///
+/// [`OutputLengthError`] when `output` is longer than 255 times the hash function's output length, or
+/// `label` is longer than 249 bytes.
+pub(crate) fn exporter(
+    suite: &'static Tls13CipherSuite,
+    exporter_secret: &OkmBlock,
+    label: &[u8],
+    context: Option<&[u8]>,
+    output: &mut [u8],
+) -> Result<(), OutputLengthError> {
+    let hash = suite.common.hash_provider;
+    let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
+
+    // The label is the application's, so this is Derive-Secret with its length checked.
+    let mut secret_bytes = [0; OkmBlock::MAX_LEN];
+    let secret_bytes_used = &mut secret_bytes[..expander.hash_len()];
+    expand_label_slice(
+        &*expander,
+        label,
+        hash.hash(&[]).as_ref(),
+        secret_bytes_used,
+    )?;
+    let secret = OkmBlock::new(secret_bytes_used);
+    secret_bytes.zeroize();
+
+    // RFC 9846 §7.5: no context computes the same value as an empty one
+    let context = hash.hash(context.unwrap_or_default());
+    let expander = suite.hkdf_provider.expander_for_okm(&secret);
+    expand_label_slice(&*expander, b"exporter", context.as_ref(), output)
+}
+
+/// The PSK of the ticket that has this nonce (RFC 9846 §4.7.1). A nonce is at most 255 bytes long on
+/// the wire.
+pub(crate) fn ticket_psk(
+    suite: &'static Tls13CipherSuite,
+    resumption_secret: &OkmBlock,
+    ticket_nonce: &[u8],
+) -> OkmBlock {
+    let expander = suite.hkdf_provider.expander_for_okm(resumption_secret);
+    expand_label_block(&*expander, b"resumption", ticket_nonce)
+}

@@ -1,0 +1,12 @@
+//! TLS 1.3 (RFC 9846): the handshake of each side, and what both sides compute alike.
+//!
+//! ```text
+//!   client ──┐   ┌─► key_schedule         secrets in, secrets out
+//!            ├───┼─► transcript           the hash over all handshake messages
+//!   server ──┘   ├─► certificate_verify   what a CertificateVerify signs
+//!                └─► traffic              installed keys, KeyUpdate, exporters
+//! ```
+
+pub(crate) mod certificate_verify;
+pub(crate) mod key_schedule;
+pub(crate) mod transcript;

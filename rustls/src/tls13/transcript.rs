@@ -1,0 +1,56 @@
+//! The transcript hash (RFC 9846 §4.1): one hash over all handshake messages of a connection, headers
+//! included.
+//!
+//! It starts when the cipher suite is known, and with it the hash. Until then a client keeps its
+//! ClientHello; a server knows the suite when it has read the message.
+
+use alloc::boxed::Box;
+
+use crate::crypto::hash::{self, Hash};
+use crate::enums::HandshakeType;
+
+/// The running hash over the handshake messages so far.
+pub(crate) struct Transcript {
+    hash: &'static dyn Hash,
+    messages: Box<dyn hash::Context>,
+}
+
+impl Transcript {
+    /// Starts with the encoded ClientHello.
+    pub(crate) fn start(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
+        let mut transcript = Self {
+            hash,
+            messages: hash.start(),
+        };
+        transcript.add(client_hello);
+        transcript
+    }
+
+    /// Adds messages with their headers: one, or a flight of them.
+    pub(crate) fn add(&mut self, messages: &[u8]) {
+        self.messages.update(messages);
+    }
+
+    /// The hash of all messages so far. More may follow.
+    pub(crate) fn current(&self) -> hash::Output {
+        self.messages.fork_finish()
+    }
+
+    /// Puts a message_hash in the place of what came so far, which is the first ClientHello. The
+    /// HelloRetryRequest is added after it.
+    pub(crate) fn replace_with_message_hash(&mut self) {
+        // RFC 9846 §4.1: type, uint24 length, Hash(ClientHello1)
+        let client_hello = self.current();
+        let client_hello = client_hello.as_ref();
+        // at most 64 bytes
+        let len = client_hello.len() as u8;
+        self.messages = self.hash.start();
+        self.add(&[HandshakeType::MessageHash.into(), 0, 0, len]);
+        self.add(client_hello);
+    }
+
+    /// Which hash function this is.
+    pub(crate) fn algorithm(&self) -> hash::HashAlgorithm {
+        self.hash.algorithm()
+    }
+}
