@@ -52,6 +52,8 @@ pub struct CommonState {
     /// A response to the peer's KeyUpdate waits in [`Self::outgoing`]; further requests need no
     /// further response (RFC 9846 §4.6.3).
     pub(crate) key_update_queued: bool,
+    /// How many KeyUpdates came since the last application data.
+    pub(crate) key_updates_received: u8,
 
     pub(crate) sent_close_notify: bool,
     pub(crate) sent_fatal_alert: bool,
@@ -79,6 +81,7 @@ impl CommonState {
             may_receive_application_data: false,
             drops_change_cipher_spec: false,
             key_update_queued: false,
+            key_updates_received: 0,
             sent_close_notify: false,
             sent_fatal_alert: false,
             received_close_notify: false,

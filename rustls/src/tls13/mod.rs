@@ -9,4 +9,5 @@
 
 pub(crate) mod certificate_verify;
 pub(crate) mod key_schedule;
+pub(crate) mod traffic;
 pub(crate) mod transcript;
