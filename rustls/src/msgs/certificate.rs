@@ -8,7 +8,7 @@ use rustls_core::enums::{CertificateStatusType, ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
-use super::extensions::{encode_extension, read_extensions};
+use super::extensions::{ExtensionContext, encode_extension, read_extensions};
 
 /// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
@@ -35,7 +35,6 @@ impl<'a> CertificateMsg<'a> {
             .map(|cert| CertificateEntry {
                 cert: CertificateDer::from(cert.as_ref()),
                 ocsp_response: ocsp_response.take(),
-                received: Vec::new(),
             })
             .collect();
         Self { context, entries }
@@ -55,10 +54,8 @@ impl<'a> CertificateMsg<'a> {
 pub(crate) struct CertificateEntry<'a> {
     /// `cert_data`, or `ASN1_subjectPublicKeyInfo` where raw public keys were negotiated.
     pub(crate) cert: CertificateDer<'a>,
-    /// `status_request`: the OCSP response.
+    /// `status_request`: the OCSP response, not empty when received. No other extension is accepted.
     pub(crate) ocsp_response: Option<&'a [u8]>,
-    /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
 }
 
 impl<'a> Codec<'a> for CertificateMsg<'a> {
@@ -98,19 +95,17 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let cert = CertificateDer::from(r.prefixed_bytes(LengthSize::U24)?);
         let mut ocsp_response = None;
-        let received = read_extensions(r, "CertificateExtensions", |typ, body| {
+        read_extensions(r, ExtensionContext::Certificate, |typ, body| {
             match typ {
                 ExtensionType::StatusRequest => ocsp_response = Some(read_ocsp_response(body)?),
-                _ => {
-                    body.rest();
-                }
+                // RFC 9846 §4.5.1: nothing that was not asked for, and nothing else ever is
+                _ => return Err(InvalidMessage::UnknownCertificateExtension),
             }
             Ok(())
         })?;
         Ok(Self {
             cert,
             ocsp_response,
-            received,
         })
     }
 }
@@ -118,8 +113,13 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
 /// Reads a `CertificateStatus` (RFC 6066 §8), as RFC 9846 §4.5.1.1 puts it into an entry.
 fn read_ocsp_response<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], InvalidMessage> {
     match CertificateStatusType::read(r)? {
-        CertificateStatusType::Ocsp => r.prefixed_bytes(LengthSize::U24),
-        _ => Err(InvalidMessage::InvalidCertificateStatusType),
+        CertificateStatusType::Ocsp => {}
+        _ => return Err(InvalidMessage::InvalidCertificateStatusType),
+    }
+    match r.prefixed_bytes(LengthSize::U24)? {
+        // RFC 6066 §8: a response has at least one byte
+        [] => Err(InvalidMessage::IllegalEmptyList("PayloadU24")),
+        response => Ok(response),
     }
 }
 

@@ -12,7 +12,8 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::extensions::{
-    encode_extension, read_extensions, read_list, read_signature_schemes, read_value,
+    ExtensionContext, encode_extension, read_extensions, read_list, read_signature_schemes,
+    read_value,
 };
 
 /// `CertificateRequest`.
@@ -22,8 +23,6 @@ pub(crate) struct CertificateRequest<'a> {
     pub(crate) context: &'a [u8],
     /// `signature_algorithms`: `None` if the extension is missing, which it must not be.
     pub(crate) signature_algorithms: Option<Vec<SignatureScheme>>,
-    /// `signature_algorithms_cert`.
-    pub(crate) signature_algorithms_cert: Option<Vec<SignatureScheme>>,
     /// `certificate_authorities`.
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
     /// `compress_certificate`: what the client may compress its Certificate with.
@@ -36,21 +35,10 @@ impl<'a> Codec<'a> for CertificateRequest<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U8, self.context);
         with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            for (typ, schemes) in [
-                (
-                    ExtensionType::SignatureAlgorithms,
-                    &self.signature_algorithms,
-                ),
-                (
-                    ExtensionType::SignatureAlgorithmsCert,
-                    &self.signature_algorithms_cert,
-                ),
-            ] {
-                if let Some(schemes) = schemes {
-                    encode_extension(bytes, typ, |bytes| {
-                        encode_list(bytes, LengthSize::U16, schemes);
-                    });
-                }
+            if let Some(schemes) = &self.signature_algorithms {
+                encode_extension(bytes, ExtensionType::SignatureAlgorithms, |bytes| {
+                    encode_list(bytes, LengthSize::U16, schemes);
+                });
             }
             if let Some(authorities) = &self.certificate_authorities {
                 encode_extension(bytes, ExtensionType::CertificateAuthorities, |bytes| {
@@ -70,13 +58,10 @@ impl<'a> Codec<'a> for CertificateRequest<'a> {
             context: r.prefixed_bytes(LengthSize::U8)?,
             ..Self::default()
         };
-        let received = read_extensions(r, "CertificateRequestExtensions", |typ, body| {
+        let received = read_extensions(r, ExtensionContext::CertificateRequest, |typ, body| {
             match typ {
                 ExtensionType::SignatureAlgorithms => {
                     request.signature_algorithms = Some(read_signature_schemes(body)?);
-                }
-                ExtensionType::SignatureAlgorithmsCert => {
-                    request.signature_algorithms_cert = Some(read_signature_schemes(body)?);
                 }
                 ExtensionType::CertificateAuthorities => {
                     request.certificate_authorities = Some(read_authorities(body)?);
@@ -109,10 +94,12 @@ impl EncodeMessage for CertificateRequest<'_> {
 }
 
 /// Reads the body of `certificate_authorities`: RFC 9846 §4.3.4.
+///
+/// Deviates from its lower bound: an empty list, which rustls 0.23 takes too, restricts nothing.
 pub(super) fn read_authorities(
     r: &mut Reader<'_>,
 ) -> Result<Vec<DistinguishedName>, InvalidMessage> {
-    read_list(r, LengthSize::U16, "DistinguishedNames")
+    r.prefixed(LengthSize::U16)?.list()
 }
 
 /// The name of a certification authority: a DER-encoded X.501 `Name`, not checked to be one.

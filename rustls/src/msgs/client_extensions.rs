@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pki_types::{DnsName, IpAddr};
+use pki_types::{DnsName, ServerName};
 use rustls_core::codec::{
     Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
 };
@@ -15,8 +15,8 @@ use rustls_core::error::InvalidMessage;
 
 use super::certificate_request::{DistinguishedName, read_authorities};
 use super::extensions::{
-    KeyShareEntry, ProtocolName, encode_extension, read_empty, read_extensions, read_list,
-    read_signature_schemes, read_value,
+    ExtensionContext, KeyShareEntry, ProtocolName, encode_extension, read_empty, read_extensions,
+    read_list, read_signature_schemes, read_value,
 };
 use super::pre_shared_key::OfferedPsks;
 
@@ -45,11 +45,11 @@ pub(crate) struct ClientExtensions<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) psk_key_exchange_modes: Option<Vec<PskKeyExchangeMode>>,
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
-    pub(crate) signature_algorithms_cert: Option<Vec<SignatureScheme>>,
     /// `key_share`; empty to ask for a HelloRetryRequest.
     pub(crate) key_shares: Option<Vec<KeyShareEntry<'a>>>,
     /// `quic_transport_parameters`, unparsed.
     pub(crate) quic_transport_parameters: Option<&'a [u8]>,
+    pub(crate) ticket_request: Option<TicketRequest>,
     /// `encrypted_client_hello`, unparsed.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
     /// `renegotiation_info`: empty in an initial handshake.
@@ -80,7 +80,7 @@ const SHUFFLED: [ExtensionType; 21] = [
     ExtensionType::Cookie,
     ExtensionType::PskKeyExchangeModes,
     ExtensionType::CertificateAuthorities,
-    ExtensionType::SignatureAlgorithmsCert,
+    ExtensionType::TicketRequest,
     ExtensionType::KeyShare,
     ExtensionType::QuicTransportParameters,
     ExtensionType::EncryptedClientHello,
@@ -104,11 +104,7 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
         if !r.any_left() {
             return Ok(extensions);
         }
-        let received = read_extensions(r, "ClientExtensions", |typ, body| {
-            // RFC 9846 §4.3.11: nothing follows pre_shared_key
-            if extensions.pre_shared_key.is_some() {
-                return Err(InvalidMessage::PreSharedKeyIsNotFinalExtension);
-            }
+        let received = read_extensions(r, ExtensionContext::ClientHello, |typ, body| {
             extensions.read_one(typ, body)
         })?;
         extensions.received = received;
@@ -208,9 +204,9 @@ impl<'a> ClientExtensions<'a> {
                     put(&|bytes| encode_list(bytes, U16, authorities));
                 }
             }
-            ExtensionType::SignatureAlgorithmsCert => {
-                if let Some(schemes) = &self.signature_algorithms_cert {
-                    put(&|bytes| encode_list(bytes, U16, schemes));
+            ExtensionType::TicketRequest => {
+                if let Some(request) = &self.ticket_request {
+                    put(&|bytes| request.encode(bytes));
                 }
             }
             ExtensionType::KeyShare => {
@@ -289,13 +285,11 @@ impl<'a> ClientExtensions<'a> {
             ExtensionType::CertificateAuthorities => {
                 self.certificate_authorities = Some(read_authorities(r)?);
             }
-            ExtensionType::SignatureAlgorithmsCert => {
-                self.signature_algorithms_cert = Some(read_signature_schemes(r)?);
-            }
             ExtensionType::KeyShare => self.key_shares = Some(r.prefixed(U16)?.list()?),
             ExtensionType::QuicTransportParameters => {
                 self.quic_transport_parameters = Some(r.rest());
             }
+            ExtensionType::TicketRequest => self.ticket_request = Some(TicketRequest::read(r)?),
             ExtensionType::EncryptedClientHello => self.encrypted_client_hello = Some(r.rest()),
             ExtensionType::RenegotiationInfo => {
                 self.renegotiation_info = Some(r.prefixed_bytes(U8)?);
@@ -354,13 +348,15 @@ fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<ServerNamePayload<'a>, Inv
         return Err(InvalidMessage::IllegalEmptyList("ServerNames"));
     }
 
-    let mut host_names = 0;
-    let mut payload = ServerNamePayload::Invalid;
+    let mut host_name = None;
     while list.any_left() {
         match ServerNameType::read(&mut list)? {
             ServerNameType::HostName => {
-                host_names += 1;
-                payload = host_name_payload(read_value(&mut list, LengthSize::U16)?);
+                let name = read_value(&mut list, LengthSize::U16)?;
+                // RFC 6066 §3: at most one name of a type
+                if host_name.replace(name).is_some() {
+                    return Err(InvalidMessage::InvalidServerName);
+                }
             }
             // a name of another type has no known end
             _ => {
@@ -368,21 +364,11 @@ fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<ServerNamePayload<'a>, Inv
             }
         }
     }
-    // RFC 6066 §3: at most one name of a type
-    match host_names > 1 {
-        true => Err(InvalidMessage::InvalidServerName),
-        false => Ok(payload),
-    }
-}
-
-fn host_name_payload(name: &[u8]) -> ServerNamePayload<'_> {
-    if let Ok(name) = DnsName::try_from(name) {
-        return ServerNamePayload::DnsName(name);
-    }
-    match core::str::from_utf8(name).map(IpAddr::try_from) {
-        Ok(Ok(_)) => ServerNamePayload::IpAddress,
+    Ok(match host_name.map(ServerName::try_from) {
+        Some(Ok(ServerName::DnsName(name))) => ServerNamePayload::DnsName(name),
+        Some(Ok(ServerName::IpAddress(_))) => ServerNamePayload::IpAddress,
         _ => ServerNamePayload::Invalid,
-    }
+    })
 }
 
 /// `CertificateStatusRequest`: RFC 6066 §8.
@@ -421,5 +407,27 @@ impl Codec<'_> for CertificateStatusRequest {
                 Ok(Self::Unknown(typ))
             }
         }
+    }
+}
+
+/// `TicketRequestContents` of a client: RFC 9149 §3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TicketRequest {
+    /// How many tickets it wants if the server makes a new session.
+    pub(crate) new_session_count: u8,
+    /// How many tickets it wants if the server resumes one.
+    pub(crate) resumption_count: u8,
+}
+
+impl Codec<'_> for TicketRequest {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&[self.new_session_count, self.resumption_count]);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            new_session_count: u8::read(r)?,
+            resumption_count: u8::read(r)?,
+        })
     }
 }

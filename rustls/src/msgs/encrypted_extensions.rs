@@ -3,19 +3,19 @@
 use alloc::vec::Vec;
 
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_list, with_length_prefix};
-use rustls_core::enums::{CertificateType, ExtensionType, HandshakeType, NamedGroup};
+use rustls_core::enums::{CertificateType, ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
-use super::extensions::{ProtocolName, encode_extension, read_empty, read_extensions, read_list};
+use super::extensions::{
+    ExtensionContext, ProtocolName, encode_extension, read_empty, read_extensions,
+};
 
 /// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EncryptedExtensions<'a> {
     /// `server_name`, empty: the name was used.
     pub(crate) server_name_ack: bool,
-    /// `supported_groups`: what the server prefers, for later connections.
-    pub(crate) supported_groups: Option<Vec<NamedGroup>>,
     /// `application_layer_protocol_negotiation`: the selected protocol.
     pub(crate) selected_protocol: Option<ProtocolName<'a>>,
     /// `client_certificate_type`: the selected type.
@@ -26,6 +26,8 @@ pub(crate) struct EncryptedExtensions<'a> {
     pub(crate) early_data_ack: bool,
     /// `quic_transport_parameters`, unparsed.
     pub(crate) quic_transport_parameters: Option<&'a [u8]>,
+    /// `ticket_request`: how many tickets the server expects to send (RFC 9149 §3).
+    pub(crate) ticket_request: Option<u8>,
     /// `encrypted_client_hello`: the `ECHConfigList` for a retry, unparsed.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
     /// The types of all extensions received, in order. Not sent.
@@ -37,11 +39,6 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
         with_length_prefix(bytes, LengthSize::U16, |bytes| {
             if self.server_name_ack {
                 encode_extension(bytes, ExtensionType::ServerName, |_| {});
-            }
-            if let Some(groups) = &self.supported_groups {
-                encode_extension(bytes, ExtensionType::SupportedGroups, |bytes| {
-                    encode_list(bytes, LengthSize::U16, groups);
-                });
             }
             if let Some(protocol) = self.selected_protocol {
                 encode_extension(
@@ -63,6 +60,11 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
             if self.early_data_ack {
                 encode_extension(bytes, ExtensionType::EarlyData, |_| {});
             }
+            if let Some(expected_count) = self.ticket_request {
+                encode_extension(bytes, ExtensionType::TicketRequest, |bytes| {
+                    expected_count.encode(bytes);
+                });
+            }
             for (typ, raw) in [
                 (
                     ExtensionType::QuicTransportParameters,
@@ -82,15 +84,11 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut ee = Self::default();
-        let received = read_extensions(r, "ServerExtensions", |typ, body| {
+        let received = read_extensions(r, ExtensionContext::EncryptedExtensions, |typ, body| {
             match typ {
                 ExtensionType::ServerName => {
                     read_empty(body)?;
                     ee.server_name_ack = true;
-                }
-                ExtensionType::SupportedGroups => {
-                    ee.supported_groups =
-                        Some(read_list(body, LengthSize::U16, "SupportedGroups")?);
                 }
                 ExtensionType::ApplicationLayerProtocolNegotiation => {
                     ee.selected_protocol = Some(read_selected_protocol(body)?);
@@ -108,6 +106,7 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
                 ExtensionType::QuicTransportParameters => {
                     ee.quic_transport_parameters = Some(body.rest());
                 }
+                ExtensionType::TicketRequest => ee.ticket_request = Some(u8::read(body)?),
                 ExtensionType::EncryptedClientHello => {
                     ee.encrypted_client_hello = Some(body.rest());
                 }
@@ -125,9 +124,12 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
 /// Reads the server's `ProtocolNameList`, which holds the one protocol it selected.
 fn read_selected_protocol<'a>(r: &mut Reader<'a>) -> Result<ProtocolName<'a>, InvalidMessage> {
     let mut list = r.prefixed(LengthSize::U16)?;
+    if !list.any_left() {
+        return Err(InvalidMessage::IllegalEmptyList("ProtocolNames"));
+    }
     let selected = ProtocolName::read(&mut list)?;
     // RFC 7301 §3.1: the server's list holds exactly one name
-    list.expect_empty("SelectedProtocol")?;
+    list.expect_empty("SingleProtocolName")?;
     Ok(selected)
 }
 

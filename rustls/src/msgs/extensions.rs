@@ -30,6 +30,20 @@ pub(crate) enum ExtensionContext {
     NewSessionTicket,
 }
 
+impl ExtensionContext {
+    /// What errors call the block.
+    fn block_name(self) -> &'static str {
+        match self {
+            Self::ClientHello => "ClientExtensions",
+            Self::ServerHello | Self::EncryptedExtensions => "ServerExtensions",
+            Self::HelloRetryRequest => "HelloRetryRequestExtensions",
+            Self::Certificate => "CertificateExtensions",
+            Self::CertificateRequest => "CertificateRequestExtensions",
+            Self::NewSessionTicket => "NewSessionTicketExtensions",
+        }
+    }
+}
+
 /// Whether TLS 1.3 lets `typ` stand in `context`.
 ///
 /// True for types that are not known here: nothing is known against them, so they are to be ignored or
@@ -94,20 +108,30 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     })
 }
 
+/// Length in bytes of an extension's type and length.
+const EXTENSION_HEADER_LEN: usize = 4;
+
 /// Reads an extension block from `r`, handing the body of each extension to `read_one`, which takes all of it.
 ///
 /// Returns the types in the order they came. A type that stands twice is
 /// [`InvalidMessage::DuplicateExtension`]; a body that `read_one` leaves bytes of is
-/// [`InvalidMessage::TrailingData`] with `name`.
+/// [`InvalidMessage::TrailingData`].
 pub(super) fn read_extensions<'a>(
     r: &mut Reader<'a>,
-    name: &'static str,
+    context: ExtensionContext,
     mut read_one: impl FnMut(ExtensionType, &mut Reader<'a>) -> Result<(), InvalidMessage>,
 ) -> Result<Vec<ExtensionType>, InvalidMessage> {
     let mut block = r.prefixed(LengthSize::U16)?;
-    let mut received = Vec::new();
+    // enough for the usual block at once, whatever the peer claims
+    let mut received = Vec::with_capacity((block.left() / EXTENSION_HEADER_LEN).min(16));
     let mut seen = SeenTypes::default();
     while block.any_left() {
+        // RFC 9846 §4.3.11: nothing follows pre_shared_key in a ClientHello
+        if context == ExtensionContext::ClientHello
+            && received.last() == Some(&ExtensionType::PreSharedKey)
+        {
+            return Err(InvalidMessage::PreSharedKeyIsNotFinalExtension);
+        }
         let typ = ExtensionType::read(&mut block)?;
         let mut body = block.prefixed(LengthSize::U16)?;
 
@@ -119,7 +143,7 @@ pub(super) fn read_extensions<'a>(
 
         read_one(typ, &mut body)?;
         // RFC 9846 §4.3: data left over after parsing the structure is a decode_error
-        body.expect_empty(name)?;
+        body.expect_empty(context.block_name())?;
     }
     Ok(received)
 }

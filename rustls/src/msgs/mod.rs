@@ -58,9 +58,10 @@ impl<'a> HandshakeMessage<'a> {
         r.expect_empty("HandshakeMessage")?;
 
         let payload = HandshakePayload::read(typ, &mut body)?;
-        body.expect_empty(match typ {
-            HandshakeType::ClientHello => "ClientHelloPayload",
-            HandshakeType::EndOfEarlyData => "EndOfEarlyData",
+        body.expect_empty(match payload {
+            HandshakePayload::ClientHello(_) => "ClientHelloPayload",
+            HandshakePayload::ServerHello(_) => "ServerHelloPayload",
+            HandshakePayload::EndOfEarlyData => "EndOfEarlyData",
             _ => "HandshakeMessagePayload",
         })?;
         Ok(Self {

@@ -10,7 +10,9 @@ use rustls_core::enums::{
 use rustls_core::error::InvalidMessage;
 
 use super::client_hello::{Random, SessionId};
-use super::extensions::{KeyShareEntry, encode_extension, read_extensions, read_value};
+use super::extensions::{
+    ExtensionContext, KeyShareEntry, encode_extension, read_extensions, read_value,
+};
 use super::{EncodeMessage, HandshakePayload};
 
 /// The random of a HelloRetryRequest: SHA-256 of `HelloRetryRequest` (RFC 9846 §4.2.3).
@@ -49,12 +51,10 @@ pub(crate) struct HelloRetryRequest<'a> {
     pub(crate) legacy_version: ProtocolVersion,
     pub(crate) legacy_session_id_echo: SessionId,
     pub(crate) cipher_suite: CipherSuite,
-    /// `legacy_compression_method`.
-    pub(crate) compression: Compression,
     pub(crate) extensions: HelloRetryRequestExtensions<'a>,
 }
 
-/// The extensions of a HelloRetryRequest.
+/// The extensions of a HelloRetryRequest. One that carries any other is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HelloRetryRequestExtensions<'a> {
     /// `supported_versions`: the selected version.
@@ -65,8 +65,6 @@ pub(crate) struct HelloRetryRequestExtensions<'a> {
     pub(crate) cookie: Option<&'a [u8]>,
     /// `encrypted_client_hello`: the confirmation that ECH was accepted, unparsed.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
-    /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
 }
 
 /// Reads the body of a message of type `server_hello`, which is either of the two.
@@ -79,13 +77,18 @@ pub(super) fn read<'a>(r: &mut Reader<'a>) -> Result<HandshakePayload<'a>, Inval
 
     // RFC 9846 §4.2.3: the random decides, before anything else is looked at
     Ok(match random == HELLO_RETRY_REQUEST_RANDOM {
-        true => HandshakePayload::HelloRetryRequest(HelloRetryRequest {
-            legacy_version,
-            legacy_session_id_echo,
-            cipher_suite,
-            compression,
-            extensions: HelloRetryRequestExtensions::read(r)?,
-        }),
+        true => {
+            // RFC 9846 §4.2.4: legacy_compression_method is null
+            if compression != Compression::Null {
+                return Err(InvalidMessage::UnsupportedCompression);
+            }
+            HandshakePayload::HelloRetryRequest(HelloRetryRequest {
+                legacy_version,
+                legacy_session_id_echo,
+                cipher_suite,
+                extensions: HelloRetryRequestExtensions::read(r)?,
+            })
+        }
         false => HandshakePayload::ServerHello(ServerHello {
             legacy_version,
             random,
@@ -122,7 +125,7 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
         if !r.any_left() {
             return Ok(extensions);
         }
-        let received = read_extensions(r, "ServerExtensions", |typ, body| {
+        let received = read_extensions(r, ExtensionContext::ServerHello, |typ, body| {
             match typ {
                 ExtensionType::SupportedVersions => {
                     extensions.supported_version = Some(ProtocolVersion::read(body)?);
@@ -170,7 +173,7 @@ impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut extensions = Self::default();
-        let received = read_extensions(r, "HelloRetryRequestExtensions", |typ, body| {
+        read_extensions(r, ExtensionContext::HelloRetryRequest, |typ, body| {
             match typ {
                 ExtensionType::SupportedVersions => {
                     extensions.supported_version = Some(ProtocolVersion::read(body)?);
@@ -185,13 +188,11 @@ impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
                 ExtensionType::EncryptedClientHello => {
                     extensions.encrypted_client_hello = Some(body.rest());
                 }
-                _ => {
-                    body.rest();
-                }
+                // RFC 9846 §4.2.4: a HelloRetryRequest carries nothing else
+                _ => return Err(InvalidMessage::UnknownHelloRetryRequestExtension),
             }
             Ok(())
         })?;
-        extensions.received = received;
         Ok(extensions)
     }
 }
@@ -217,7 +218,7 @@ impl EncodeMessage for HelloRetryRequest<'_> {
         HELLO_RETRY_REQUEST_RANDOM.encode(bytes);
         self.legacy_session_id_echo.encode(bytes);
         self.cipher_suite.encode(bytes);
-        self.compression.encode(bytes);
+        Compression::Null.encode(bytes);
         self.extensions.encode(bytes);
     }
 }

@@ -7,7 +7,7 @@ use rustls_core::enums::{ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
-use super::extensions::{encode_extension, read_extensions};
+use super::extensions::{ExtensionContext, encode_extension, read_extensions};
 
 /// `NewSessionTicket`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl<'a> Codec<'a> for NewSessionTicket<'a> {
         }
 
         let mut max_early_data_size = None;
-        let received = read_extensions(r, "NewSessionTicketExtensions", |typ, body| {
+        let received = read_extensions(r, ExtensionContext::NewSessionTicket, |typ, body| {
             match typ {
                 ExtensionType::EarlyData => max_early_data_size = Some(u32::read(body)?),
                 // RFC 9846 §4.7.1: clients ignore unrecognized extensions
