@@ -12,7 +12,7 @@
 //!
 //! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: what can go wrong, and the
 //!   alert that tells the peer.
-//! - [`crypto`]: the traits that a provider implements.
+//! - [`crypto`]: the traits that a provider implements; [`der`]: what some of them need for it.
 //! - [`record`]: records, sent and received.
 
 #![no_std]
@@ -24,6 +24,7 @@ extern crate std;
 
 pub mod codec;
 pub mod crypto;
+pub mod der;
 pub mod ech_config;
 pub mod enums;
 pub mod error;

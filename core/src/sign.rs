@@ -7,6 +7,7 @@ use core::fmt::Debug;
 use pki_types::SubjectPublicKeyInfoDer;
 use pki_types::alg_id::AlgorithmIdentifier;
 
+use crate::der::{BIT_STRING, SEQUENCE, der};
 use crate::enums::{SignatureAlgorithm, SignatureScheme};
 use crate::error::Error;
 
@@ -63,30 +64,6 @@ pub fn public_key_to_spki(
     der(SEQUENCE, &[&algorithm, &key]).into()
 }
 
-const BIT_STRING: u8 = 0x03;
-const SEQUENCE: u8 = 0x30;
-
-/// One DER value: tag, length, and as content the concatenation of `pieces` (X.690 §8.1).
-fn der(tag: u8, pieces: &[&[u8]]) -> Vec<u8> {
-    let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-    let len_bytes = len.to_be_bytes();
-
-    let mut out = Vec::with_capacity(2 + len_bytes.len() + len);
-    out.push(tag);
-    if len < 0x80 {
-        out.push(len_bytes[len_bytes.len() - 1]);
-    } else {
-        // X.690 §10.1: the long form in as few bytes as hold the length.
-        let digits = &len_bytes[len.leading_zeros() as usize / 8..];
-        out.push(0x80 | digits.len() as u8);
-        out.extend_from_slice(digits);
-    }
-    for piece in pieces {
-        out.extend_from_slice(piece);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use pki_types::alg_id;
@@ -102,21 +79,5 @@ mod tests {
         let spki = public_key_to_spki(&alg_id::ED25519, [0x19; 32]);
         assert_eq!(spki[..12], header);
         assert_eq!(spki[12..], [0x19; 32]);
-    }
-
-    #[test]
-    fn der_lengths_are_minimal() {
-        let header = |len: usize, header_len: usize| {
-            let value = der(SEQUENCE, &[&alloc::vec![0; len]]);
-            assert_eq!(value.len(), header_len + len);
-            value[..header_len].to_vec()
-        };
-        assert_eq!(header(0, 2), [0x30, 0]);
-        assert_eq!(header(0x7f, 2), [0x30, 0x7f]);
-        assert_eq!(header(0x80, 3), [0x30, 0x81, 0x80]);
-        assert_eq!(header(0xff, 3), [0x30, 0x81, 0xff]);
-        assert_eq!(header(0x100, 4), [0x30, 0x82, 1, 0]);
-        assert_eq!(header(0xffff, 4), [0x30, 0x82, 0xff, 0xff]);
-        assert_eq!(header(0x1_0000, 5), [0x30, 0x83, 1, 0, 0]);
     }
 }

@@ -1,0 +1,160 @@
+//! Hybrid key exchange (draft-ietf-tls-hybrid-design): an elliptic curve and ML-KEM at once, so that
+//! the secret holds as long as either does.
+//!
+//! Shares and secrets are those of the two parts, one behind the other. Which comes first is the
+//! group's choice (draft-ietf-tls-ecdhe-mlkem §4), and the same for shares and secret.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use rustls_core::crypto::{
+    ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup,
+};
+use rustls_core::enums::{NamedGroup, ProtocolVersion};
+use rustls_core::error::{Error, PeerMisbehaved};
+
+use super::mlkem::MlKem;
+use crate::shared::kx::EcdhGroup;
+
+/// A curve together with ML-KEM.
+pub(super) struct Hybrid {
+    pub(super) name: NamedGroup,
+    pub(super) classical: EcdhGroup,
+    pub(super) post_quantum: MlKem,
+    pub(super) first: First,
+}
+
+impl SupportedKxGroup for Hybrid {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        let classical = self.classical.start()?;
+        let post_quantum = self.post_quantum.start()?;
+        Ok(Box::new(HybridExchange {
+            name: self.name,
+            first: self.first,
+            classical_share_len: self.classical.share_len,
+            share: self.first.join(classical.pub_key(), post_quantum.pub_key()),
+            classical,
+            post_quantum,
+        }))
+    }
+
+    fn start_and_complete(&self, client_share: &[u8]) -> Result<CompletedKeyExchange, Error> {
+        let classical_len = self.classical.share_len;
+        if client_share.len() != classical_len + self.post_quantum.client_share_len {
+            return Err(PeerMisbehaved::InvalidKeyShare.into());
+        }
+        let (classical, post_quantum) = self
+            .first
+            .split(client_share, classical_len)
+            .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        let classical = self.classical.start_and_complete(classical)?;
+        let post_quantum = self.post_quantum.start_and_complete(post_quantum)?;
+        Ok(CompletedKeyExchange {
+            group: self.name,
+            pub_key: self.first.join(&classical.pub_key, &post_quantum.pub_key),
+            secret: self
+                .first
+                .join_secrets(&classical.secret, &post_quantum.secret),
+        })
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.name
+    }
+
+    /// SP 800-56C lets any bytes follow an approved secret, so the part that comes first decides.
+    fn fips(&self) -> bool {
+        match self.first {
+            First::Classical => self.classical.fips(),
+            First::PostQuantum => self.post_quantum.fips(),
+        }
+    }
+
+    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+        version == ProtocolVersion::TLSv1_3
+    }
+}
+
+impl fmt::Debug for Hybrid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)
+    }
+}
+
+/// The client's side of an exchange.
+struct HybridExchange {
+    name: NamedGroup,
+    first: First,
+    /// Length in bytes of the curve's shares, which is the same for both sides.
+    classical_share_len: usize,
+    classical: Box<dyn ActiveKeyExchange>,
+    post_quantum: Box<dyn ActiveKeyExchange>,
+    share: Vec<u8>,
+}
+
+impl ActiveKeyExchange for HybridExchange {
+    fn complete(self: Box<Self>, server_share: &[u8]) -> Result<SharedSecret, Error> {
+        // Each part checks the length of what it gets.
+        let (classical, post_quantum) = self
+            .first
+            .split(server_share, self.classical_share_len)
+            .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        let classical = self.classical.complete(classical)?;
+        let post_quantum = self.post_quantum.complete(post_quantum)?;
+        Ok(self.first.join_secrets(&classical, &post_quantum))
+    }
+
+    fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
+        Some((self.classical.group(), self.classical.pub_key()))
+    }
+
+    fn complete_hybrid_component(
+        self: Box<Self>,
+        server_share: &[u8],
+    ) -> Result<SharedSecret, Error> {
+        self.classical.complete(server_share)
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &self.share
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.name
+    }
+}
+
+/// Which part of a hybrid share or secret comes first.
+#[derive(Clone, Copy)]
+pub(super) enum First {
+    Classical,
+    PostQuantum,
+}
+
+impl First {
+    fn join(self, classical: &[u8], post_quantum: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Classical => [classical, post_quantum].concat(),
+            Self::PostQuantum => [post_quantum, classical].concat(),
+        }
+    }
+
+    /// `concat` takes memory once, so no copy of a secret is left behind unzeroized.
+    fn join_secrets(self, classical: &SharedSecret, post_quantum: &SharedSecret) -> SharedSecret {
+        self.join(classical.secret_bytes(), post_quantum.secret_bytes())
+            .into()
+    }
+
+    /// The classical and the post-quantum part of `joined`, or `None` when it is too short.
+    fn split(self, joined: &[u8], classical_len: usize) -> Option<(&[u8], &[u8])> {
+        match self {
+            Self::Classical => joined.split_at_checked(classical_len),
+            Self::PostQuantum => {
+                let (post_quantum, classical) =
+                    joined.split_at_checked(joined.len().checked_sub(classical_len)?)?;
+                Some((classical, post_quantum))
+            }
+        }
+    }
+}
