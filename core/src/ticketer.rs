@@ -151,9 +151,10 @@ impl<A> fmt::Debug for AeadTicketer<A> {
 #[cfg(feature = "std")]
 mod rotation {
     use alloc::boxed::Box;
+    use alloc::sync::Arc;
     use alloc::vec::Vec;
-    use core::{fmt, mem};
-    use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+    use core::fmt;
+    use std::sync::{Mutex, PoisonError};
 
     use pki_types::UnixTime;
 
@@ -161,14 +162,11 @@ mod rotation {
     use crate::crypto::GetRandomFailed;
     use crate::error::Error;
 
-    /// A function that makes a [`ProducesTickets`] with a fresh key.
-    type Generator = fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>;
-
-    /// Ticket protection that changes its key as time goes by, with two generations alive at once.
+    /// Ticket protection that changes its key as time goes by, with two keys alive at once.
     ///
     /// ```text
     ///   seconds since it was made   0 ········ lifetime ········ 2 × lifetime
-    ///                               │ current   │ previous        │ destroyed
+    ///                               │ newest    │ older           │ destroyed
     ///   makes new tickets           │ yes       │ no              │
     ///   opens its tickets           │ yes       │ yes             │ no
     /// ```
@@ -176,40 +174,32 @@ mod rotation {
     /// So a ticket is good for at least `lifetime` and at most twice that. The change happens in the
     /// first call of `encrypt` or `decrypt` that is due for it; without calls nothing is destroyed.
     pub struct TicketRotator {
-        generator: Generator,
+        generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
         lifetime: u32,
-        generations: RwLock<Generations>,
+        keys: Mutex<KeyRing>,
     }
 
-    struct Generations {
-        current: Generation,
-        previous: Option<Generation>,
-    }
+    /// The newest key, then the older one. There is never a third: it would be made after `lifetime`
+    /// seconds of the newest, and the older one has had twice that by then.
+    type KeyRing = [Option<Arc<TicketKey>>; 2];
 
-    struct Generation {
-        producer: Box<dyn ProducesTickets>,
+    struct TicketKey {
+        tickets: Box<dyn ProducesTickets>,
         /// In seconds since the epoch.
         made: u64,
     }
 
-    impl Generation {
-        fn new(generator: Generator, now: u64) -> Result<Self, GetRandomFailed> {
-            Ok(Self {
-                producer: generator()?,
-                made: now,
-            })
-        }
-
-        /// The clock may be set back, so `now` may lie before the making.
-        fn is_older_than(&self, seconds: u64, now: u64) -> bool {
-            now.saturating_sub(self.made) > seconds
+    impl TicketKey {
+        /// In seconds; zero when the clock was set back to before the making.
+        fn age(&self, now: u64) -> u64 {
+            now.saturating_sub(self.made)
         }
     }
 
     impl TicketRotator {
-        /// Starts with the first generation made by `generator`.
+        /// Starts with a first key made by `generator`.
         ///
-        /// `lifetime` is for how many seconds a generation makes tickets before the next one is made.
+        /// `lifetime` is for how many seconds a key makes tickets before the next one is made.
         ///
         /// # Errors
         ///
@@ -219,68 +209,46 @@ mod rotation {
             lifetime: u32,
             generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
         ) -> Result<Self, Error> {
-            Self::starting_at(now(), lifetime, generator)
-        }
-
-        fn starting_at(now: u64, lifetime: u32, generator: Generator) -> Result<Self, Error> {
-            Ok(Self {
+            let rotator = Self {
                 generator,
                 lifetime,
-                generations: RwLock::new(Generations {
-                    current: Generation::new(generator, now)?,
-                    previous: None,
-                }),
-            })
+                keys: Mutex::default(),
+            };
+            rotator.keys_at(now())?;
+            Ok(rotator)
         }
 
         fn encrypt_at(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
-            self.generations(now)?.current.producer.encrypt(plain)
+            let [newest, _] = self.keys_at(now).ok()?;
+            newest?.tickets.encrypt(plain)
         }
 
         fn decrypt_at(&self, now: u64, cipher: &[u8]) -> Option<Vec<u8>> {
-            let generations = self.generations(now)?;
-            generations.current.producer.decrypt(cipher).or_else(|| {
-                generations
-                    .previous
-                    .as_ref()
-                    .filter(|previous| !self.is_expired(previous, now))?
-                    .producer
-                    .decrypt(cipher)
-            })
+            let keys = self.keys_at(now).ok()?;
+            keys.iter()
+                .flatten()
+                .find_map(|key| key.tickets.decrypt(cipher))
         }
 
-        /// The generations as they have to be at `now`, made if need be.
-        fn generations(&self, now: u64) -> Option<RwLockReadGuard<'_, Generations>> {
+        /// The keys to use at `now`, after destroying those that are too old and making one if due.
+        ///
+        /// They are handed out from under the lock, so that no ticket waits for another's encryption.
+        fn keys_at(&self, now: u64) -> Result<KeyRing, GetRandomFailed> {
             let lifetime = u64::from(self.lifetime);
-            let generations = self.read();
-            if !generations.current.is_older_than(lifetime, now) {
-                return Some(generations);
+            // each change of the ring is complete in itself, so a poisoned one is as good as any
+            let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            for key in keys.iter_mut() {
+                key.take_if(|key| key.age(now) > 2 * lifetime);
             }
-            drop(generations);
-
-            let mut generations = self
-                .generations
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            // another thread may have been here first
-            if generations.current.is_older_than(lifetime, now) {
-                let next = Generation::new(self.generator, now).ok()?;
-                let previous = mem::replace(&mut generations.current, next);
-                generations.previous = Some(previous).filter(|it| !self.is_expired(it, now));
+            let newest = keys[0].as_ref();
+            if newest.is_none_or(|key| key.age(now) > lifetime) {
+                let key = TicketKey {
+                    tickets: (self.generator)()?,
+                    made: now,
+                };
+                *keys = [Some(Arc::new(key)), keys[0].take()];
             }
-            drop(generations);
-            Some(self.read())
-        }
-
-        fn is_expired(&self, generation: &Generation, now: u64) -> bool {
-            generation.is_older_than(2 * u64::from(self.lifetime), now)
-        }
-
-        /// A poisoned lock holds whole generations all the same: each is put in place at once.
-        fn read(&self) -> RwLockReadGuard<'_, Generations> {
-            self.generations
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
+            Ok(keys.clone())
         }
     }
 
@@ -293,7 +261,7 @@ mod rotation {
             true
         }
 
-        /// Twice the lifetime of a generation, as tickets are accepted by the one before too.
+        /// Twice the lifetime of a key, as tickets of the older one are accepted too.
         fn lifetime(&self) -> u32 {
             self.lifetime.saturating_mul(2)
         }
@@ -401,11 +369,17 @@ mod rotation {
         }
 
         fn rotator() -> TicketRotator {
-            TicketRotator::starting_at(1000, 10, Numbered::generate).unwrap()
+            let rotator = TicketRotator {
+                generator: Numbered::generate,
+                lifetime: 10,
+                keys: Mutex::default(),
+            };
+            rotator.keys_at(1000).unwrap();
+            rotator
         }
 
         #[test]
-        fn new_generation_makes_tickets_and_previous_still_opens_its_own() {
+        fn new_key_makes_tickets_and_older_still_opens_its_own() {
             let rotator = rotator();
             assert_eq!(rotator.encrypt_at(1010, b"a").unwrap(), b"\x01a");
             assert_eq!(rotator.encrypt_at(1011, b"b").unwrap(), b"\x02b");
@@ -425,10 +399,10 @@ mod rotation {
         }
 
         #[test]
-        fn generation_that_expired_in_a_pause_is_destroyed() {
+        fn keys_that_expired_in_a_pause_are_destroyed() {
             let rotator = rotator();
             assert!(rotator.decrypt_at(1021, b"\x01a").is_none());
-            assert!(rotator.read().previous.is_none());
+            assert!(rotator.keys.lock().unwrap()[1].is_none());
         }
 
         #[test]

@@ -250,31 +250,36 @@ impl Hkdf for HkdfUsingHmac<'_> {
 /// The [`HkdfExpander`] of [`HkdfUsingHmac`]: an HMAC keyed with the pseudorandom key.
 pub struct HkdfExpanderUsingHmac(Box<dyn Key>);
 
+impl HkdfExpanderUsingHmac {
+    /// `T(i)` of RFC 5869 §2.3, where `before` is `T(i-1)`: empty for the first block.
+    fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
+        self.0.sign_concat(before, info, &[i])
+    }
+}
+
 impl HkdfExpander for HkdfExpanderUsingHmac {
     fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
-        let hash_len = self.hash_len();
-        if output.len().div_ceil(hash_len) > usize::from(u8::MAX) {
+        // RFC 5869 §2.3: L <= 255 * HashLen
+        if output.len().div_ceil(self.hash_len()) > usize::from(u8::MAX) {
             return Err(OutputLengthError);
         }
-
-        // T(i) = HMAC(PRK, T(i-1) ‖ info ‖ i), T(0) being empty. Zipping with the counter's range
-        // leaves no way for it to wrap.
-        let mut previous: Option<Tag> = None;
-        for (i, block) in (1..=u8::MAX).zip(output.chunks_mut(hash_len)) {
-            let t = match &previous {
-                Some(previous) => self.0.sign_concat(previous.as_ref(), info, &[i]),
-                None => self.0.sign_concat(&[], info, &[i]),
-            };
-            let (used, _) = t.as_ref().split_at(block.len());
-            block.copy_from_slice(used);
-            previous = Some(t);
+        let mut done = 0;
+        let mut t = Tag::new(&[]);
+        for i in 1..=u8::MAX {
+            let missing = &mut output[done..];
+            if missing.is_empty() {
+                break;
+            }
+            t = self.block(t.as_ref(), info, i);
+            let len = Ord::min(missing.len(), t.as_ref().len());
+            missing[..len].copy_from_slice(&t.as_ref()[..len]);
+            done += len;
         }
         Ok(())
     }
 
     fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
-        // L = HashLen, so the output is T(1) whole.
-        OkmBlock::new(self.0.sign_concat(&[], info, &[1]).as_ref())
+        OkmBlock::new(self.block(&[], info, 1).as_ref())
     }
 
     fn hash_len(&self) -> usize {
