@@ -1,13 +1,125 @@
-//! TLS 1.3 in place of rustls 0.23.
+//! TLS 1.3 in place of rustls 0.23: the same public API, over a record layer that writes into the
+//! caller's buffer.
+//!
+//! # A client
+//!
+//! A connection turns bytes of the application into bytes for the network, and back; moving them is up
+//! to the application. To make one, say whom to trust and whom to talk to:
+//!
+#![cfg_attr(all(feature = "aws_lc_rs", feature = "std"), doc = "```")]
+#![cfg_attr(not(all(feature = "aws_lc_rs", feature = "std")), doc = "```ignore")]
+//! use std::sync::Arc;
+//!
+//! use rustls::{ClientConfig, RootCertStore};
+//! # use rustls::pki_types::CertificateDer;
+//!
+//! # fn config(certificate_of_an_authority: CertificateDer<'_>) -> Result<(), rustls::Error> {
+//! let mut roots = RootCertStore::empty();
+//! roots.add(certificate_of_an_authority)?;
+//!
+//! let provider = rustls::crypto::aws_lc_rs::default_provider();
+//! let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+//!     .with_safe_default_protocol_versions()?
+//!     .with_root_certificates(roots)
+//!     .with_no_client_auth();
+//! config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+//! # Ok(()) }
+//! ```
+//!
+//! # Where to look
+//!
+//! - [`ClientConfig`] and [`ServerConfig`]: what there is to choose, and [`ConfigBuilder`] how.
+//! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
+//! - [`crypto`]: the cryptography underneath, and how to bring one's own.
+//! - [`Error`]: everything that can go wrong.
+//!
+//! # Features
+//!
+//! - `aws_lc_rs`, also spelled `aws-lc-rs` (default): the crypto provider over aws-lc-rs.
+//! - `ring`: the crypto provider over ring.
+//! - `custom-provider`: no provider of this crate becomes the default one of a process by itself.
+//! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
+//! - `fips`: aws-lc-rs in its FIPS-validated form.
+//! - `tls12` (default): TLS 1.2 can be named; its handshake is not there yet.
+//! - `logging` (default): messages through the `log` crate.
+//! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
+#![warn(missing_docs)]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+#[cfg(feature = "std")]
+mod bounded_map;
+mod builder;
 mod conn;
+mod key_log;
+#[cfg(feature = "std")]
+mod key_log_file;
 mod msgs;
 mod tls13;
+mod verify;
+mod versions;
+mod webpki;
 
-use rustls_core::{crypto, enums, error, record, suites};
+pub mod client;
+pub mod crypto;
+pub mod server;
+pub mod sign;
+pub mod time_provider;
+
+/// The types of certificates, keys, names and times, shared with other crates.
+pub use pki_types;
+pub use rustls_core::enums::{
+    AlertDescription, CertificateCompressionAlgorithm, CipherSuite, ContentType, HandshakeType,
+    NamedGroup, ProtocolVersion, Side, SignatureAlgorithm, SignatureScheme,
+};
+pub use rustls_core::error::{
+    CertRevocationListError, CertificateError, EncryptedClientHelloError, Error,
+    ExtendedKeyPurpose, InconsistentKeys, InvalidMessage, OtherError, PeerIncompatible,
+    PeerMisbehaved,
+};
+pub use rustls_core::ffdhe_groups;
+pub use rustls_core::suites::{
+    CipherSuiteCommon, ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherSuite,
+    Tls12CipherSuite, Tls13CipherSuite,
+};
+#[cfg(feature = "std")]
+pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
+
+pub use crate::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
+pub use crate::client::ClientConfig;
+pub use crate::conn::{CommonState, HandshakeKind};
+pub use crate::key_log::{KeyLog, NoKeyLog};
+#[cfg(feature = "std")]
+pub use crate::key_log_file::KeyLogFile;
+pub use crate::msgs::certificate_request::DistinguishedName;
+pub use crate::msgs::certificate_verify::DigitallySignedStruct;
+pub use crate::server::ServerConfig;
+pub use crate::versions::{ALL_VERSIONS, DEFAULT_VERSIONS, SupportedProtocolVersion};
+pub use crate::webpki::RootCertStore;
+
+/// The protocol versions.
+pub mod version {
+    #[cfg(feature = "tls12")]
+    pub use crate::versions::TLS12;
+    pub use crate::versions::TLS13;
+}
+
+/// Tickets that hold sessions: what makes them, and how its keys change over time.
+pub mod ticketer {
+    #[cfg(feature = "std")]
+    pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
+}
+
+/// The interface of QUIC packet protection, for crypto providers.
+pub mod quic {
+    pub use rustls_core::quic::{
+        Algorithm, DirectionalKeys, HeaderProtectionKey, Keys, PacketKey, PacketKeySet, Secrets,
+        Suite, Tag, Version,
+    };
+}
+
+use rustls_core::{enums, error, record, suites};

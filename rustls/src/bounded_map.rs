@@ -1,0 +1,119 @@
+//! A map that forgets its oldest entry when it is full: what the in-memory session caches stand on.
+
+use core::borrow::Borrow;
+use core::hash::Hash;
+use std::collections::{BTreeMap, HashMap};
+
+/// A map of at most `capacity` entries. Inserting one more drops the one whose key came first.
+///
+/// A key that is inserted again keeps its age.
+pub(crate) struct BoundedMap<K, V> {
+    entries: HashMap<K, Entry<V>>,
+    /// The keys of `entries`, by the number they got when they came.
+    by_age: BTreeMap<u64, K>,
+    next_number: u64,
+    capacity: usize,
+}
+
+struct Entry<V> {
+    number: u64,
+    value: V,
+}
+
+impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            entries: HashMap::new(),
+            by_age: BTreeMap::new(),
+            next_number: 0,
+            capacity,
+        }
+    }
+
+    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.get(key).map(|entry| &entry.value)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.entries.get_mut(key).map(|entry| &mut entry.value)
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        if let Some(present) = self.get_mut(&key) {
+            *present = value;
+            return;
+        }
+        if self.capacity == 0 {
+            return;
+        }
+        if self.entries.len() == self.capacity
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.entries.remove(&oldest);
+        }
+
+        let number = self.next_number;
+        self.next_number += 1;
+        self.by_age.insert(number, key.clone());
+        self.entries.insert(key, Entry { number, value });
+    }
+
+    pub(crate) fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let Entry { number, value } = self.entries.remove(key)?;
+        self.by_age.remove(&number);
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn keys(map: &BoundedMap<u8, u8>) -> Vec<u8> {
+        assert_eq!(map.entries.len(), map.by_age.len());
+        (0..=u8::MAX).filter(|key| map.get(key).is_some()).collect()
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut map = BoundedMap::new(3);
+        for key in [7, 3, 5] {
+            map.insert(key, 0);
+        }
+        assert_eq!(keys(&map), [3, 5, 7]);
+
+        map.insert(7, 1); // again, so still the oldest
+        assert_eq!(map.get(&7), Some(&1));
+        map.insert(1, 0);
+        assert_eq!(keys(&map), [1, 3, 5]);
+    }
+
+    #[test]
+    fn what_was_removed_makes_room_too() {
+        let mut map = BoundedMap::new(2);
+        map.insert(1, 10);
+        map.insert(2, 20);
+        assert_eq!(map.remove(&2), Some(20));
+        assert_eq!(map.remove(&2), None);
+
+        map.insert(3, 30);
+        assert_eq!(keys(&map), [1, 3]);
+        map.insert(4, 40);
+        assert_eq!(keys(&map), [3, 4]);
+    }
+
+    #[test]
+    fn capacity_zero_holds_nothing() {
+        let mut map = BoundedMap::new(0);
+        map.insert(1, 1);
+        assert_eq!(keys(&map), []);
+    }
+}

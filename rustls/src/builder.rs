@@ -1,0 +1,208 @@
+//! How a configuration comes about, step by step, each step a type.
+//!
+//! ```text
+//!   builder_with_provider ──► WantsVersions ──► WantsVerifier ─┬─► WantsClientCert ──► ClientConfig
+//!   builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
+//! ```
+//!
+//! The first two steps are the same for both sides and live here; the later ones stand beside the
+//! configuration that they lead to.
+
+use alloc::format;
+use alloc::sync::Arc;
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::crypto::{CryptoProvider, KeyExchangeAlgorithm};
+use crate::error::Error;
+use crate::suites::SupportedCipherSuite;
+use crate::time_provider::TimeProvider;
+use crate::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersion};
+
+/// Builds a [`ClientConfig`] or a [`ServerConfig`].
+///
+/// It starts with one of the `builder` functions of these two, and asks one question after the other:
+/// the protocol versions, how the peer is verified, how this side authenticates. There is no answer by
+/// default where a default would be a risk. Each step is a `State` of its own, so a configuration with
+/// a question left open does not compile.
+///
+/// A client that trusts a store of root certificates and has none of its own:
+///
+#[cfg_attr(feature = "aws_lc_rs", doc = "```")]
+#[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
+/// # use rustls::{ClientConfig, RootCertStore};
+/// let roots = RootCertStore::empty();
+/// let provider = rustls::crypto::aws_lc_rs::default_provider();
+///
+/// let config = ClientConfig::builder_with_provider(provider.into())
+///     .with_safe_default_protocol_versions()?
+///     .with_root_certificates(roots)
+///     .with_no_client_auth();
+/// # Ok::<(), rustls::Error>(())
+/// ```
+///
+/// A server that authenticates with one certificate, and asks clients for none:
+///
+#[cfg_attr(feature = "aws_lc_rs", doc = "```")]
+#[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
+/// # use rustls::ServerConfig;
+/// # use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+/// # fn server(
+/// #     chain: Vec<CertificateDer<'static>>,
+/// #     key: PrivateKeyDer<'static>,
+/// # ) -> Result<ServerConfig, rustls::Error> {
+/// let provider = rustls::crypto::aws_lc_rs::default_provider();
+///
+/// let config = ServerConfig::builder_with_provider(provider.into())
+///     .with_safe_default_protocol_versions()?
+///     .with_no_client_auth()
+///     .with_single_cert(chain, key)?;
+/// # Ok(config) }
+/// ```
+///
+/// [`ClientConfig`]: crate::ClientConfig
+/// [`ServerConfig`]: crate::ServerConfig
+#[derive(Clone)]
+pub struct ConfigBuilder<Side: ConfigSide, State> {
+    pub(crate) state: State,
+    pub(crate) provider: Arc<CryptoProvider>,
+    pub(crate) time_provider: Arc<dyn TimeProvider>,
+    pub(crate) side: PhantomData<Side>,
+}
+
+impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
+    /// The crypto provider of the configuration to be.
+    pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
+    }
+
+    /// The same builder, one step further.
+    pub(crate) fn with_state<Next>(self, state: Next) -> ConfigBuilder<Side, Next> {
+        ConfigBuilder {
+            state,
+            provider: self.provider,
+            time_provider: self.time_provider,
+            side: PhantomData,
+        }
+    }
+}
+
+impl<Side: ConfigSide, State: fmt::Debug> fmt::Debug for ConfigBuilder<Side, State> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigBuilder")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first state of a [`ConfigBuilder`]: it wants to know the protocol versions.
+#[derive(Clone, Debug)]
+pub struct WantsVersions {}
+
+impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
+    pub(crate) fn new(provider: Arc<CryptoProvider>, time_provider: Arc<dyn TimeProvider>) -> Self {
+        Self {
+            state: WantsVersions {},
+            provider,
+            time_provider,
+            side: PhantomData,
+        }
+    }
+
+    /// Enables [`DEFAULT_VERSIONS`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_protocol_versions`](Self::with_protocol_versions).
+    pub fn with_safe_default_protocol_versions(
+        self,
+    ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
+        self.with_protocol_versions(DEFAULT_VERSIONS)
+    }
+
+    /// Enables `versions`, in whatever order; the newest one in common is what gets negotiated.
+    ///
+    /// TLS 1.2 has no handshake in this library yet and is passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`], saying which, when
+    /// - `versions` is empty, or TLS 1.2 alone;
+    /// - the crypto provider has no cipher suite for any of `versions`;
+    /// - it has no key exchange group for any of `versions`, or none of the kind that one of its
+    ///   cipher suites needs.
+    pub fn with_protocol_versions(
+        self,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
+        let versions = EnabledVersions::new(versions)?;
+        check_provider(&self.provider, versions)?;
+        Ok(self.with_state(WantsVerifier { versions }))
+    }
+}
+
+/// Can `provider` serve `versions`?
+fn check_provider(provider: &CryptoProvider, versions: EnabledVersions) -> Result<(), Error> {
+    let has_suite = provider
+        .cipher_suites
+        .iter()
+        .any(|suite| versions.contains(suite.version().version));
+    if !has_suite {
+        return Err(Error::General(format!(
+            "the crypto provider has no cipher suite for {versions:?}"
+        )));
+    }
+
+    let has_group = provider.kx_groups.iter().any(|group| {
+        versions
+            .iter()
+            .any(|version| group.usable_for_version(version))
+    });
+    if !has_group {
+        return Err(Error::General(format!(
+            "the crypto provider has no key exchange group for {versions:?}"
+        )));
+    }
+
+    // Suites of TLS 1.3 go with every group, those of TLS 1.2 name the kind they go with.
+    for suite in &provider.cipher_suites {
+        if let SupportedCipherSuite::Tls12(suite) = suite
+            && !has_group_of_kind(provider, suite.kx)
+        {
+            return Err(Error::General(format!(
+                "the crypto provider has cipher suite {:?} but no key exchange group for {:?}",
+                suite.common.suite, suite.kx
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn has_group_of_kind(provider: &CryptoProvider, kind: KeyExchangeAlgorithm) -> bool {
+    provider
+        .kx_groups
+        .iter()
+        .any(|group| group.name().key_exchange_algorithm() == kind)
+}
+
+/// The second state of a [`ConfigBuilder`]: it wants to know how the peer's certificate is verified.
+#[derive(Clone, Debug)]
+pub struct WantsVerifier {
+    pub(crate) versions: EnabledVersions,
+}
+
+/// A side that can be configured: [`ClientConfig`] or [`ServerConfig`], and no other.
+///
+/// [`ClientConfig`]: crate::ClientConfig
+/// [`ServerConfig`]: crate::ServerConfig
+pub trait ConfigSide: sealed::Sealed {}
+
+impl ConfigSide for crate::ClientConfig {}
+impl ConfigSide for crate::ServerConfig {}
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for crate::ClientConfig {}
+    impl Sealed for crate::ServerConfig {}
+}

@@ -1,0 +1,263 @@
+//! What a client wants of its connections, and the steps that build it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+
+use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::client::resolver::{NoClientCert, ResolvesClientCert};
+use crate::client::session::Resumption;
+use crate::crypto::CryptoProvider;
+use crate::error::Error;
+use crate::key_log::{KeyLog, NoKeyLog};
+use crate::sign::{CertifiedKey, SingleCertAndKey};
+#[cfg(feature = "std")]
+use crate::time_provider::DefaultTimeProvider;
+use crate::time_provider::TimeProvider;
+use crate::verify::ServerCertVerifier;
+use crate::versions::EnabledVersions;
+#[cfg(feature = "std")]
+use crate::versions::SupportedProtocolVersion;
+use crate::webpki::{RootCertStore, WebPkiServerVerifier};
+
+/// The configuration of client connections.
+///
+/// Build it once, put it in an [`Arc`], and give it to every connection: making one costs more than
+/// making a connection, and connections share what they learn through it, such as the key exchange
+/// group that a server prefers.
+///
+/// [`builder`](Self::builder) and its variants make one; the public fields may be changed after.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// The application protocols to offer, most preferred first (ALPN, RFC 7301). Empty, as it is
+    /// by default, offers none and negotiates none.
+    pub alpn_protocols: Vec<Vec<u8>>,
+
+    /// Whether the server must select one of the application protocols offered, if it selects any.
+    ///
+    /// True by default, as RFC 7301 §3.1 demands it. With false, any selection is accepted.
+    pub check_selected_alpn: bool,
+
+    /// What is remembered of sessions, and where. In memory for 256 sessions by default.
+    pub resumption: Resumption,
+
+    /// The length in bytes of the longest record sent, header included; `None` for no limit but the
+    /// protocol's.
+    ///
+    /// It is checked when a connection is made: outside of 32 to 16389 (2¹⁴ + 5) it is
+    /// [`Error::BadMaxFragmentSize`].
+    pub max_fragment_size: Option<usize>,
+
+    /// Chooses the certificate to authenticate with, when a server asks for one.
+    pub client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
+
+    /// Whether to tell the server the name that is connected to (`server_name`, RFC 6066 §3). True by
+    /// default; most servers need it. IP addresses are never sent.
+    pub enable_sni: bool,
+
+    /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
+    pub key_log: Arc<dyn KeyLog>,
+
+    /// The clock.
+    pub time_provider: Arc<dyn TimeProvider>,
+
+    pub(crate) provider: Arc<CryptoProvider>,
+    pub(crate) versions: EnabledVersions,
+    pub(crate) verifier: Arc<dyn ServerCertVerifier>,
+}
+
+impl ClientConfig {
+    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
+    /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
+    ///
+    /// If no default was installed before, the provider that the crate's features name becomes it.
+    ///
+    /// # Panics
+    ///
+    /// - when no default was installed, and the features name none or more than one, or
+    ///   `custom-provider` is among them;
+    /// - when the provider cannot serve the default versions. Use
+    ///   [`builder_with_provider`](Self::builder_with_provider) to have that as an error.
+    #[cfg(feature = "std")]
+    pub fn builder() -> ConfigBuilder<Self, WantsVerifier> {
+        Self::builder_with_protocol_versions(crate::versions::DEFAULT_VERSIONS)
+    }
+
+    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and these
+    /// `versions`.
+    ///
+    /// # Panics
+    ///
+    /// As [`builder`](Self::builder), of which it is the general form.
+    #[cfg(feature = "std")]
+    pub fn builder_with_protocol_versions(
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> ConfigBuilder<Self, WantsVerifier> {
+        Self::builder_with_provider(crate::crypto::default_provider().clone())
+            .with_protocol_versions(versions)
+            .expect("the default crypto provider cannot serve these protocol versions")
+    }
+
+    /// Starts to build a configuration with this `provider` and the clock of the operating system.
+    #[cfg(feature = "std")]
+    pub fn builder_with_provider(
+        provider: Arc<CryptoProvider>,
+    ) -> ConfigBuilder<Self, WantsVersions> {
+        Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
+    }
+
+    /// Starts to build a configuration with this `provider` and this clock. It is the only way without
+    /// `std`.
+    pub fn builder_with_details(
+        provider: Arc<CryptoProvider>,
+        time_provider: Arc<dyn TimeProvider>,
+    ) -> ConfigBuilder<Self, WantsVersions> {
+        ConfigBuilder::new(provider, time_provider)
+    }
+
+    /// True when connections made with this configuration run in FIPS-approved mode.
+    ///
+    /// That is so when all of the crypto provider does; of TLS 1.3 nothing else matters.
+    pub fn fips(&self) -> bool {
+        self.provider.fips()
+    }
+
+    /// The crypto provider.
+    pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
+    }
+
+    /// Access to what can undo the security of every connection.
+    pub fn dangerous(&mut self) -> DangerousClientConfig<'_> {
+        DangerousClientConfig { cfg: self }
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetCurrentTime`] when the clock does not know.
+    pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
+        self.time_provider
+            .current_time()
+            .ok_or(Error::FailedToGetCurrentTime)
+    }
+}
+
+impl ConfigBuilder<ClientConfig, WantsVerifier> {
+    /// Accepts servers whose certificate comes from one of these roots.
+    ///
+    /// No revocation is checked; for that there is
+    /// [`with_webpki_verifier`](Self::with_webpki_verifier). An empty store accepts no server.
+    pub fn with_root_certificates(
+        self,
+        root_store: impl Into<Arc<RootCertStore>>,
+    ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+        let algorithms = self.provider.signature_verification_algorithms;
+        self.with_webpki_verifier(Arc::new(WebPkiServerVerifier::without_revocation(
+            root_store.into(),
+            algorithms,
+        )))
+    }
+
+    /// Accepts servers that this `verifier` accepts.
+    pub fn with_webpki_verifier(
+        self,
+        verifier: Arc<WebPkiServerVerifier>,
+    ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+        self.with_verifier(verifier)
+    }
+
+    /// Access to the step that can undo the security of every connection.
+    pub fn dangerous(self) -> DangerousClientConfigBuilder {
+        DangerousClientConfigBuilder { cfg: self }
+    }
+
+    fn with_verifier(
+        self,
+        verifier: Arc<dyn ServerCertVerifier>,
+    ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+        let versions = self.state.versions;
+        self.with_state(WantsClientCert { versions, verifier })
+    }
+}
+
+/// The last state of a client's [`ConfigBuilder`]: it wants to know how the client authenticates.
+#[derive(Clone)]
+pub struct WantsClientCert {
+    versions: EnabledVersions,
+    verifier: Arc<dyn ServerCertVerifier>,
+}
+
+impl ConfigBuilder<ClientConfig, WantsClientCert> {
+    /// Authenticates with this certificate, end entity first, and its private key, whatever hints a
+    /// server gives.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CertifiedKey::from_der`].
+    pub fn with_client_auth_cert(
+        self,
+        cert_chain: Vec<CertificateDer<'static>>,
+        key_der: PrivateKeyDer<'static>,
+    ) -> Result<ClientConfig, Error> {
+        let certified_key = CertifiedKey::from_der(cert_chain, key_der, &self.provider)?;
+        let resolver = SingleCertAndKey::from(certified_key);
+        Ok(self.with_client_cert_resolver(Arc::new(resolver)))
+    }
+
+    /// Has no certificate. A server that insists on one ends the connection.
+    pub fn with_no_client_auth(self) -> ClientConfig {
+        self.with_client_cert_resolver(Arc::new(NoClientCert))
+    }
+
+    /// Authenticates with what `client_auth_cert_resolver` chooses.
+    pub fn with_client_cert_resolver(
+        self,
+        client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
+    ) -> ClientConfig {
+        ClientConfig {
+            alpn_protocols: Vec::new(),
+            check_selected_alpn: true,
+            resumption: Resumption::default(),
+            max_fragment_size: None,
+            client_auth_cert_resolver,
+            enable_sni: true,
+            key_log: Arc::new(NoKeyLog),
+            time_provider: self.time_provider,
+            provider: self.provider,
+            versions: self.state.versions,
+            verifier: self.state.verifier,
+        }
+    }
+}
+
+/// What can undo the security of a [`ClientConfig`]; from [`ClientConfig::dangerous`].
+#[derive(Debug)]
+pub struct DangerousClientConfig<'a> {
+    /// The configuration to change.
+    pub cfg: &'a mut ClientConfig,
+}
+
+impl DangerousClientConfig<'_> {
+    /// Accepts servers that this `verifier` accepts.
+    pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {
+        self.cfg.verifier = verifier;
+    }
+}
+
+/// What can undo the security of a [`ClientConfig`] to be; from the builder's `dangerous`.
+#[derive(Debug)]
+pub struct DangerousClientConfigBuilder {
+    /// The builder to go on with.
+    pub cfg: ConfigBuilder<ClientConfig, WantsVerifier>,
+}
+
+impl DangerousClientConfigBuilder {
+    /// Accepts servers that this `verifier` accepts.
+    pub fn with_custom_certificate_verifier(
+        self,
+        verifier: Arc<dyn ServerCertVerifier>,
+    ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+        self.cfg.with_verifier(verifier)
+    }
+}

@@ -1,0 +1,25 @@
+//! The client's side of the public API: configuration, certificate resolvers, session storage.
+
+mod config;
+mod resolver;
+mod session;
+
+pub use config::{ClientConfig, WantsClientCert};
+pub use resolver::ResolvesClientCert;
+#[cfg(feature = "std")]
+pub use session::ClientSessionMemoryCache;
+pub use session::{
+    ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
+    Tls13ClientSessionValue,
+};
+
+pub use crate::webpki::{
+    ServerCertVerifierBuilder, VerifierBuilderError, WebPkiServerVerifier,
+    verify_server_cert_signed_by_trust_anchor, verify_server_name,
+};
+
+/// Ways to accept servers that the Web PKI would not: whoever uses them vouches for the consequences.
+pub mod danger {
+    pub use super::config::{DangerousClientConfig, DangerousClientConfigBuilder};
+    pub use crate::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+}

@@ -1,0 +1,330 @@
+//! What a client remembers of the servers it talked to, and where.
+//!
+//! Two things are remembered: the key exchange group that a server chose, by which the next ClientHello
+//! guesses right, and the sessions that a server offers to resume.
+
+#[cfg(feature = "std")]
+pub use memory::ClientSessionMemoryCache;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::{ServerName, UnixTime};
+use zeroize::Zeroizing;
+
+use crate::enums::NamedGroup;
+use crate::suites::Tls13CipherSuite;
+
+/// How a client resumes sessions: where they are stored, and which kinds of them.
+///
+/// By default, in the memory of this process. Sharing one store between configurations that verify
+/// servers differently, or authenticate as different clients, is a bad idea: a resumed session skips
+/// both.
+#[derive(Clone, Debug)]
+pub struct Resumption {
+    pub(crate) store: Arc<dyn ClientSessionStore>,
+    #[allow(dead_code)] // for the handshake of TLS 1.2, which is not there yet
+    pub(crate) tls12_resumption: Tls12Resumption,
+}
+
+impl Resumption {
+    /// Stores about `num` sessions in memory: of up to `num` / 8 servers, rounded up, 8 each.
+    #[cfg(feature = "std")]
+    pub fn in_memory_sessions(num: usize) -> Self {
+        Self::store(Arc::new(ClientSessionMemoryCache::new(num)))
+    }
+
+    /// Stores sessions in `store`.
+    pub fn store(store: Arc<dyn ClientSessionStore>) -> Self {
+        Self {
+            store,
+            tls12_resumption: Tls12Resumption::SessionIdOrTickets,
+        }
+    }
+
+    /// Stores nothing and resumes nothing.
+    pub fn disabled() -> Self {
+        Self {
+            store: Arc::new(NoClientSessionStorage),
+            tls12_resumption: Tls12Resumption::Disabled,
+        }
+    }
+
+    /// Restricts resumption in TLS 1.2 to the kinds of `tls12`. It means nothing for TLS 1.3.
+    pub fn tls12_resumption(mut self, tls12: Tls12Resumption) -> Self {
+        self.tls12_resumption = tls12;
+        self
+    }
+}
+
+impl Default for Resumption {
+    /// [`in_memory_sessions(256)`](Self::in_memory_sessions); without `std`,
+    /// [`disabled`](Self::disabled).
+    fn default() -> Self {
+        #[cfg(feature = "std")]
+        return Self::in_memory_sessions(256);
+        #[cfg(not(feature = "std"))]
+        return Self::disabled();
+    }
+}
+
+/// Which sessions of TLS 1.2 are resumed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tls12Resumption {
+    /// None.
+    Disabled,
+    /// Those that the server stores, by their id.
+    SessionIdOnly,
+    /// Those, and those in a ticket that the client stores (RFC 5077).
+    SessionIdOrTickets,
+}
+
+/// Stores, for each server by its name, what a client remembers.
+///
+/// A store that forgets is always right, and one that cannot store does nothing. What it holds are
+/// secrets.
+pub trait ClientSessionStore: fmt::Debug + Send + Sync {
+    /// Remembers the key exchange group that the server chose.
+    fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
+
+    /// The key exchange group that the server chose last.
+    fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
+
+    /// Remembers a session of TLS 1.2, in place of the one before. It may be used many times.
+    fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
+
+    /// The session of TLS 1.2.
+    fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>;
+
+    /// Forgets the session of TLS 1.2, which was refused.
+    fn remove_tls12_session(&self, server_name: &ServerName<'static>);
+
+    /// Remembers a session of TLS 1.3, beside those before. Servers send several, to be used once each.
+    fn insert_tls13_ticket(&self, server_name: ServerName<'static>, value: Tls13ClientSessionValue);
+
+    /// Removes a session of TLS 1.3, and returns it.
+    ///
+    /// No session may be returned twice: two connections with one ticket can be linked by an observer
+    /// (RFC 9846 §C.4).
+    fn take_tls13_ticket(
+        &self,
+        server_name: &ServerName<'static>,
+    ) -> Option<Tls13ClientSessionValue>;
+}
+
+/// Remembers nothing.
+#[derive(Debug)]
+struct NoClientSessionStorage;
+
+impl ClientSessionStore for NoClientSessionStorage {
+    fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        None
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        None
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {}
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        None
+    }
+}
+
+/// A session of TLS 1.2. There are none yet.
+#[derive(Clone, Debug)]
+pub struct Tls12ClientSessionValue(());
+
+/// A session of TLS 1.3: a ticket, and the secret that goes with it.
+pub struct Tls13ClientSessionValue {
+    suite: &'static Tls13CipherSuite,
+    ticket: Vec<u8>,
+    #[allow(dead_code)] // a handshake that resumes is what reads it
+    psk: Zeroizing<Vec<u8>>,
+    received_at: UnixTime,
+    lifetime_secs: u32,
+    age_add: u32,
+    max_early_data_size: u32,
+}
+
+/// RFC 9846 §4.7.1: clients must not keep a ticket for longer than seven days.
+const MAX_TICKET_LIFETIME_SECS: u32 = 7 * 24 * 60 * 60;
+
+impl Tls13ClientSessionValue {
+    /// The session of a NewSessionTicket with these fields, received at the time `received_at`.
+    ///
+    /// `psk` is what RFC 9846 §4.7.1 derives from the resumption secret and the ticket's nonce.
+    pub(crate) fn new(
+        suite: &'static Tls13CipherSuite,
+        ticket: Vec<u8>,
+        psk: Zeroizing<Vec<u8>>,
+        received_at: UnixTime,
+        lifetime_secs: u32,
+        age_add: u32,
+        max_early_data_size: u32,
+    ) -> Self {
+        Self {
+            suite,
+            ticket,
+            psk,
+            received_at,
+            lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME_SECS),
+            age_add,
+            max_early_data_size,
+        }
+    }
+
+    /// How many bytes of early data the server allows with it; 0 for none at all.
+    pub fn max_early_data_size(&self) -> u32 {
+        self.max_early_data_size
+    }
+
+    /// The cipher suite of the session.
+    pub fn suite(&self) -> &'static Tls13CipherSuite {
+        self.suite
+    }
+}
+
+impl fmt::Debug for Tls13ClientSessionValue {
+    /// Leaves out the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls13ClientSessionValue")
+            .field("suite", &self.suite)
+            .field("ticket_len", &self.ticket.len())
+            .field("received_at", &self.received_at)
+            .field("lifetime_secs", &self.lifetime_secs)
+            .field("age_add", &self.age_add)
+            .field("max_early_data_size", &self.max_early_data_size)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "std")]
+mod memory {
+    use alloc::collections::VecDeque;
+    use core::fmt;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use pki_types::ServerName;
+
+    use super::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+    use crate::bounded_map::BoundedMap;
+    use crate::enums::NamedGroup;
+
+    /// How many sessions of TLS 1.3 are kept for one server. More than a server sends by default, fewer
+    /// than a server can make a client's memory overflow with.
+    const MAX_TLS13_TICKETS_PER_SERVER: usize = 8;
+
+    /// Stores sessions in the memory of this process, a limited number of them.
+    ///
+    /// The servers whose first session is the oldest make room for others; the oldest session of a
+    /// server makes room for its next.
+    pub struct ClientSessionMemoryCache {
+        servers: Mutex<Servers>,
+    }
+
+    type Servers = BoundedMap<ServerName<'static>, Server>;
+
+    /// What is known of one server.
+    #[derive(Default)]
+    struct Server {
+        kx_hint: Option<NamedGroup>,
+        tls12: Option<Tls12ClientSessionValue>,
+        /// Newest last.
+        tls13: VecDeque<Tls13ClientSessionValue>,
+    }
+
+    impl ClientSessionMemoryCache {
+        /// A store for about `size` sessions: of up to `size` / 8 servers, rounded up, 8 each.
+        pub fn new(size: usize) -> Self {
+            let servers = size.div_ceil(MAX_TLS13_TICKETS_PER_SERVER);
+            Self {
+                servers: Mutex::new(BoundedMap::new(servers)),
+            }
+        }
+
+        /// The map is whole between any two calls, whatever happened to a thread that held it.
+        fn servers(&self) -> MutexGuard<'_, Servers> {
+            self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// Changes what is known of a server, of which nothing may be known yet.
+        fn update(&self, server_name: ServerName<'static>, change: impl FnOnce(&mut Server)) {
+            let mut servers = self.servers();
+            match servers.get_mut(&server_name) {
+                Some(server) => change(server),
+                None => {
+                    let mut server = Server::default();
+                    change(&mut server);
+                    servers.insert(server_name, server);
+                }
+            }
+        }
+    }
+
+    impl ClientSessionStore for ClientSessionMemoryCache {
+        fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup) {
+            self.update(server_name, |server| server.kx_hint = Some(group));
+        }
+
+        fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup> {
+            let servers: &BoundedMap<ServerName<'_>, _> = &self.servers();
+            servers.get(server_name)?.kx_hint
+        }
+
+        fn set_tls12_session(
+            &self,
+            server_name: ServerName<'static>,
+            value: Tls12ClientSessionValue,
+        ) {
+            self.update(server_name, |server| server.tls12 = Some(value));
+        }
+
+        fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+            let servers: &BoundedMap<ServerName<'_>, _> = &self.servers();
+            servers.get(server_name)?.tls12.clone()
+        }
+
+        fn remove_tls12_session(&self, server_name: &ServerName<'static>) {
+            if let Some(server) = self.servers().get_mut(server_name) {
+                server.tls12 = None;
+            }
+        }
+
+        fn insert_tls13_ticket(
+            &self,
+            server_name: ServerName<'static>,
+            value: Tls13ClientSessionValue,
+        ) {
+            self.update(server_name, |server| {
+                if server.tls13.len() == MAX_TLS13_TICKETS_PER_SERVER {
+                    server.tls13.pop_front();
+                }
+                server.tls13.push_back(value);
+            });
+        }
+
+        fn take_tls13_ticket(
+            &self,
+            server_name: &ServerName<'static>,
+        ) -> Option<Tls13ClientSessionValue> {
+            self.servers().get_mut(server_name)?.tls13.pop_back()
+        }
+    }
+
+    impl fmt::Debug for ClientSessionMemoryCache {
+        /// Sessions are secret.
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("ClientSessionMemoryCache")
+                .finish_non_exhaustive()
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The crypto-provider interface, the providers that come with this crate, and the choice between them.
+//!
+//! A [`CryptoProvider`] brings all the cryptography of a connection. Two come with this crate, each
+//! behind the feature of its name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and [`ring`](mod@ring).
+//! Others are crates of their own. A configuration is told which one to use
+//! ([`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider)), or uses the
+//! one that the process has installed ([`CryptoProvider::install_default`]).
+//!
+//! What a provider implements is documented with the traits here; bulk encryption, which differs from
+//! rustls 0.23, in [`cipher`].
+
+use alloc::sync::Arc;
+
+pub use rustls_core::crypto::*;
+
+pub use crate::webpki::{verify_tls12_signature, verify_tls13_signature};
+
+/// The provider over aws-lc-rs: feature `aws_lc_rs`.
+#[cfg(feature = "aws_lc_rs")]
+pub mod aws_lc_rs {
+    pub use rustls_provider_aws_lc::*;
+}
+
+/// The provider over ring: feature `ring`.
+#[cfg(feature = "ring")]
+pub mod ring {
+    pub use rustls_provider_ring::*;
+}
+
+/// The process-wide default provider; installs the one that the crate's features name if there is none.
+///
+/// # Panics
+///
+/// When none is installed, and the features name none or more than one.
+pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
+    if CryptoProvider::get_default().is_none()
+        && let Some(provider) = provider_from_crate_features()
+    {
+        // Losing a race here is as good: there is a provider either way.
+        let _ = provider.install_default();
+    }
+    CryptoProvider::get_default().expect(
+        "no default CryptoProvider: install one with `CryptoProvider::install_default()`, or enable \
+         exactly one of the features `aws-lc-rs` and `ring` of the crate `rustls`, and not \
+         `custom-provider`",
+    )
+}
+
+/// The only provider there is, by the crate's features; `None` when that is no answer.
+fn provider_from_crate_features() -> Option<CryptoProvider> {
+    #[cfg(all(
+        feature = "aws_lc_rs",
+        not(feature = "ring"),
+        not(feature = "custom-provider")
+    ))]
+    return Some(aws_lc_rs::default_provider());
+
+    #[cfg(all(
+        feature = "ring",
+        not(feature = "aws_lc_rs"),
+        not(feature = "custom-provider")
+    ))]
+    return Some(ring::default_provider());
+
+    #[allow(unreachable_code)] // by the features
+    None
+}

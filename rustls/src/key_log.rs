@@ -1,0 +1,42 @@
+//! The hook through which a connection gives its secrets away, for debugging.
+
+use core::fmt::Debug;
+
+/// Receives the secrets of connections as they are made.
+///
+/// With them anybody can decrypt the recorded traffic of these connections, so a key log is for
+/// debugging only. Labels and meaning follow RFC 9850, the `SSLKEYLOGFILE` format.
+pub trait KeyLog: Debug + Send + Sync {
+    /// Takes note of one secret.
+    ///
+    /// `label` says which, `client_random` is the random of the ClientHello and tells connections
+    /// apart. The labels of TLS 1.3 are
+    ///
+    /// - `CLIENT_EARLY_TRAFFIC_SECRET`
+    /// - `CLIENT_HANDSHAKE_TRAFFIC_SECRET`
+    /// - `SERVER_HANDSHAKE_TRAFFIC_SECRET`
+    /// - `CLIENT_TRAFFIC_SECRET_0`, and with higher numbers after key updates
+    /// - `SERVER_TRAFFIC_SECRET_0`, likewise
+    /// - `EXPORTER_SECRET`
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]);
+
+    /// Whether [`log`](Self::log) does anything with secrets of this `label`.
+    ///
+    /// If not, a connection need not compute a secret that it has no other use for. True unless
+    /// overridden.
+    fn will_log(&self, _label: &str) -> bool {
+        true
+    }
+}
+
+/// A [`KeyLog`] that forgets everything at once.
+#[derive(Debug)]
+pub struct NoKeyLog;
+
+impl KeyLog for NoKeyLog {
+    fn log(&self, _label: &str, _client_random: &[u8], _secret: &[u8]) {}
+
+    fn will_log(&self, _label: &str) -> bool {
+        false
+    }
+}

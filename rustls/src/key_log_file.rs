@@ -1,0 +1,132 @@
+//! The key log as a file that packet analysers read.
+
+use alloc::vec::Vec;
+use core::fmt;
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+use crate::key_log::KeyLog;
+
+/// A [`KeyLog`] that appends to the file named by the environment variable `SSLKEYLOGFILE`.
+///
+/// Each secret is one line of the format of RFC 9850: the label, the client random and the secret, the
+/// latter two in hexadecimal. Nothing happens when the variable is not set, or the file cannot be
+/// opened; a write that fails is reported through the `log` crate (feature `logging`) and not
+/// otherwise.
+///
+/// Whoever can read the file can decrypt the connections.
+pub struct KeyLogFile(Mutex<Option<File>>);
+
+impl KeyLogFile {
+    /// Reads the environment variable, and opens the file that it names.
+    pub fn new() -> Self {
+        Self::open(env::var_os("SSLKEYLOGFILE").as_deref())
+    }
+
+    fn open(path: Option<&OsStr>) -> Self {
+        let file = path.and_then(|path| {
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(path)
+                .inspect_err(|err| report("open", err))
+                .ok()
+        });
+        Self(Mutex::new(file))
+    }
+
+    /// The guarded state stays valid whatever happens to a thread that holds it.
+    fn with_file<R>(&self, f: impl FnOnce(&mut Option<File>) -> R) -> R {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl KeyLog for KeyLogFile {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.with_file(|file| {
+            if let Some(file) = file {
+                let line = line(label, client_random, secret);
+                // one call, so that lines of several processes do not mix
+                if let Err(err) = file.write_all(&line) {
+                    report("write to", &err);
+                }
+            }
+        });
+    }
+
+    fn will_log(&self, _label: &str) -> bool {
+        self.with_file(|file| file.is_some())
+    }
+}
+
+/// `label client_random secret`, with a line feed behind.
+fn line(label: &str, client_random: &[u8], secret: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(label.len() + 2 * (client_random.len() + secret.len()) + 3);
+    line.extend_from_slice(label.as_bytes());
+    line.push(b' ');
+    push_hex(&mut line, client_random);
+    line.push(b' ');
+    push_hex(&mut line, secret);
+    line.push(b'\n');
+    line
+}
+
+fn push_hex(line: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for byte in bytes {
+        line.push(DIGITS[usize::from(byte >> 4)]);
+        line.push(DIGITS[usize::from(byte & 0xf)]);
+    }
+}
+
+#[cfg_attr(not(feature = "log"), allow(unused_variables))] // nowhere to report to
+fn report(action: &str, err: &io::Error) {
+    #[cfg(feature = "log")]
+    log::warn!("unable to {action} the key log file: {err}");
+}
+
+impl fmt::Debug for KeyLogFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with_file(|file| f.debug_tuple("KeyLogFile").field(file).finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+    use std::{format, fs, process};
+
+    use super::*;
+
+    #[test]
+    fn appends_one_line_for_each_secret() {
+        let path = env::temp_dir().join(format!("rustls-key-log-{}", process::id()));
+        fs::write(&path, "# before\n").unwrap();
+
+        let log = KeyLogFile::open(Some(path.as_os_str()));
+        assert!(log.will_log("EXPORTER_SECRET"));
+        log.log("CLIENT_TRAFFIC_SECRET_0", &[0x00, 0x9f], &[0xab; 3]);
+        log.log("EXPORTER_SECRET", &[0xff], &[]);
+        let written = fs::read_to_string(&path);
+        fs::remove_file(&path).unwrap();
+
+        assert_eq!(
+            written.unwrap(),
+            String::from("# before\nCLIENT_TRAFFIC_SECRET_0 009f ababab\nEXPORTER_SECRET ff \n")
+        );
+    }
+
+    #[test]
+    fn without_a_file_nothing_is_logged() {
+        let nowhere = env::temp_dir().join("no-such-directory/key-log");
+        for path in [None, Some(nowhere.as_os_str())] {
+            let log = KeyLogFile::open(path);
+            assert!(!log.will_log("EXPORTER_SECRET"));
+            log.log("EXPORTER_SECRET", &[0xff], &[0xff]);
+            assert_eq!(format!("{log:?}"), "KeyLogFile(None)");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a server wants of its connections, and the steps that build it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+
+use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::crypto::CryptoProvider;
+use crate::error::Error;
+use crate::key_log::{KeyLog, NoKeyLog};
+use crate::server::ProducesTickets;
+use crate::server::resolver::ResolvesServerCert;
+use crate::server::session::{NoTickets, StoresServerSessions, default_session_storage};
+use crate::sign::{CertifiedKey, SingleCertAndKey};
+#[cfg(feature = "std")]
+use crate::time_provider::DefaultTimeProvider;
+use crate::time_provider::TimeProvider;
+use crate::verify::{ClientCertVerifier, NoClientAuth};
+use crate::versions::EnabledVersions;
+#[cfg(feature = "std")]
+use crate::versions::SupportedProtocolVersion;
+
+/// The configuration of server connections.
+///
+/// Build it once, put it in an [`Arc`], and give it to every connection: making one costs more than
+/// making a connection.
+///
+/// [`builder`](Self::builder) and its variants make one; the public fields may be changed after.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Whether the server's preference decides among the cipher suites and application protocols that
+    /// both sides support, instead of the client's. False by default.
+    pub ignore_client_order: bool,
+
+    /// The length in bytes of the longest record sent, header included; `None` for no limit but the
+    /// protocol's.
+    ///
+    /// It is checked when a connection is made: outside of 32 to 16389 (2¹⁴ + 5) it is
+    /// [`Error::BadMaxFragmentSize`].
+    pub max_fragment_size: Option<usize>,
+
+    /// Where sessions are kept that are not kept in tickets. In memory, 256 of them, by default.
+    pub session_storage: Arc<dyn StoresServerSessions>,
+
+    /// Makes tickets that hold a whole session. One that makes none by default.
+    pub ticketer: Arc<dyn ProducesTickets>,
+
+    /// Chooses the certificate to authenticate with.
+    pub cert_resolver: Arc<dyn ResolvesServerCert>,
+
+    /// The application protocols to accept, most preferred first (ALPN, RFC 7301). Empty, as it is by
+    /// default, negotiates none.
+    ///
+    /// A client that offers none is served all the same; one that offers others only is not.
+    pub alpn_protocols: Vec<Vec<u8>>,
+
+    /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
+    pub key_log: Arc<dyn KeyLog>,
+
+    /// How many tickets to send at the end of a TLS 1.3 handshake. 2 by default.
+    ///
+    /// Clients use a ticket once, so this is how many connections may follow at a time.
+    pub send_tls13_tickets: usize,
+
+    /// The clock.
+    pub time_provider: Arc<dyn TimeProvider>,
+
+    pub(crate) provider: Arc<CryptoProvider>,
+    pub(crate) versions: EnabledVersions,
+    pub(crate) verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl ServerConfig {
+    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
+    /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
+    ///
+    /// If no default was installed before, the provider that the crate's features name becomes it.
+    ///
+    /// # Panics
+    ///
+    /// - when no default was installed, and the features name none or more than one, or
+    ///   `custom-provider` is among them;
+    /// - when the provider cannot serve the default versions. Use
+    ///   [`builder_with_provider`](Self::builder_with_provider) to have that as an error.
+    #[cfg(feature = "std")]
+    pub fn builder() -> ConfigBuilder<Self, WantsVerifier> {
+        Self::builder_with_protocol_versions(crate::versions::DEFAULT_VERSIONS)
+    }
+
+    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and these
+    /// `versions`.
+    ///
+    /// # Panics
+    ///
+    /// As [`builder`](Self::builder), of which it is the general form.
+    #[cfg(feature = "std")]
+    pub fn builder_with_protocol_versions(
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> ConfigBuilder<Self, WantsVerifier> {
+        Self::builder_with_provider(crate::crypto::default_provider().clone())
+            .with_protocol_versions(versions)
+            .expect("the default crypto provider cannot serve these protocol versions")
+    }
+
+    /// Starts to build a configuration with this `provider` and the clock of the operating system.
+    #[cfg(feature = "std")]
+    pub fn builder_with_provider(
+        provider: Arc<CryptoProvider>,
+    ) -> ConfigBuilder<Self, WantsVersions> {
+        Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
+    }
+
+    /// Starts to build a configuration with this `provider` and this clock. It is the only way without
+    /// `std`.
+    pub fn builder_with_details(
+        provider: Arc<CryptoProvider>,
+        time_provider: Arc<dyn TimeProvider>,
+    ) -> ConfigBuilder<Self, WantsVersions> {
+        ConfigBuilder::new(provider, time_provider)
+    }
+
+    /// True when connections made with this configuration run in FIPS-approved mode.
+    ///
+    /// That is so when all of the crypto provider does; of TLS 1.3 nothing else matters.
+    pub fn fips(&self) -> bool {
+        self.provider.fips()
+    }
+
+    /// The crypto provider.
+    pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetCurrentTime`] when the clock does not know.
+    pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
+        self.time_provider
+            .current_time()
+            .ok_or(Error::FailedToGetCurrentTime)
+    }
+}
+
+impl ConfigBuilder<ServerConfig, WantsVerifier> {
+    /// Lets `client_cert_verifier` decide which clients must authenticate, and how.
+    pub fn with_client_cert_verifier(
+        self,
+        client_cert_verifier: Arc<dyn ClientCertVerifier>,
+    ) -> ConfigBuilder<ServerConfig, WantsServerCert> {
+        let versions = self.state.versions;
+        self.with_state(WantsServerCert {
+            versions,
+            verifier: client_cert_verifier,
+        })
+    }
+
+    /// Asks no client for a certificate.
+    pub fn with_no_client_auth(self) -> ConfigBuilder<ServerConfig, WantsServerCert> {
+        self.with_client_cert_verifier(Arc::new(NoClientAuth))
+    }
+}
+
+/// The last state of a server's [`ConfigBuilder`]: it wants to know how the server authenticates.
+#[derive(Clone, Debug)]
+pub struct WantsServerCert {
+    versions: EnabledVersions,
+    verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl ConfigBuilder<ServerConfig, WantsServerCert> {
+    /// Authenticates with this certificate, end entity first, and its private key, whatever name a
+    /// client wants to reach.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CertifiedKey::from_der`].
+    pub fn with_single_cert(
+        self,
+        cert_chain: Vec<CertificateDer<'static>>,
+        key_der: PrivateKeyDer<'static>,
+    ) -> Result<ServerConfig, Error> {
+        let certified_key = CertifiedKey::from_der(cert_chain, key_der, &self.provider)?;
+        Ok(self.with_certified_key(certified_key))
+    }
+
+    /// The same as [`with_single_cert`](Self::with_single_cert), and staples this DER-encoded OCSP
+    /// response, if it is not empty.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CertifiedKey::from_der`]. The OCSP response is not looked at.
+    pub fn with_single_cert_with_ocsp(
+        self,
+        cert_chain: Vec<CertificateDer<'static>>,
+        key_der: PrivateKeyDer<'static>,
+        ocsp: Vec<u8>,
+    ) -> Result<ServerConfig, Error> {
+        let mut certified_key = CertifiedKey::from_der(cert_chain, key_der, &self.provider)?;
+        if !ocsp.is_empty() {
+            certified_key.ocsp = Some(ocsp);
+        }
+        Ok(self.with_certified_key(certified_key))
+    }
+
+    fn with_certified_key(self, certified_key: CertifiedKey) -> ServerConfig {
+        self.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)))
+    }
+
+    /// Authenticates with what `cert_resolver` chooses.
+    pub fn with_cert_resolver(self, cert_resolver: Arc<dyn ResolvesServerCert>) -> ServerConfig {
+        ServerConfig {
+            ignore_client_order: false,
+            max_fragment_size: None,
+            session_storage: default_session_storage(),
+            ticketer: Arc::new(NoTickets),
+            cert_resolver,
+            alpn_protocols: Vec::new(),
+            key_log: Arc::new(NoKeyLog),
+            send_tls13_tickets: 2,
+            time_provider: self.time_provider,
+            provider: self.provider,
+            versions: self.state.versions,
+            verifier: self.state.verifier,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The server's side of the public API: configuration, certificate resolvers, session storage.
+
+mod client_hello;
+mod config;
+mod resolver;
+mod session;
+
+pub use client_hello::ClientHello;
+pub use config::{ServerConfig, WantsServerCert};
+pub use resolver::{ResolvesServerCert, ResolvesServerCertUsingSni};
+pub use rustls_core::enums::CertificateType;
+pub use rustls_core::ticketer::ProducesTickets;
+#[cfg(feature = "std")]
+pub use session::ServerSessionMemoryCache;
+pub use session::{NoServerSessionStorage, StoresServerSessions};
+
+pub use crate::verify::NoClientAuth;
+pub use crate::webpki::{
+    ClientCertVerifierBuilder, ParsedCertificate, VerifierBuilderError, WebPkiClientVerifier,
+};
+
+/// Ways to accept clients by rules of one's own: whoever uses them vouches for the consequences.
+pub mod danger {
+    pub use crate::verify::{ClientCertVerified, ClientCertVerifier};
+}

@@ -1,0 +1,80 @@
+//! How a server chooses the certificate that it authenticates with.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt::Debug;
+
+use pki_types::{DnsName, ServerName};
+
+use crate::error::Error;
+use crate::server::ClientHello;
+use crate::sign::CertifiedKey;
+use crate::webpki::{ParsedCertificate, verify_server_name};
+
+/// Chooses the certificate that a client is answered with.
+pub trait ResolvesServerCert: Debug + Send + Sync {
+    /// Chooses a certificate for the client with this `client_hello`.
+    ///
+    /// `None` ends the connection.
+    fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
+
+    /// True when what is chosen are raw public keys, not certificates (RFC 7250). False unless
+    /// overridden.
+    ///
+    /// Raw public keys are not supported yet: a server with such a resolver makes no connections.
+    fn only_raw_public_keys(&self) -> bool {
+        false
+    }
+}
+
+/// Chooses by the name that the client wants to reach.
+///
+/// A client that names none, or one that was not added, gets no certificate and no connection.
+#[derive(Debug)]
+pub struct ResolvesServerCertUsingSni {
+    /// By names in lower case.
+    by_name: BTreeMap<String, Arc<CertifiedKey>>,
+}
+
+impl ResolvesServerCertUsingSni {
+    /// A resolver that knows no names.
+    pub fn new() -> Self {
+        Self {
+            by_name: BTreeMap::new(),
+        }
+    }
+
+    /// Answers clients of the server `name` with `ck`, and no longer with what was added for it before.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::General`] when `name` is no DNS name;
+    /// - [`Error::NoCertificatesPresented`] when `ck` has no certificate;
+    /// - [`Error::InvalidCertificate`] when it cannot be parsed, or is not for `name`.
+    pub fn add(&mut self, name: &str, ck: CertifiedKey) -> Result<(), Error> {
+        let name = DnsName::try_from(name)
+            .map_err(|_| Error::General(format!("not a DNS name: {name:?}")))?
+            .to_lowercase_owned();
+
+        let cert = ParsedCertificate::try_from(ck.end_entity_cert()?)?;
+        verify_server_name(&cert, &ServerName::DnsName(name.borrow()))?;
+
+        self.by_name.insert(name.as_ref().to_owned(), Arc::new(ck));
+        Ok(())
+    }
+}
+
+impl Default for ResolvesServerCertUsingSni {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResolvesServerCert for ResolvesServerCertUsingSni {
+    fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.by_name.get(client_hello.server_name()?).cloned()
+    }
+}

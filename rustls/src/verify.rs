@@ -1,0 +1,268 @@
+//! The interface of certificate verifiers, for both sides, and the tokens by which they say yes.
+//!
+//! The verifiers themselves are [`crate::webpki`]'s, or the application's.
+
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::enums::SignatureScheme;
+use crate::error::Error;
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+
+/// Says that a server's certificate chain was verified.
+#[derive(Debug)]
+pub struct ServerCertVerified(());
+
+impl ServerCertVerified {
+    /// Asserts that the chain is good. Only a [`ServerCertVerifier`] has a reason to.
+    pub fn assertion() -> Self {
+        Self(())
+    }
+}
+
+/// Says that a client's certificate chain was verified.
+#[derive(Debug)]
+pub struct ClientCertVerified(());
+
+impl ClientCertVerified {
+    /// Asserts that the chain is good. Only a [`ClientCertVerifier`] has a reason to.
+    pub fn assertion() -> Self {
+        Self(())
+    }
+}
+
+/// Says that the signature over a handshake was verified.
+#[derive(Debug)]
+pub struct HandshakeSignatureValid(());
+
+impl HandshakeSignatureValid {
+    /// Asserts that the signature is good. Only a verifier has a reason to.
+    pub fn assertion() -> Self {
+        Self(())
+    }
+}
+
+/// Decides whether a client accepts the certificate of a server.
+///
+/// Everything that TLS promises stands on this decision. [`WebPkiServerVerifier`] makes it for
+/// servers with certificates of public or private authorities; an implementation of one's own needs as
+/// much care.
+///
+/// Any error ends the connection. The server is told why by an alert: for
+/// [`Error::InvalidCertificate`] the one that its content maps to.
+///
+/// [`WebPkiServerVerifier`]: crate::client::WebPkiServerVerifier
+pub trait ServerCertVerifier: Debug + Send + Sync {
+    /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
+    ///
+    /// `intermediates` are the other certificates that the server sent, in its order, which need not
+    /// be that of a chain. `ocsp_response` is empty when the server stapled none. None of these has
+    /// been parsed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] with the reason why not. A certificate that cannot be parsed is a
+    /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error>;
+
+    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.2: an ECDSA
+    /// scheme is not tied to one curve.
+    ///
+    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
+    ///
+    /// # Errors
+    ///
+    /// The signature is wrong, or its scheme not one of
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.3 (RFC 9846
+    /// §4.5.2).
+    ///
+    /// `message` is the content to be signed with its context string, not hashed yet.
+    /// [`verify_tls13_signature`](crate::crypto::verify_tls13_signature) does the rest.
+    ///
+    /// # Errors
+    ///
+    /// The signature is wrong, or its scheme not one of
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// The schemes that are offered to the server, most preferred first.
+    ///
+    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
+
+    /// True when servers authenticate by a raw public key instead of a certificate (RFC 7250). False
+    /// unless overridden.
+    ///
+    /// Raw public keys are not supported yet: a client with such a verifier makes no connections.
+    fn requires_raw_public_keys(&self) -> bool {
+        false
+    }
+
+    /// The names of the authorities to offer to the server, in `certificate_authorities` (RFC 9846
+    /// §4.3.4). `None` leaves the extension out, and is what this returns unless overridden.
+    ///
+    /// Few servers choose their certificate by it.
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        None
+    }
+}
+
+/// Decides whether a server asks clients for a certificate, and accepts what they send.
+///
+/// Any error ends the connection. The client is told why by an alert: for
+/// [`Error::InvalidCertificate`] the one that its content maps to.
+pub trait ClientCertVerifier: Debug + Send + Sync {
+    /// Whether clients are asked for a certificate. True unless overridden.
+    fn offer_client_auth(&self) -> bool {
+        true
+    }
+
+    /// Whether a client that has none is refused. The same as
+    /// [`offer_client_auth`](Self::offer_client_auth) unless overridden.
+    fn client_auth_mandatory(&self) -> bool {
+        self.offer_client_auth()
+    }
+
+    /// The names of the authorities that a client's certificate may come from, in
+    /// `certificate_authorities` (RFC 9846 §4.3.4); empty for no hint.
+    ///
+    /// Clients with more than one certificate choose by it.
+    fn root_hint_subjects(&self) -> &[DistinguishedName];
+
+    /// Verifies that `end_entity` is acceptable at the time `now`.
+    ///
+    /// `intermediates` are the other certificates that the client sent, in its order, which need not
+    /// be that of a chain. None of these has been parsed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] with the reason why not. A certificate that cannot be parsed is a
+    /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error>;
+
+    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.2: an ECDSA
+    /// scheme is not tied to one curve.
+    ///
+    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
+    ///
+    /// # Errors
+    ///
+    /// The signature is wrong, or its scheme not one of
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.3 (RFC 9846
+    /// §4.5.2).
+    ///
+    /// `message` is the content to be signed with its context string, not hashed yet.
+    /// [`verify_tls13_signature`](crate::crypto::verify_tls13_signature) does the rest.
+    ///
+    /// # Errors
+    ///
+    /// The signature is wrong, or its scheme not one of
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// The schemes that are offered to the client, most preferred first.
+    ///
+    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
+
+    /// True when clients authenticate by a raw public key instead of a certificate (RFC 7250). False
+    /// unless overridden.
+    ///
+    /// Raw public keys are not supported yet: a server with such a verifier makes no connections.
+    fn requires_raw_public_keys(&self) -> bool {
+        false
+    }
+}
+
+/// The [`ClientCertVerifier`] of a server that asks no client for a certificate.
+#[derive(Debug)]
+pub struct NoClientAuth;
+
+impl ClientCertVerifier for NoClientAuth {
+    fn offer_client_auth(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    /// An error: a client that was not asked must not send a certificate.
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Err(not_asked())
+    }
+
+    /// An error: a client that was not asked must not send a signature.
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(not_asked())
+    }
+
+    /// An error: a client that was not asked must not send a signature.
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(not_asked())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        Vec::new()
+    }
+}
+
+fn not_asked() -> Error {
+    Error::General("this server does not ask clients for a certificate".into())
+}

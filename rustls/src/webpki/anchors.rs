@@ -1,0 +1,104 @@
+//! The trust anchors: where every path of certificates must end.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::{CertificateDer, TrustAnchor};
+
+use super::error::certificate_error;
+use crate::error::Error;
+use crate::msgs::certificate_request::DistinguishedName;
+
+/// The root certificates that are trusted to issue others.
+///
+/// Of a certificate only its name, its public key and its name constraints are kept; whether it is
+/// self-signed, expired, or allowed to issue at all is not looked at (RFC 5280 §6.2).
+#[derive(Clone)]
+pub struct RootCertStore {
+    /// The roots. Nothing but memory limits their number.
+    pub roots: Vec<TrustAnchor<'static>>,
+}
+
+impl RootCertStore {
+    /// A store that trusts nobody yet.
+    pub fn empty() -> Self {
+        Self { roots: Vec::new() }
+    }
+
+    /// Trusts `der` as a root.
+    ///
+    /// For the certificates of a system's store, some of which may be beyond this library,
+    /// [`add_parsable_certificates`](Self::add_parsable_certificates) is the better choice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] when `der` is no certificate.
+    pub fn add(&mut self, der: CertificateDer<'_>) -> Result<(), Error> {
+        let anchor = webpki::anchor_from_trusted_cert(&der).map_err(certificate_error)?;
+        self.roots.push(anchor.to_owned());
+        Ok(())
+    }
+
+    /// Trusts those of `der_certs` that can be parsed, and passes over the others.
+    ///
+    /// Returns how many were added, and how many were not.
+    pub fn add_parsable_certificates<'a>(
+        &mut self,
+        der_certs: impl IntoIterator<Item = CertificateDer<'a>>,
+    ) -> (usize, usize) {
+        let (mut added, mut ignored) = (0, 0);
+        for der in der_certs {
+            match self.add(der) {
+                Ok(()) => added += 1,
+                Err(_) => ignored += 1,
+            }
+        }
+
+        #[cfg(feature = "log")]
+        log::debug!("root certificates: {added} added, {ignored} ignored");
+        (added, ignored)
+    }
+
+    /// The names of the roots, in the order of [`roots`](Self::roots).
+    ///
+    /// A server sends them to hint which certificates it accepts.
+    pub fn subjects(&self) -> Vec<DistinguishedName> {
+        self.roots
+            .iter()
+            .map(|root| DistinguishedName::in_sequence(root.subject.as_ref()))
+            .collect()
+    }
+
+    /// True when nobody is trusted.
+    pub fn is_empty(&self) -> bool {
+        self.roots.is_empty()
+    }
+
+    /// The number of roots.
+    pub fn len(&self) -> usize {
+        self.roots.len()
+    }
+}
+
+impl FromIterator<TrustAnchor<'static>> for RootCertStore {
+    fn from_iter<T: IntoIterator<Item = TrustAnchor<'static>>>(roots: T) -> Self {
+        Self {
+            roots: roots.into_iter().collect(),
+        }
+    }
+}
+
+impl Extend<TrustAnchor<'static>> for RootCertStore {
+    fn extend<T: IntoIterator<Item = TrustAnchor<'static>>>(&mut self, roots: T) {
+        self.roots.extend(roots);
+    }
+}
+
+impl fmt::Debug for RootCertStore {
+    /// Prints how many roots there are: a system's store has more than anybody wants to read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RootCertStore")
+            .field("roots", &format_args!("[ {} roots ]", self.roots.len()))
+            .finish()
+    }
+}

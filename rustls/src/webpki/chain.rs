@@ -1,0 +1,229 @@
+//! From a certificate to a trust anchor: what the verifiers of both sides have in common.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::{
+    CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm,
+    SubjectPublicKeyInfoDer, UnixTime,
+};
+use webpki::{
+    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList,
+    RevocationCheckDepth, RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+};
+
+use super::error::{certificate_error, crl_error};
+use super::{RootCertStore, VerifierBuilderError};
+use crate::crypto::WebPkiSupportedAlgorithms;
+use crate::error::Error;
+
+/// An end-entity certificate whose encoding was found to be good. Nothing else about it is known.
+///
+/// With [`verify_server_cert_signed_by_trust_anchor`] and [`verify_server_name`] it is what a verifier
+/// of one's own can be made of.
+pub struct ParsedCertificate<'a>(pub(super) EndEntityCert<'a>);
+
+impl ParsedCertificate<'_> {
+    /// The public key.
+    pub fn subject_public_key_info(&self) -> SubjectPublicKeyInfoDer<'static> {
+        self.0.subject_public_key_info()
+    }
+}
+
+impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
+    type Error = Error;
+
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] when it cannot be parsed.
+    fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Error> {
+        EndEntityCert::try_from(cert)
+            .map(Self)
+            .map_err(certificate_error)
+    }
+}
+
+/// Verifies that a path leads from `cert`, by way of `intermediates`, to one of `roots`, and that all
+/// of it may be used to authenticate a server at the time `now`.
+///
+/// It looks at neither the server's name, for which there is [`verify_server_name`], nor at any
+/// revocation list, for which there is [`WebPkiServerVerifier`](super::WebPkiServerVerifier).
+///
+/// # Errors
+///
+/// [`Error::InvalidCertificate`] with what is wrong with the most promising path.
+pub fn verify_server_cert_signed_by_trust_anchor(
+    cert: &ParsedCertificate<'_>,
+    roots: &RootCertStore,
+    intermediates: &[CertificateDer<'_>],
+    now: UnixTime,
+    supported_algs: &[&dyn SignatureVerificationAlgorithm],
+) -> Result<(), Error> {
+    verify_chain(
+        cert,
+        intermediates,
+        roots,
+        KeyUsage::server_auth(),
+        None,
+        supported_algs,
+        now,
+    )
+}
+
+/// Verifies that `cert` is for the server of this name.
+///
+/// # Errors
+///
+/// [`Error::InvalidCertificate`] when it is for others only.
+pub fn verify_server_name(
+    cert: &ParsedCertificate<'_>,
+    server_name: &ServerName<'_>,
+) -> Result<(), Error> {
+    cert.0
+        .verify_is_valid_for_subject_name(server_name)
+        .map_err(certificate_error)
+}
+
+/// The builder of a [`ChainVerifier`]: what the public builders of both sides collect.
+#[derive(Clone, Debug)]
+pub(super) struct ChainVerifierBuilder {
+    pub(super) roots: Arc<RootCertStore>,
+    pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
+    pub(super) revocation: RevocationPolicy,
+    pub(super) supported_algs: WebPkiSupportedAlgorithms,
+}
+
+impl ChainVerifierBuilder {
+    pub(super) fn new(
+        roots: Arc<RootCertStore>,
+        supported_algs: WebPkiSupportedAlgorithms,
+    ) -> Self {
+        Self {
+            roots,
+            crls: Vec::new(),
+            revocation: RevocationPolicy::default(),
+            supported_algs,
+        }
+    }
+
+    /// # Errors
+    ///
+    /// There is no root, or a revocation list that cannot be used.
+    pub(super) fn build(self) -> Result<ChainVerifier, VerifierBuilderError> {
+        if self.roots.is_empty() {
+            return Err(VerifierBuilderError::NoRootAnchors);
+        }
+
+        let crls = self
+            .crls
+            .iter()
+            .map(|der| {
+                OwnedCertRevocationList::from_der(der)
+                    .map(CertRevocationList::from)
+                    .map_err(|err| VerifierBuilderError::InvalidCrl(crl_error(err)))
+            })
+            .collect::<Result<_, _>>()?;
+
+        Ok(ChainVerifier {
+            roots: self.roots,
+            crls,
+            revocation: self.revocation,
+            supported_algs: self.supported_algs,
+        })
+    }
+}
+
+/// How revocation lists are used, once there are any.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RevocationPolicy {
+    pub(super) depth: RevocationCheckDepth,
+    pub(super) unknown_status: UnknownStatusPolicy,
+    pub(super) expiration: ExpirationPolicy,
+}
+
+impl Default for RevocationPolicy {
+    /// The whole chain must be covered by lists, whose own age does not matter.
+    fn default() -> Self {
+        Self {
+            depth: RevocationCheckDepth::Chain,
+            unknown_status: UnknownStatusPolicy::Deny,
+            expiration: ExpirationPolicy::Ignore,
+        }
+    }
+}
+
+/// What is trusted, and what no longer is.
+#[derive(Debug)]
+pub(super) struct ChainVerifier {
+    pub(super) roots: Arc<RootCertStore>,
+    crls: Vec<CertRevocationList<'static>>,
+    revocation: RevocationPolicy,
+    pub(super) supported_algs: WebPkiSupportedAlgorithms,
+}
+
+impl ChainVerifier {
+    /// A verifier without revocation lists. `roots` may be empty; then nothing is trusted.
+    pub(super) fn without_revocation(
+        roots: Arc<RootCertStore>,
+        supported_algs: WebPkiSupportedAlgorithms,
+    ) -> Self {
+        Self {
+            roots,
+            crls: Vec::new(),
+            revocation: RevocationPolicy::default(),
+            supported_algs,
+        }
+    }
+
+    /// Verifies that a path leads from `cert` to a root, all of it good for `usage` at the time `now`
+    /// and none of it revoked.
+    pub(super) fn verify(
+        &self,
+        cert: &ParsedCertificate<'_>,
+        intermediates: &[CertificateDer<'_>],
+        usage: KeyUsage,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let crls = self.crls.iter().collect::<Vec<_>>();
+        // there are no options without a list, and that is as it should be
+        let revocation = RevocationOptionsBuilder::new(&crls).ok().map(|options| {
+            options
+                .with_depth(self.revocation.depth)
+                .with_status_policy(self.revocation.unknown_status)
+                .with_expiration_policy(self.revocation.expiration)
+                .build()
+        });
+        verify_chain(
+            cert,
+            intermediates,
+            &self.roots,
+            usage,
+            revocation,
+            self.supported_algs.all,
+            now,
+        )
+    }
+}
+
+fn verify_chain(
+    cert: &ParsedCertificate<'_>,
+    intermediates: &[CertificateDer<'_>],
+    roots: &RootCertStore,
+    usage: KeyUsage,
+    revocation: Option<RevocationOptions<'_>>,
+    supported_algs: &[&dyn SignatureVerificationAlgorithm],
+    now: UnixTime,
+) -> Result<(), Error> {
+    cert.0
+        .verify_for_usage(
+            supported_algs,
+            &roots.roots,
+            intermediates,
+            now,
+            usage,
+            revocation,
+            None,
+        )
+        .map(|_| ())
+        .map_err(certificate_error)
+}

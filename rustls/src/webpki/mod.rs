@@ -1,0 +1,53 @@
+//! Certificate verification by rustls-webpki.
+//!
+//! [`RootCertStore`] holds what is trusted; [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`] build
+//! a path from a certificate to it. What both do alike is in `chain`; signatures over handshakes are
+//! verified in `signature`; webpki's errors become this library's in `error`.
+//!
+//! There is no X.509 parser here: certificates are webpki's to read.
+
+mod anchors;
+mod chain;
+mod client_verifier;
+mod error;
+mod server_verifier;
+mod signature;
+
+use core::fmt;
+
+pub use anchors::RootCertStore;
+pub use chain::{ParsedCertificate, verify_server_cert_signed_by_trust_anchor, verify_server_name};
+pub use client_verifier::{ClientCertVerifierBuilder, WebPkiClientVerifier};
+pub use server_verifier::{ServerCertVerifierBuilder, WebPkiServerVerifier};
+pub use signature::{verify_tls12_signature, verify_tls13_signature};
+
+use crate::error::CertRevocationListError;
+
+/// Why a certificate verifier could not be built.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum VerifierBuilderError {
+    /// The store of root certificates is empty: nothing would ever be trusted.
+    NoRootAnchors,
+    /// A certificate revocation list cannot be used.
+    InvalidCrl(CertRevocationListError),
+}
+
+impl From<CertRevocationListError> for VerifierBuilderError {
+    fn from(cause: CertRevocationListError) -> Self {
+        Self::InvalidCrl(cause)
+    }
+}
+
+impl fmt::Display for VerifierBuilderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRootAnchors => f.write_str("there is no root certificate to trust"),
+            Self::InvalidCrl(cause) => {
+                write!(f, "unusable certificate revocation list: {cause:?}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for VerifierBuilderError {}

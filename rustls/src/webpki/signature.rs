@@ -1,0 +1,104 @@
+//! Signatures over handshakes, verified with the key of a certificate.
+
+use pki_types::{CertificateDer, SignatureVerificationAlgorithm};
+use webpki::{EndEntityCert, Error as WebPkiError};
+
+use super::error::certificate_error;
+use crate::crypto::WebPkiSupportedAlgorithms;
+use crate::enums::SignatureScheme;
+use crate::error::{Error, PeerMisbehaved};
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::verify::HandshakeSignatureValid;
+
+/// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.2.
+///
+/// There an ECDSA scheme names a hash function but no curve, so each algorithm that
+/// `supported_schemes` lists for the scheme is tried.
+///
+/// # Errors
+///
+/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] when `supported_schemes` lacks the
+///   scheme, or TLS 1.2 does;
+/// - [`Error::InvalidCertificate`] when the certificate cannot be parsed, its key is of the wrong kind,
+///   or the signature is wrong.
+pub fn verify_tls12_signature(
+    message: &[u8],
+    cert: &CertificateDer<'_>,
+    dss: &DigitallySignedStruct,
+    supported_schemes: &WebPkiSupportedAlgorithms,
+) -> Result<HandshakeSignatureValid, Error> {
+    // draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3 only
+    if matches!(
+        dss.scheme,
+        SignatureScheme::ML_DSA_44 | SignatureScheme::ML_DSA_65 | SignatureScheme::ML_DSA_87
+    ) {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    let algorithms = algorithms(dss.scheme, supported_schemes)?;
+    verify(message, cert, dss, algorithms)
+}
+
+/// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.3.
+///
+/// A scheme names one algorithm there: the first that `supported_schemes` lists for it.
+///
+/// # Errors
+///
+/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] when `supported_schemes` lacks the
+///   scheme, or TLS 1.3 does;
+/// - [`Error::InvalidCertificate`] when the certificate cannot be parsed, its key is of the wrong kind,
+///   or the signature is wrong.
+pub fn verify_tls13_signature(
+    message: &[u8],
+    cert: &CertificateDer<'_>,
+    dss: &DigitallySignedStruct,
+    supported_schemes: &WebPkiSupportedAlgorithms,
+) -> Result<HandshakeSignatureValid, Error> {
+    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
+    if !dss.scheme.supported_in_tls13() {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    let algorithms = algorithms(dss.scheme, supported_schemes)?;
+    verify(message, cert, dss, &algorithms[..1])
+}
+
+type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
+
+/// What can verify signatures of this `scheme`: one algorithm at least.
+fn algorithms(
+    scheme: SignatureScheme,
+    supported_schemes: &WebPkiSupportedAlgorithms,
+) -> Result<Algorithms, Error> {
+    supported_schemes
+        .mapping
+        .iter()
+        .find(|(supported, algorithms)| *supported == scheme && !algorithms.is_empty())
+        .map(|(_, algorithms)| *algorithms)
+        // RFC 9846 §4.5.2: the scheme must be one of those offered
+        .ok_or_else(|| PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into())
+}
+
+/// Tries `algorithms` until one fits the key; that one decides.
+fn verify(
+    message: &[u8],
+    cert: &CertificateDer<'_>,
+    dss: &DigitallySignedStruct,
+    algorithms: Algorithms,
+) -> Result<HandshakeSignatureValid, Error> {
+    let cert = EndEntityCert::try_from(cert).map_err(certificate_error)?;
+
+    let mut unfit = None;
+    for algorithm in algorithms {
+        match cert.verify_signature(*algorithm, message, dss.signature()) {
+            Ok(()) => return Ok(HandshakeSignatureValid::assertion()),
+            Err(err @ WebPkiError::UnsupportedSignatureAlgorithmForPublicKeyContext(_)) => {
+                unfit = Some(err);
+            }
+            Err(err) => return Err(certificate_error(err)),
+        }
+    }
+    Err(match unfit {
+        Some(err) => certificate_error(err),
+        None => PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into(),
+    })
+}
