@@ -1,6 +1,5 @@
-use alloc::format;
 use alloc::string::ToString;
-use alloc::vec;
+use alloc::{format, vec};
 use core::time::Duration;
 
 use super::*;
