@@ -58,7 +58,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
         | WebPkiError::UnsupportedCrlSignatureAlgorithmForPublicKeyContext(_) => {
             return crl_error(err).into();
         }
-        _ => CertificateError::Other(OtherError(Arc::new(err))),
+        _ => CertificateError::Other(other_error(err)),
     };
     cause.into()
 }
@@ -94,8 +94,33 @@ pub(super) fn crl_error(err: WebPkiError) -> CertRevocationListError {
         WebPkiError::UnsupportedRevocationReason => {
             CertRevocationListError::UnsupportedRevocationReason
         }
-        _ => CertRevocationListError::Other(OtherError(Arc::new(err))),
+        _ => CertRevocationListError::Other(other_error(err)),
     }
+}
+
+/// An error that has no counterpart here.
+#[cfg(feature = "std")]
+fn other_error(err: WebPkiError) -> OtherError {
+    OtherError(Arc::new(err))
+}
+
+/// An error that has no counterpart here. Without `std`, webpki's is no [`core::error::Error`].
+#[cfg(not(feature = "std"))]
+fn other_error(err: WebPkiError) -> OtherError {
+    use core::fmt;
+
+    #[derive(Debug)]
+    struct Wrapper(WebPkiError);
+
+    impl fmt::Display for Wrapper {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+
+    impl core::error::Error for Wrapper {}
+
+    OtherError(Arc::new(Wrapper(err)))
 }
 
 /// The purpose with the object identifier `oid`.
