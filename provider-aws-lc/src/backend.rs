@@ -10,8 +10,7 @@ use rustls_core::crypto::aead::AeadError;
 use rustls_core::enums::SignatureScheme;
 pub(crate) use webpki::aws_lc_rs as webpki_algs;
 
-use crate::shared::sign::EcdsaCurve;
-use crate::shared::sign::ecdsa::{P256, P384};
+use crate::shared::sign::ecdsa::{EcdsaCurve, P256, P384};
 
 /// Seals as [`Aead::seal`](rustls_core::crypto::aead::Aead::seal) asks for, without a copy.
 #[inline]

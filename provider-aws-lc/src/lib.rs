@@ -26,7 +26,6 @@ pub use self::shared::{cipher_suite, sign};
 
 mod backend;
 mod kx;
-#[path = "../../provider-shared/mod.rs"]
 mod shared;
 
 /// The key exchange groups.

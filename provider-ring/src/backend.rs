@@ -13,8 +13,7 @@ use rustls_core::der::{INTEGER, OCTET_STRING, SEQUENCE, der};
 pub(crate) use webpki::ring as webpki_algs;
 use zeroize::Zeroizing;
 
-use crate::shared::sign::EcdsaCurve;
-use crate::shared::sign::ecdsa::{P256, P384};
+use crate::shared::sign::ecdsa::{EcdsaCurve, P256, P384};
 
 /// Seals as [`Aead::seal`](rustls_core::crypto::aead::Aead::seal) asks for.
 ///

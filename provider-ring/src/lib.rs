@@ -25,7 +25,11 @@ use self::shared::verify::{
 pub use self::shared::{cipher_suite, sign};
 
 mod backend;
-#[path = "../../provider-shared/mod.rs"]
+// A link to the sources in the other provider; see build.rs.
+#[cfg_attr(
+    shared_is_no_directory,
+    path = "../../provider-aws-lc/src/shared/mod.rs"
+)]
 mod shared;
 
 /// The key exchange groups.

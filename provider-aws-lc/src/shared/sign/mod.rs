@@ -6,15 +6,13 @@ use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls_core::error::Error;
 use rustls_core::sign::SigningKey;
 
-pub(crate) use self::ecdsa::EcdsaCurve;
 use self::ecdsa::EcdsaSigningKey;
 use self::ed25519::Ed25519SigningKey;
 use self::rsa::RsaSigningKey;
-pub(crate) use self::rsa::SCHEMES as RSA_SCHEMES;
 
 pub(crate) mod ecdsa;
 mod ed25519;
-mod rsa;
+pub(crate) mod rsa;
 
 /// Makes a signing key of an RSA, ECDSA or Ed25519 key, whichever `der` is.
 ///
@@ -28,10 +26,10 @@ pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>
     if let Ok(key) = any_ecdsa_type(der) {
         return Ok(key);
     }
-    if let PrivateKeyDer::Pkcs8(der) = der {
-        if let Ok(key) = any_eddsa_type(der) {
-            return Ok(key);
-        }
+    if let PrivateKeyDer::Pkcs8(der) = der
+        && let Ok(key) = any_eddsa_type(der)
+    {
+        return Ok(key);
     }
     Err(Error::General(
         "private key is none that can be used here: neither RSA nor ECDSA nor Ed25519".into(),
