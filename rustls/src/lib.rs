@@ -82,6 +82,7 @@ pub use rustls_core::error::{
     PeerMisbehaved,
 };
 pub use rustls_core::ffdhe_groups;
+pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};
 pub use rustls_core::suites::{
     CipherSuiteCommon, ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherSuite,
     Tls12CipherSuite, Tls13CipherSuite,
@@ -91,7 +92,9 @@ pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
 
 pub use crate::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 pub use crate::client::ClientConfig;
-pub use crate::conn::{CommonState, HandshakeKind};
+pub use crate::conn::{CommonState, HandshakeKind, SideData};
+#[cfg(feature = "std")]
+pub use crate::conn::{ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
 pub use crate::key_log::{KeyLog, NoKeyLog};
 #[cfg(feature = "std")]
 pub use crate::key_log_file::KeyLogFile;
@@ -112,6 +115,17 @@ pub mod version {
 pub mod ticketer {
     #[cfg(feature = "std")]
     pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
+}
+
+/// Connections whose buffers are their user's.
+pub mod unbuffered {
+    pub use rustls_core::crypto::cipher::InsufficientSizeError;
+    pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};
+
+    pub use crate::conn::unbuffered::{
+        AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, EncryptError, ReadTraffic,
+        TransmitTlsData, UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
+    };
 }
 
 /// The interface of QUIC packet protection, for crypto providers.

@@ -1,10 +1,12 @@
 //! The client's side of the public API: configuration, certificate resolvers, session storage.
 
 mod config;
+mod connection_data;
 mod resolver;
 mod session;
 
 pub use config::{ClientConfig, WantsClientCert};
+pub use connection_data::ClientConnectionData;
 pub use resolver::ResolvesClientCert;
 #[cfg(feature = "std")]
 pub use session::ClientSessionMemoryCache;

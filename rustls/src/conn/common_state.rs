@@ -11,7 +11,6 @@ use pki_types::CertificateDer;
 use crate::crypto::SupportedKxGroup;
 use crate::crypto::cipher::OutboundChunks;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
-use crate::error::Error;
 use crate::record::buffer::{OutgoingBuffer, ReceiveBuffer};
 use crate::record::receiver::RecordReceiver;
 use crate::record::sender::{RecordSender, SealError};
@@ -50,7 +49,7 @@ pub struct CommonState {
     /// and illegal otherwise (RFC 9846 §5).
     pub(crate) drops_change_cipher_spec: bool,
     /// A response to the peer's KeyUpdate waits in [`Self::outgoing`]; further requests need no
-    /// further response (RFC 9846 §4.6.3).
+    /// further response (RFC 9846 §4.7.3).
     pub(crate) key_update_queued: bool,
     /// How many KeyUpdates came since the last application data.
     pub(crate) key_updates_received: u8,
@@ -146,7 +145,7 @@ impl CommonState {
     ///
     /// Does nothing when one or a fatal alert was queued before.
     pub fn send_close_notify(&mut self) {
-        if self.sent_fatal_alert || self.sent_close_notify {
+        if self.is_sending_over() {
             return;
         }
         self.sent_close_notify = true;
@@ -156,7 +155,7 @@ impl CommonState {
     /// Queues the fatal alert that tells the peer why the connection ended.
     pub(crate) fn send_fatal_alert(&mut self, description: AlertDescription) {
         // RFC 9846 §6.1, §6.2: nothing follows close_notify or a fatal alert
-        if self.sent_fatal_alert || self.sent_close_notify {
+        if self.is_sending_over() {
             return;
         }
         self.sent_fatal_alert = true;
@@ -215,6 +214,16 @@ impl CommonState {
         if !self.may_send_application_data {
             self.start_outgoing_traffic();
         }
+    }
+
+    /// True when application data can be sent now: after the handshake, before the end.
+    pub(crate) fn can_send_application_data(&self) -> bool {
+        self.may_send_application_data && !self.is_sending_over()
+    }
+
+    /// True when nothing may be sent any more.
+    pub(crate) fn is_sending_over(&self) -> bool {
+        self.sent_close_notify || self.sent_fatal_alert
     }
 
     /// How many of `len` bytes of application data may be queued now.

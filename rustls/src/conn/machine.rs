@@ -17,7 +17,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
     ) -> Result<(), Error>;
 
     /// Sends a KeyUpdate that requests one in return, and goes on with new sending keys (RFC 9846
-    /// §4.6.3).
+    /// §4.7.3).
     ///
     /// # Errors
     ///

@@ -2,11 +2,13 @@
 
 mod client_hello;
 mod config;
+mod connection_data;
 mod resolver;
 mod session;
 
 pub use client_hello::ClientHello;
 pub use config::{ServerConfig, WantsServerCert};
+pub use connection_data::ServerConnectionData;
 pub use resolver::{ResolvesServerCert, ResolvesServerCertUsingSni};
 pub use rustls_core::enums::CertificateType;
 pub use rustls_core::ticketer::ProducesTickets;

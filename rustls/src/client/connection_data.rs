@@ -1,0 +1,8 @@
+//! What a connection of a client has that a server's has not.
+
+/// State of a client's connection.
+#[derive(Debug, Default)]
+pub struct ClientConnectionData {
+    /// How many session tickets the server has sent.
+    pub(crate) tickets_received: u32,
+}

@@ -1,0 +1,292 @@
+//! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls`
+//! move TLS, and the buffers in between are the connection's.
+
+use core::fmt;
+use core::ops::{Deref, DerefMut, Range};
+use std::io;
+
+use super::common_state::CommonState;
+use super::core::ConnectionCore;
+use super::reader::Reader;
+use super::writer::Writer;
+use crate::error::Error;
+use crate::record::sender::{InPlaceError, InPlaceRoom};
+
+/// How much plaintext may wait to be read before `read_tls` takes no more, in bytes.
+const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
+
+/// What client and server connections have in common.
+///
+/// A connection moves bytes between four calls and does no I/O of its own:
+///
+/// ```text
+///                ┌──────────────────────────────────────────┐
+///   writer() ───►│ seal ──► outgoing buffer ────────────────┼──► write_tls()
+///                │                                          │
+///   reader() ◄───┤ plaintext, where it was received ◄─ open ◄┼─── read_tls()
+///                │                    process_new_packets() │
+///                └──────────────────────────────────────────┘
+/// ```
+pub struct ConnectionCommon<Data> {
+    pub(crate) core: ConnectionCore<Data>,
+}
+
+impl<Data> ConnectionCommon<Data> {
+    pub(crate) fn new(core: ConnectionCore<Data>) -> Self {
+        Self { core }
+    }
+
+    /// An object to read received plaintext from.
+    pub fn reader(&mut self) -> Reader<'_> {
+        Reader::new(&mut self.core.common)
+    }
+
+    /// An object to write plaintext to, which is encrypted as it is written.
+    pub fn writer(&mut self) -> Writer<'_> {
+        Writer::new(&mut self.core)
+    }
+
+    /// Reads TLS bytes from `rd` into the connection's receive buffer, with one call of its `read`.
+    ///
+    /// Returns how many; zero is the end of the stream. [`Self::process_new_packets`] must follow.
+    ///
+    /// # Errors
+    ///
+    /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read.
+    pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
+        let common = &mut self.core.common;
+        if common.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
+            return Err(io::Error::other("received plaintext buffer full"));
+        }
+        // RFC 9846 §6.1: data received after a closure alert is ignored
+        if common.received_close_notify {
+            return Ok(0);
+        }
+        let result = rd.read(common.received.room());
+        common.received.commit(*result.as_ref().unwrap_or(&0));
+        if let Ok(0) = result {
+            common.seen_eof = true;
+        }
+        result
+    }
+
+    /// Writes TLS bytes that wait to be sent to `wr`, with one call of its `write`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `wr`; what was not written still waits.
+    pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
+        let common = &mut self.core.common;
+        if common.outgoing.is_empty() {
+            return Ok(0);
+        }
+        let written = wr.write(common.outgoing.pending())?;
+        common.consume_outgoing(written);
+        Ok(written)
+    }
+
+    /// Processes what [`Self::read_tls`] has read: goes on with the handshake, opens application data
+    /// for [`Self::reader`].
+    ///
+    /// # Errors
+    ///
+    /// Any [`Error`] ends the connection; the alert that tells the peer waits for
+    /// [`Self::write_tls`], plaintext received before can still be read, and each further call
+    /// returns the same error.
+    pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
+        self.core.process_received()?;
+        let common = &self.core.common;
+        Ok(IoState {
+            tls_bytes_to_write: common.outgoing.len(),
+            plaintext_bytes_to_read: common.received.unread(),
+            peer_has_closed: common.received_close_notify,
+        })
+    }
+
+    /// Moves TLS bytes between the connection and `io` until there is progress: while handshaking
+    /// until the handshake is complete, otherwise until what waits was written and, if nothing
+    /// waited, something was read.
+    ///
+    /// Returns how many bytes were read and written. Zero and zero means that nothing was wanted.
+    ///
+    /// # Errors
+    ///
+    /// Those of `io`; [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
+    /// [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after an
+    /// attempt to send the alert.
+    pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
+    where
+        Self: Sized,
+        T: io::Read + io::Write,
+    {
+        let handshaking = self.is_handshaking();
+        let (mut read, mut written) = (0, 0);
+        loop {
+            let blocked = self.write_all_tls(io, &mut written)?;
+            if !handshaking && written != 0 || handshaking && !self.is_handshaking() {
+                return Ok((read, written));
+            }
+            if !self.wants_read() || self.core.common.seen_eof {
+                return match (blocked, handshaking) {
+                    (Some(error), _) => Err(error),
+                    // a close_notify or the end of the stream ends the loop during the handshake
+                    // too: there is nothing left to wait for (RUSTSEC-2024-0336)
+                    (None, true) => Err(io::ErrorKind::UnexpectedEof.into()),
+                    (None, false) => Ok((read, written)),
+                };
+            }
+            match self.read_tls(io) {
+                Ok(len) => read += len,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            self.process_or_alert(io)?;
+            if !handshaking {
+                return Ok((read, written));
+            }
+        }
+    }
+
+    /// Writes all that waits and flushes `io`; returns the error when `io` would block before.
+    fn write_all_tls<T: io::Write>(
+        &mut self,
+        io: &mut T,
+        written: &mut usize,
+    ) -> Result<Option<io::Error>, io::Error> {
+        if !self.wants_write() {
+            return Ok(None);
+        }
+        while self.wants_write() {
+            match self.write_tls(io) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(len) => *written += len,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Some(error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        io.flush()?;
+        Ok(None)
+    }
+
+    /// Processes what was read; on error tries to send the alert, as the caller will not.
+    fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
+        self.process_new_packets().map(|_| ()).map_err(|error| {
+            // the error is the news, not whether the alert went out
+            let _ = self.write_tls(io).and_then(|_| io.flush());
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        })
+    }
+
+    /// Sets how many bytes of written plaintext and of TLS to be sent the connection takes in before
+    /// [`Writer`] accepts less; `None` for any number. 64 KiB unless set.
+    pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
+        self.core.common.buffer_limit = limit;
+    }
+
+    /// Derives keying material from the connection (RFC 9846 §7.5, RFC 5705) and returns it in
+    /// `output`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HandshakeNotComplete`] before the handshake is complete; [`Error::General`] when
+    /// `output` is empty or too long.
+    pub fn export_keying_material<T: AsMut<[u8]>>(
+        &self,
+        output: T,
+        label: &[u8],
+        context: Option<&[u8]>,
+    ) -> Result<T, Error> {
+        self.core.export_keying_material(output, label, context)
+    }
+
+    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
+    /// §4.7.3).
+    ///
+    /// There is no need to call this for the sake of the keys' limits: that happens by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HandshakeNotComplete`] before the handshake is complete.
+    pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
+        self.core.refresh_traffic_keys()
+    }
+
+    /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.
+    ///
+    /// They are the same from the end of the handshake to the end of the connection.
+    pub fn in_place_room(&self) -> InPlaceRoom {
+        self.core.common.sender.in_place_room()
+    }
+
+    /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns
+    /// where in `buf` the record is, to be sent as it is.
+    ///
+    /// ```text
+    ///        ┌─ headroom ─┐┌─ payload ────────┐┌─ tailroom ─┐
+    ///  buf = │            ││ plaintext        ││            │
+    ///        └────────────┘└──────────────────┘└────────────┘
+    ///        │ record                                       │   returned range
+    /// ```
+    ///
+    /// The record does not pass through [`Self::write_tls`]; what waits there must be sent before, or
+    /// the records would arrive in the wrong order.
+    ///
+    /// # Errors
+    ///
+    /// [`InPlaceError`]; the buffer and the connection are as they were then.
+    pub fn encrypt_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError> {
+        self.core.seal_in_place(buf, payload)
+    }
+}
+
+impl<Data> Deref for ConnectionCommon<Data> {
+    type Target = CommonState;
+
+    fn deref(&self) -> &Self::Target {
+        &self.core.common
+    }
+}
+
+impl<Data> DerefMut for ConnectionCommon<Data> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.core.common
+    }
+}
+
+impl<Data> fmt::Debug for ConnectionCommon<Data> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.common.fmt(f)
+    }
+}
+
+/// What [`ConnectionCommon::process_new_packets`] found.
+#[derive(Debug, Eq, PartialEq)]
+pub struct IoState {
+    tls_bytes_to_write: usize,
+    plaintext_bytes_to_read: usize,
+    peer_has_closed: bool,
+}
+
+impl IoState {
+    /// How many bytes wait for `write_tls`.
+    pub fn tls_bytes_to_write(&self) -> usize {
+        self.tls_bytes_to_write
+    }
+
+    /// How many bytes of plaintext wait to be read.
+    pub fn plaintext_bytes_to_read(&self) -> usize {
+        self.plaintext_bytes_to_read
+    }
+
+    /// True when the peer has sent a close_notify: no more plaintext will come.
+    pub fn peer_has_closed(&self) -> bool {
+        self.peer_has_closed
+    }
+}

@@ -1,0 +1,71 @@
+//! Received plaintext, as the application reads it.
+
+use std::io;
+
+use super::common_state::CommonState;
+
+/// Reads the plaintext that a connection has received.
+///
+/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] hand it out where it was decrypted,
+/// without a copy.
+///
+/// When nothing waits: end of file (no bytes, no error) after the peer's close_notify;
+/// [`io::ErrorKind::UnexpectedEof`] when the stream ended without one, which may be an attack that
+/// cuts data off; otherwise [`io::ErrorKind::WouldBlock`].
+#[derive(Debug)]
+pub struct Reader<'a> {
+    common: &'a mut CommonState,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(common: &'a mut CommonState) -> Self {
+        Self { common }
+    }
+
+    /// The first piece of plaintext that waits, for as long as the connection is borrowed; it still
+    /// waits afterwards.
+    ///
+    /// # Errors
+    ///
+    /// As for reading; see [`Reader`].
+    pub fn into_first_chunk(self) -> io::Result<&'a [u8]> {
+        self.check_any()?;
+        Ok(self.common.received.chunk())
+    }
+
+    /// An error when nothing waits and more may come or should have come.
+    fn check_any(&self) -> io::Result<()> {
+        let common = &self.common;
+        if common.received.unread() != 0 || common.received_close_notify {
+            return Ok(());
+        }
+        match common.seen_eof {
+            true => Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "peer closed the connection without sending TLS close_notify",
+            )),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}
+
+impl io::Read for Reader<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.common.received.read(buf);
+        if len == 0 && !buf.is_empty() {
+            self.check_any()?;
+        }
+        Ok(len)
+    }
+}
+
+impl io::BufRead for Reader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.check_any()?;
+        Ok(self.common.received.chunk())
+    }
+
+    fn consume(&mut self, amt: usize) {
+        self.common.received.consume(amt);
+    }
+}

@@ -1,0 +1,207 @@
+//! A connection and its socket as one plaintext stream.
+
+use core::ops::{Deref, DerefMut};
+use std::io::{self, BufRead, IoSlice, Read, Write};
+
+use super::connection::ConnectionCommon;
+use super::side_data::SideData;
+
+/// A borrowed connection and the socket under it, as a stream of plaintext.
+///
+/// Reading and writing do what I/O they need, the handshake included, and block where the socket
+/// does.
+#[derive(Debug)]
+pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
+    /// The connection.
+    pub conn: &'a mut C,
+
+    /// The socket, or whatever moves its bytes.
+    pub sock: &'a mut T,
+}
+
+impl<'a, C, T, S> Stream<'a, C, T>
+where
+    C: 'a + DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: 'a + Read + Write,
+    S: SideData,
+{
+    /// A stream of `conn` over `sock`.
+    pub fn new(conn: &'a mut C, sock: &'a mut T) -> Self {
+        Self { conn, sock }
+    }
+
+    /// Completes the handshake and writes what waits.
+    fn complete_prior_io(&mut self) -> io::Result<()> {
+        if self.conn.is_handshaking() {
+            self.conn.complete_io(self.sock)?;
+        }
+        if self.conn.wants_write() {
+            self.conn.complete_io(self.sock)?;
+        }
+        Ok(())
+    }
+
+    /// Gets plaintext to read, or the end of the stream.
+    fn prepare_read(&mut self) -> io::Result<()> {
+        self.complete_prior_io()?;
+        // records without application data give nothing to read: go on
+        while self.conn.wants_read() {
+            if self.conn.complete_io(self.sock)?.0 == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has `write` put plaintext into the connection and sends as much as goes.
+    fn write_with(
+        &mut self,
+        write: impl FnOnce(&mut ConnectionCommon<S>) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.complete_prior_io()?;
+        let len = write(self.conn)?;
+        // the plaintext is taken: an error of the socket shows at the next call
+        let _ = self.conn.complete_io(self.sock);
+        Ok(len)
+    }
+}
+
+impl<'a, C, T, S> Read for Stream<'a, C, T>
+where
+    C: 'a + DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: 'a + Read + Write,
+    S: SideData,
+{
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.prepare_read()?;
+        self.conn.reader().read(buf)
+    }
+}
+
+impl<'a, C, T, S> BufRead for Stream<'a, C, T>
+where
+    C: 'a + DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: 'a + Read + Write,
+    S: 'a + SideData,
+{
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.prepare_read()?;
+        self.conn.reader().into_first_chunk()
+    }
+
+    fn consume(&mut self, amt: usize) {
+        self.conn.reader().consume(amt);
+    }
+}
+
+impl<'a, C, T, S> Write for Stream<'a, C, T>
+where
+    C: 'a + DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: 'a + Read + Write,
+    S: SideData,
+{
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.write_with(|conn| conn.writer().write(buf))
+    }
+
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.write_with(|conn| conn.writer().write_vectored(bufs))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.complete_prior_io()
+    }
+}
+
+/// A connection and the socket under it, owned, as a stream of plaintext.
+///
+/// It behaves as [`Stream`]. Dropping it does not send a close_notify: call
+/// [`send_close_notify`](crate::CommonState::send_close_notify) and flush before.
+#[derive(Debug)]
+pub struct StreamOwned<C: Sized, T: Read + Write + Sized> {
+    /// The connection.
+    pub conn: C,
+
+    /// The socket, or whatever moves its bytes.
+    pub sock: T,
+}
+
+impl<C, T, S> StreamOwned<C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData,
+{
+    /// A stream of `conn` over `sock`.
+    pub fn new(conn: C, sock: T) -> Self {
+        Self { conn, sock }
+    }
+
+    /// The socket.
+    pub fn get_ref(&self) -> &T {
+        &self.sock
+    }
+
+    /// The socket, mutably.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.sock
+    }
+
+    /// The connection and the socket.
+    pub fn into_parts(self) -> (C, T) {
+        (self.conn, self.sock)
+    }
+
+    fn as_stream(&mut self) -> Stream<'_, C, T> {
+        Stream {
+            conn: &mut self.conn,
+            sock: &mut self.sock,
+        }
+    }
+}
+
+impl<C, T, S> Read for StreamOwned<C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData,
+{
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.as_stream().read(buf)
+    }
+}
+
+impl<C, T, S> BufRead for StreamOwned<C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: 'static + SideData,
+{
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.as_stream().prepare_read()?;
+        self.conn.reader().into_first_chunk()
+    }
+
+    fn consume(&mut self, amt: usize) {
+        self.conn.reader().consume(amt);
+    }
+}
+
+impl<C, T, S> Write for StreamOwned<C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData,
+{
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.as_stream().write(buf)
+    }
+
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.as_stream().write_vectored(bufs)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.as_stream().flush()
+    }
+}

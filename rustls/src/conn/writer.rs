@@ -1,0 +1,85 @@
+//! Plaintext to be sent, as the application writes it.
+
+use core::fmt;
+use std::io;
+
+use super::core::ConnectionCore;
+use crate::crypto::cipher::OutboundChunks;
+use crate::error::Error;
+
+/// Encrypts what is written to it into the connection's outgoing buffer, from which `write_tls`
+/// sends.
+///
+/// Before the handshake is complete, what is written waits and is sent then. When the buffer limit is
+/// reached, less is accepted than was given, down to nothing (`Ok(0)`).
+pub struct Writer<'a> {
+    sink: &'a mut dyn PlaintextSink,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(sink: &'a mut dyn PlaintextSink) -> Self {
+        Self { sink }
+    }
+}
+
+impl io::Write for Writer<'_> {
+    /// Accepts up to the buffer limit.
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.sink.write(OutboundChunks::Single(buf))
+    }
+
+    /// Accepts up to the buffer limit. The pieces share records: none begins one of its own.
+    fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        // IoSlice cannot be seen as &[u8] in place; few pieces need no memory
+        const FEW: usize = 64;
+        let mut few: [&[u8]; FEW] = [&[]; FEW];
+        let many;
+        let chunks: &[&[u8]] = match few.get_mut(..bufs.len()) {
+            Some(few) => {
+                for (chunk, buf) in few.iter_mut().zip(bufs) {
+                    *chunk = buf;
+                }
+                few
+            }
+            None => {
+                many = bufs
+                    .iter()
+                    .map(|buf| &**buf)
+                    .collect::<alloc::vec::Vec<_>>();
+                &many
+            }
+        };
+        self.sink.write(OutboundChunks::new(chunks))
+    }
+
+    /// Does nothing: `write_tls` sends.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+/// A connection of either side, as [`Writer`] needs it.
+pub(super) trait PlaintextSink {
+    /// Takes in as much of `payload` as the buffer limit allows.
+    fn write(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize>;
+}
+
+impl<Data> PlaintextSink for ConnectionCore<Data> {
+    fn write(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
+        // RFC 9846 §6.1: nothing follows close_notify
+        if self.common.is_sending_over() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let accepted = self.common.accepted_len(payload.len());
+        let (payload, _) = payload.split_at(accepted);
+        self.queue_application_data(payload)
+            .map_err(|error: Error| io::Error::other(error))?;
+        Ok(accepted)
+    }
+}
