@@ -8,7 +8,7 @@ use rustls_core::enums::{CertificateStatusType, ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
-use super::extensions::{ExtensionContext, encode_extension, read_extensions};
+use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
 
 /// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
@@ -82,13 +82,9 @@ impl<'a> Codec<'a> for CertificateMsg<'a> {
 impl<'a> Codec<'a> for CertificateEntry<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U24, &self.cert);
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            if let Some(response) = self.ocsp_response {
-                encode_extension(bytes, ExtensionType::StatusRequest, |bytes| {
-                    CertificateStatusType::Ocsp.encode(bytes);
-                    encode_bytes(bytes, LengthSize::U24, response);
-                });
-            }
+        encode_extensions(bytes, |block| {
+            let status = self.ocsp_response.map(OcspStatus);
+            block.value(ExtensionType::StatusRequest, status.as_ref());
         });
     }
 
@@ -97,7 +93,7 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
         let mut ocsp_response = None;
         read_extensions(r, ExtensionContext::Certificate, |typ, body| {
             match typ {
-                ExtensionType::StatusRequest => ocsp_response = Some(read_ocsp_response(body)?),
+                ExtensionType::StatusRequest => ocsp_response = Some(OcspStatus::read(body)?.0),
                 // RFC 9846 §4.5.1: nothing that was not asked for, and nothing else ever is
                 _ => return Err(InvalidMessage::UnknownCertificateExtension),
             }
@@ -110,16 +106,26 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
     }
 }
 
-/// Reads a `CertificateStatus` (RFC 6066 §8), as RFC 9846 §4.5.1.1 puts it into an entry.
-fn read_ocsp_response<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], InvalidMessage> {
-    match CertificateStatusType::read(r)? {
-        CertificateStatusType::Ocsp => {}
-        _ => return Err(InvalidMessage::InvalidCertificateStatusType),
+/// `CertificateStatus` (RFC 6066 §8), as RFC 9846 §4.5.1.1 puts it into an entry.
+#[derive(Debug)]
+struct OcspStatus<'a>(&'a [u8]);
+
+impl<'a> Codec<'a> for OcspStatus<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        CertificateStatusType::Ocsp.encode(bytes);
+        encode_bytes(bytes, LengthSize::U24, self.0);
     }
-    match r.prefixed_bytes(LengthSize::U24)? {
-        // RFC 6066 §8: a response has at least one byte
-        [] => Err(InvalidMessage::IllegalEmptyList("PayloadU24")),
-        response => Ok(response),
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        match CertificateStatusType::read(r)? {
+            CertificateStatusType::Ocsp => {}
+            _ => return Err(InvalidMessage::InvalidCertificateStatusType),
+        }
+        match r.prefixed_bytes(LengthSize::U24)? {
+            // RFC 6066 §8: a response has at least one byte
+            [] => Err(InvalidMessage::IllegalEmptyList("PayloadU24")),
+            response => Ok(Self(response)),
+        }
     }
 }
 

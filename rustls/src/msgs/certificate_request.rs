@@ -2,9 +2,7 @@
 
 use alloc::vec::Vec;
 
-use rustls_core::codec::{
-    Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
-};
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::enums::{
     CertificateCompressionAlgorithm, ExtensionType, HandshakeType, SignatureScheme,
 };
@@ -12,7 +10,7 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::extensions::{
-    ExtensionContext, encode_extension, read_extensions, read_list, read_signature_schemes,
+    ExtensionContext, encode_extensions, read_extensions, read_list, read_signature_schemes,
     read_value,
 };
 
@@ -34,22 +32,22 @@ pub(crate) struct CertificateRequest<'a> {
 impl<'a> Codec<'a> for CertificateRequest<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U8, self.context);
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            if let Some(schemes) = &self.signature_algorithms {
-                encode_extension(bytes, ExtensionType::SignatureAlgorithms, |bytes| {
-                    encode_list(bytes, LengthSize::U16, schemes);
-                });
-            }
-            if let Some(authorities) = &self.certificate_authorities {
-                encode_extension(bytes, ExtensionType::CertificateAuthorities, |bytes| {
-                    encode_list(bytes, LengthSize::U16, authorities);
-                });
-            }
-            if let Some(algorithms) = &self.compress_certificate {
-                encode_extension(bytes, ExtensionType::CompressCertificate, |bytes| {
-                    encode_list(bytes, LengthSize::U8, algorithms);
-                });
-            }
+        encode_extensions(bytes, |block| {
+            block.list(
+                ExtensionType::SignatureAlgorithms,
+                LengthSize::U16,
+                self.signature_algorithms.as_deref(),
+            );
+            block.list(
+                ExtensionType::CertificateAuthorities,
+                LengthSize::U16,
+                self.certificate_authorities.as_deref(),
+            );
+            block.list(
+                ExtensionType::CompressCertificate,
+                LengthSize::U8,
+                self.compress_certificate.as_deref(),
+            );
         });
     }
 

@@ -2,23 +2,20 @@
 
 use alloc::vec::Vec;
 
-use pki_types::{DnsName, ServerName};
-use rustls_core::codec::{
-    Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
-};
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::enums::{
     CertificateCompressionAlgorithm, CertificateStatusType, CertificateType, ECPointFormat,
-    ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, ServerNameType,
-    SignatureScheme,
+    ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
 use rustls_core::error::InvalidMessage;
 
 use super::certificate_request::{DistinguishedName, read_authorities};
 use super::extensions::{
-    ExtensionContext, KeyShareEntry, ProtocolName, encode_extension, read_empty, read_extensions,
-    read_list, read_signature_schemes, read_value,
+    ExtensionContext, ExtensionWriter, KeyShareEntry, ProtocolName, encode_extensions, read_empty,
+    read_extensions, read_list, read_signature_schemes, read_value,
 };
 use super::pre_shared_key::OfferedPsks;
+use super::server_name::ServerNamePayload;
 
 /// What a ClientHello offers and asks for: a field for each extension that is known here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,12 +86,12 @@ const SHUFFLED: [ExtensionType; 21] = [
 
 impl<'a> Codec<'a> for ClientExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+        encode_extensions(bytes, |block| {
             for typ in shuffled(self.order_seed) {
-                self.encode_one(typ, bytes);
+                self.encode_one(typ, block);
             }
             // RFC 9846 §4.3.11: pre_shared_key is the last one
-            self.encode_one(ExtensionType::PreSharedKey, bytes);
+            self.encode_one(ExtensionType::PreSharedKey, block);
         });
     }
 
@@ -113,122 +110,59 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
 }
 
 impl<'a> ClientExtensions<'a> {
-    /// Appends the extension `typ`, if its field is set.
-    fn encode_one(&self, typ: ExtensionType, bytes: &mut Vec<u8>) {
+    /// Adds the extension `typ` to `block`, if its field is set.
+    fn encode_one(&self, typ: ExtensionType, block: &mut ExtensionWriter<'_>) {
         use LengthSize::{U8, U16};
-        let mut put = |body: &dyn Fn(&mut Vec<u8>)| encode_extension(bytes, typ, body);
 
         match typ {
             ExtensionType::ServerName => {
-                if let Some(ServerNamePayload::DnsName(name)) = &self.server_name {
-                    put(&|bytes| encode_server_name(name, bytes));
-                }
+                let name = self.server_name.as_ref();
+                block.value(
+                    typ,
+                    name.filter(|name| matches!(name, ServerNamePayload::DnsName(_))),
+                );
             }
-            ExtensionType::StatusRequest => {
-                if let Some(request) = &self.status_request {
-                    put(&|bytes| request.encode(bytes));
-                }
-            }
+            ExtensionType::StatusRequest => block.value(typ, self.status_request.as_ref()),
             ExtensionType::SupportedGroups => {
-                if let Some(groups) = &self.supported_groups {
-                    put(&|bytes| encode_list(bytes, U16, groups));
-                }
+                block.list(typ, U16, self.supported_groups.as_deref());
             }
-            ExtensionType::EcPointFormats => {
-                if let Some(formats) = &self.ec_point_formats {
-                    put(&|bytes| encode_list(bytes, U8, formats));
-                }
-            }
+            ExtensionType::EcPointFormats => block.list(typ, U8, self.ec_point_formats.as_deref()),
             ExtensionType::SignatureAlgorithms => {
-                if let Some(schemes) = &self.signature_algorithms {
-                    put(&|bytes| encode_list(bytes, U16, schemes));
-                }
+                block.list(typ, U16, self.signature_algorithms.as_deref());
             }
             ExtensionType::ApplicationLayerProtocolNegotiation => {
-                if let Some(names) = &self.alpn_protocol_names {
-                    put(&|bytes| encode_list(bytes, U16, names));
-                }
+                block.list(typ, U16, self.alpn_protocol_names.as_deref());
             }
             ExtensionType::ClientCertificateType => {
-                if let Some(types) = &self.client_certificate_type {
-                    put(&|bytes| encode_list(bytes, U8, types));
-                }
+                block.list(typ, U8, self.client_certificate_type.as_deref());
             }
             ExtensionType::ServerCertificateType => {
-                if let Some(types) = &self.server_certificate_type {
-                    put(&|bytes| encode_list(bytes, U8, types));
-                }
+                block.list(typ, U8, self.server_certificate_type.as_deref());
             }
-            ExtensionType::ExtendedMasterSecret => {
-                if self.extended_master_secret {
-                    put(&|_| {});
-                }
-            }
+            ExtensionType::ExtendedMasterSecret => block.flag(typ, self.extended_master_secret),
             ExtensionType::CompressCertificate => {
-                if let Some(algorithms) = &self.compress_certificate {
-                    put(&|bytes| encode_list(bytes, U8, algorithms));
-                }
+                block.list(typ, U8, self.compress_certificate.as_deref());
             }
-            ExtensionType::SessionTicket => {
-                if let Some(ticket) = self.session_ticket {
-                    put(&|bytes| bytes.extend_from_slice(ticket));
-                }
-            }
-            ExtensionType::PreSharedKey => {
-                if let Some(offered) = &self.pre_shared_key {
-                    put(&|bytes| offered.encode(bytes));
-                }
-            }
-            ExtensionType::EarlyData => {
-                if self.early_data {
-                    put(&|_| {});
-                }
-            }
+            ExtensionType::SessionTicket => block.raw(typ, self.session_ticket),
+            ExtensionType::PreSharedKey => block.value(typ, self.pre_shared_key.as_ref()),
+            ExtensionType::EarlyData => block.flag(typ, self.early_data),
             ExtensionType::SupportedVersions => {
-                if let Some(versions) = &self.supported_versions {
-                    put(&|bytes| encode_list(bytes, U8, versions));
-                }
+                block.list(typ, U8, self.supported_versions.as_deref());
             }
-            ExtensionType::Cookie => {
-                if let Some(cookie) = self.cookie {
-                    put(&|bytes| encode_bytes(bytes, U16, cookie));
-                }
-            }
+            ExtensionType::Cookie => block.opaque(typ, U16, self.cookie),
             ExtensionType::PskKeyExchangeModes => {
-                if let Some(modes) = &self.psk_key_exchange_modes {
-                    put(&|bytes| encode_list(bytes, U8, modes));
-                }
+                block.list(typ, U8, self.psk_key_exchange_modes.as_deref());
             }
             ExtensionType::CertificateAuthorities => {
-                if let Some(authorities) = &self.certificate_authorities {
-                    put(&|bytes| encode_list(bytes, U16, authorities));
-                }
+                block.list(typ, U16, self.certificate_authorities.as_deref());
             }
-            ExtensionType::TicketRequest => {
-                if let Some(request) = &self.ticket_request {
-                    put(&|bytes| request.encode(bytes));
-                }
-            }
-            ExtensionType::KeyShare => {
-                if let Some(shares) = &self.key_shares {
-                    put(&|bytes| encode_list(bytes, U16, shares));
-                }
-            }
+            ExtensionType::KeyShare => block.list(typ, U16, self.key_shares.as_deref()),
             ExtensionType::QuicTransportParameters => {
-                if let Some(parameters) = self.quic_transport_parameters {
-                    put(&|bytes| bytes.extend_from_slice(parameters));
-                }
+                block.raw(typ, self.quic_transport_parameters)
             }
-            ExtensionType::EncryptedClientHello => {
-                if let Some(raw) = self.encrypted_client_hello {
-                    put(&|bytes| bytes.extend_from_slice(raw));
-                }
-            }
-            ExtensionType::RenegotiationInfo => {
-                if let Some(info) = self.renegotiation_info {
-                    put(&|bytes| encode_bytes(bytes, U8, info));
-                }
-            }
+            ExtensionType::TicketRequest => block.value(typ, self.ticket_request.as_ref()),
+            ExtensionType::EncryptedClientHello => block.raw(typ, self.encrypted_client_hello),
+            ExtensionType::RenegotiationInfo => block.opaque(typ, U8, self.renegotiation_info),
             _ => {}
         }
     }
@@ -238,7 +172,7 @@ impl<'a> ClientExtensions<'a> {
         use LengthSize::{U8, U16};
 
         match typ {
-            ExtensionType::ServerName => self.server_name = Some(read_server_name(r)?),
+            ExtensionType::ServerName => self.server_name = Some(ServerNamePayload::read(r)?),
             ExtensionType::StatusRequest => {
                 self.status_request = Some(CertificateStatusRequest::read(r)?);
             }
@@ -317,58 +251,6 @@ fn shuffled(seed: u32) -> [ExtensionType; SHUFFLED.len()] {
         order.swap(left - 1, (state >> 33) as usize % left);
     }
     order
-}
-
-/// What a `server_name` extension (RFC 6066 §3) says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ServerNamePayload<'a> {
-    /// One host name.
-    DnsName(DnsName<'a>),
-    /// An IP address where the host name belongs. RFC 6066 forbids it, clients send it nevertheless; it counts
-    /// as no name.
-    IpAddress,
-    /// Anything else: no name, several, or one that is no host name.
-    Invalid,
-}
-
-fn encode_server_name(name: &DnsName<'_>, bytes: &mut Vec<u8>) {
-    let name = name.as_ref();
-    // RFC 6066 §3: without a trailing dot
-    let name = name.strip_suffix('.').unwrap_or(name);
-    with_length_prefix(bytes, LengthSize::U16, |bytes| {
-        ServerNameType::HostName.encode(bytes);
-        encode_bytes(bytes, LengthSize::U16, name.as_bytes());
-    });
-}
-
-fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<ServerNamePayload<'a>, InvalidMessage> {
-    let mut list = r.prefixed(LengthSize::U16)?;
-    // RFC 6066 §3: at least one name
-    if !list.any_left() {
-        return Err(InvalidMessage::IllegalEmptyList("ServerNames"));
-    }
-
-    let mut host_name = None;
-    while list.any_left() {
-        match ServerNameType::read(&mut list)? {
-            ServerNameType::HostName => {
-                let name = read_value(&mut list, LengthSize::U16)?;
-                // RFC 6066 §3: at most one name of a type
-                if host_name.replace(name).is_some() {
-                    return Err(InvalidMessage::InvalidServerName);
-                }
-            }
-            // a name of another type has no known end
-            _ => {
-                list.rest();
-            }
-        }
-    }
-    Ok(match host_name.map(ServerName::try_from) {
-        Some(Ok(ServerName::DnsName(name))) => ServerNamePayload::DnsName(name),
-        Some(Ok(ServerName::IpAddress(_))) => ServerNamePayload::IpAddress,
-        _ => ServerNamePayload::Invalid,
-    })
 }
 
 /// `CertificateStatusRequest`: RFC 6066 §8.

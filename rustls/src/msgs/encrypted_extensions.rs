@@ -1,14 +1,15 @@
 //! EncryptedExtensions: RFC 9846 §4.4.1.
 
 use alloc::vec::Vec;
+use core::slice;
 
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_list, with_length_prefix};
+use rustls_core::codec::{Codec, LengthSize, Reader};
 use rustls_core::enums::{CertificateType, ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::extensions::{
-    ExtensionContext, ProtocolName, encode_extension, read_empty, read_extensions,
+    ExtensionContext, ProtocolName, encode_extensions, read_empty, read_extensions,
 };
 
 /// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
@@ -36,49 +37,31 @@ pub(crate) struct EncryptedExtensions<'a> {
 
 impl<'a> Codec<'a> for EncryptedExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            if self.server_name_ack {
-                encode_extension(bytes, ExtensionType::ServerName, |_| {});
-            }
-            if let Some(protocol) = self.selected_protocol {
-                encode_extension(
-                    bytes,
-                    ExtensionType::ApplicationLayerProtocolNegotiation,
-                    |bytes| encode_list(bytes, LengthSize::U16, &[protocol]),
-                );
-            }
-            if let Some(selected) = self.client_certificate_type {
-                encode_extension(bytes, ExtensionType::ClientCertificateType, |bytes| {
-                    selected.encode(bytes);
-                });
-            }
-            if let Some(selected) = self.server_certificate_type {
-                encode_extension(bytes, ExtensionType::ServerCertificateType, |bytes| {
-                    selected.encode(bytes);
-                });
-            }
-            if self.early_data_ack {
-                encode_extension(bytes, ExtensionType::EarlyData, |_| {});
-            }
-            if let Some(expected_count) = self.ticket_request {
-                encode_extension(bytes, ExtensionType::TicketRequest, |bytes| {
-                    expected_count.encode(bytes);
-                });
-            }
-            for (typ, raw) in [
-                (
-                    ExtensionType::QuicTransportParameters,
-                    self.quic_transport_parameters,
-                ),
-                (
-                    ExtensionType::EncryptedClientHello,
-                    self.encrypted_client_hello,
-                ),
-            ] {
-                if let Some(raw) = raw {
-                    encode_extension(bytes, typ, |bytes| bytes.extend_from_slice(raw));
-                }
-            }
+        encode_extensions(bytes, |block| {
+            block.flag(ExtensionType::ServerName, self.server_name_ack);
+            block.list(
+                ExtensionType::ApplicationLayerProtocolNegotiation,
+                LengthSize::U16,
+                self.selected_protocol.as_ref().map(slice::from_ref),
+            );
+            block.value(
+                ExtensionType::ClientCertificateType,
+                self.client_certificate_type.as_ref(),
+            );
+            block.value(
+                ExtensionType::ServerCertificateType,
+                self.server_certificate_type.as_ref(),
+            );
+            block.flag(ExtensionType::EarlyData, self.early_data_ack);
+            block.raw(
+                ExtensionType::QuicTransportParameters,
+                self.quic_transport_parameters,
+            );
+            block.value(ExtensionType::TicketRequest, self.ticket_request.as_ref());
+            block.raw(
+                ExtensionType::EncryptedClientHello,
+                self.encrypted_client_hello,
+            );
         });
     }
 

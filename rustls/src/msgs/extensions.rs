@@ -7,7 +7,9 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::codec::{
+    Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
+};
 use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
@@ -148,16 +150,6 @@ pub(super) fn read_extensions<'a>(
     Ok(received)
 }
 
-/// Appends one extension: its type, then its length and what `body` appends.
-pub(super) fn encode_extension(
-    bytes: &mut Vec<u8>,
-    typ: ExtensionType,
-    body: impl FnOnce(&mut Vec<u8>),
-) {
-    typ.encode(bytes);
-    with_length_prefix(bytes, LengthSize::U16, body);
-}
-
 /// Which types a block has shown so far. Sublinear, as a hostile block holds thousands of them; the usual
 /// ones take no memory.
 #[derive(Default)]
@@ -178,6 +170,61 @@ impl SeenTypes {
             }
             value => self.others.insert(value),
         }
+    }
+}
+
+/// Appends an extension block to `bytes`: its length and the extensions that `body` adds to it.
+pub(super) fn encode_extensions(bytes: &mut Vec<u8>, body: impl FnOnce(&mut ExtensionWriter<'_>)) {
+    with_length_prefix(bytes, LengthSize::U16, |bytes| {
+        body(&mut ExtensionWriter(bytes))
+    });
+}
+
+/// Adds extensions to a block: each method one, if there is something to say.
+pub(super) struct ExtensionWriter<'b>(&'b mut Vec<u8>);
+
+impl ExtensionWriter<'_> {
+    /// Adds an extension that says all by being there.
+    pub(super) fn flag(&mut self, typ: ExtensionType, set: bool) {
+        self.raw(typ, set.then_some(&[]));
+    }
+
+    /// Adds an extension whose body is `value`.
+    pub(super) fn value<'a>(&mut self, typ: ExtensionType, value: Option<&impl Codec<'a>>) {
+        if let Some(value) = value {
+            self.one(typ, |bytes| value.encode(bytes));
+        }
+    }
+
+    /// Adds an extension whose body is a vector of `items`.
+    pub(super) fn list<'a>(
+        &mut self,
+        typ: ExtensionType,
+        size: LengthSize,
+        items: Option<&[impl Codec<'a>]>,
+    ) {
+        if let Some(items) = items {
+            self.one(typ, |bytes| encode_list(bytes, size, items));
+        }
+    }
+
+    /// Adds an extension whose body is an opaque vector.
+    pub(super) fn opaque(&mut self, typ: ExtensionType, size: LengthSize, contents: Option<&[u8]>) {
+        if let Some(contents) = contents {
+            self.one(typ, |bytes| encode_bytes(bytes, size, contents));
+        }
+    }
+
+    /// Adds an extension whose body is `body` as it stands.
+    pub(super) fn raw(&mut self, typ: ExtensionType, body: Option<&[u8]>) {
+        if let Some(body) = body {
+            self.one(typ, |bytes| bytes.extend_from_slice(body));
+        }
+    }
+
+    fn one(&mut self, typ: ExtensionType, body: impl FnOnce(&mut Vec<u8>)) {
+        typ.encode(self.0);
+        with_length_prefix(self.0, LengthSize::U16, body);
     }
 }
 

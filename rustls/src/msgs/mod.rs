@@ -22,6 +22,7 @@ pub(crate) mod extensions;
 pub(crate) mod key_update;
 pub(crate) mod pre_shared_key;
 pub(crate) mod server_hello;
+pub(crate) mod server_name;
 pub(crate) mod session_ticket;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::codec::{Codec, LengthSize, Reader};
 use rustls_core::enums::{
     CipherSuite, Compression, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion,
 };
@@ -11,7 +11,7 @@ use rustls_core::error::InvalidMessage;
 
 use super::client_hello::{Random, SessionId};
 use super::extensions::{
-    ExtensionContext, KeyShareEntry, encode_extension, read_extensions, read_value,
+    ExtensionContext, KeyShareEntry, encode_extensions, read_extensions, read_value,
 };
 use super::{EncodeMessage, HandshakePayload};
 
@@ -102,20 +102,13 @@ pub(super) fn read<'a>(r: &mut Reader<'a>) -> Result<HandshakePayload<'a>, Inval
 
 impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            if let Some(version) = self.supported_version {
-                encode_extension(bytes, ExtensionType::SupportedVersions, |bytes| {
-                    version.encode(bytes);
-                });
-            }
-            if let Some(entry) = self.key_share {
-                encode_extension(bytes, ExtensionType::KeyShare, |bytes| entry.encode(bytes));
-            }
-            if let Some(index) = self.pre_shared_key {
-                encode_extension(bytes, ExtensionType::PreSharedKey, |bytes| {
-                    index.encode(bytes)
-                });
-            }
+        encode_extensions(bytes, |block| {
+            block.value(
+                ExtensionType::SupportedVersions,
+                self.supported_version.as_ref(),
+            );
+            block.value(ExtensionType::KeyShare, self.key_share.as_ref());
+            block.value(ExtensionType::PreSharedKey, self.pre_shared_key.as_ref());
         });
     }
 
@@ -149,25 +142,17 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
 
 impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            if let Some(version) = self.supported_version {
-                encode_extension(bytes, ExtensionType::SupportedVersions, |bytes| {
-                    version.encode(bytes);
-                });
-            }
-            if let Some(group) = self.key_share {
-                encode_extension(bytes, ExtensionType::KeyShare, |bytes| group.encode(bytes));
-            }
-            if let Some(cookie) = self.cookie {
-                encode_extension(bytes, ExtensionType::Cookie, |bytes| {
-                    encode_bytes(bytes, LengthSize::U16, cookie);
-                });
-            }
-            if let Some(raw) = self.encrypted_client_hello {
-                encode_extension(bytes, ExtensionType::EncryptedClientHello, |bytes| {
-                    bytes.extend_from_slice(raw);
-                });
-            }
+        encode_extensions(bytes, |block| {
+            block.value(
+                ExtensionType::SupportedVersions,
+                self.supported_version.as_ref(),
+            );
+            block.value(ExtensionType::KeyShare, self.key_share.as_ref());
+            block.opaque(ExtensionType::Cookie, LengthSize::U16, self.cookie);
+            block.raw(
+                ExtensionType::EncryptedClientHello,
+                self.encrypted_client_hello,
+            );
         });
     }
 

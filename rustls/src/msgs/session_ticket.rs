@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::enums::{ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
-use super::extensions::{ExtensionContext, encode_extension, read_extensions};
+use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
 
 /// `NewSessionTicket`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,8 @@ impl<'a> Codec<'a> for NewSessionTicket<'a> {
         self.age_add.encode(bytes);
         encode_bytes(bytes, LengthSize::U8, self.nonce);
         encode_bytes(bytes, LengthSize::U16, self.ticket);
-        with_length_prefix(bytes, LengthSize::U16, |bytes| {
-            if let Some(size) = self.max_early_data_size {
-                encode_extension(bytes, ExtensionType::EarlyData, |bytes| size.encode(bytes));
-            }
+        encode_extensions(bytes, |block| {
+            block.value(ExtensionType::EarlyData, self.max_early_data_size.as_ref());
         });
     }
 

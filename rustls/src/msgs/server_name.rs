@@ -1,0 +1,67 @@
+//! The `server_name` extension of a ClientHello: RFC 6066 §3.
+
+use alloc::vec::Vec;
+
+use pki_types::{DnsName, ServerName};
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use rustls_core::enums::ServerNameType;
+use rustls_core::error::InvalidMessage;
+
+use super::extensions::read_value;
+
+/// What the extension says. Only a `DnsName` is ever sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ServerNamePayload<'a> {
+    /// A host name.
+    DnsName(DnsName<'a>),
+    /// An IP address where the host name belongs. RFC 6066 forbids it, clients send it nevertheless; it counts
+    /// as no name.
+    IpAddress,
+    /// No host name, or one that is not a DNS name.
+    Invalid,
+}
+
+impl<'a> Codec<'a> for ServerNamePayload<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let Self::DnsName(name) = self else {
+            return;
+        };
+        let name = name.as_ref();
+        // RFC 6066 §3: without a trailing dot
+        let name = name.strip_suffix('.').unwrap_or(name);
+        with_length_prefix(bytes, LengthSize::U16, |bytes| {
+            ServerNameType::HostName.encode(bytes);
+            encode_bytes(bytes, LengthSize::U16, name.as_bytes());
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let mut list = r.prefixed(LengthSize::U16)?;
+        // RFC 6066 §3: at least one name
+        if !list.any_left() {
+            return Err(InvalidMessage::IllegalEmptyList("ServerNames"));
+        }
+
+        let mut host_name = None;
+        while list.any_left() {
+            match ServerNameType::read(&mut list)? {
+                ServerNameType::HostName => {
+                    let name = read_value(&mut list, LengthSize::U16)?;
+                    // RFC 6066 §3: at most one name of a type
+                    if host_name.replace(name).is_some() {
+                        return Err(InvalidMessage::InvalidServerName);
+                    }
+                }
+                // a name of another type has no known end
+                _ => {
+                    list.rest();
+                }
+            }
+        }
+        Ok(match host_name.map(ServerName::try_from) {
+            Some(Ok(ServerName::DnsName(name))) => Self::DnsName(name),
+            Some(Ok(ServerName::IpAddress(_))) => Self::IpAddress,
+            _ => Self::Invalid,
+        })
+    }
+}
