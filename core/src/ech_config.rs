@@ -159,7 +159,7 @@ pub struct HpkeKeyConfig {
 
 impl Codec<'_> for HpkeKeyConfig {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        self.config_id.encode(bytes);
+        bytes.push(self.config_id);
         self.kem_id.encode(bytes);
         encode_bytes(bytes, LengthSize::U16, &self.public_key);
         encode_list(bytes, LengthSize::U16, &self.symmetric_cipher_suites);
@@ -200,15 +200,14 @@ pub struct HpkeSymmetricCipherSuite {
 
 impl Codec<'_> for HpkeSymmetricCipherSuite {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        self.kdf_id.encode(bytes);
-        self.aead_id.encode(bytes);
+        let Self { kdf_id, aead_id } = self;
+        kdf_id.encode(bytes);
+        aead_id.encode(bytes);
     }
 
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            kdf_id: HpkeKdf::read(r)?,
-            aead_id: HpkeAead::read(r)?,
-        })
+        let (kdf_id, aead_id) = (Codec::read(r)?, Codec::read(r)?);
+        Ok(Self { kdf_id, aead_id })
     }
 }
 

@@ -387,19 +387,16 @@ impl SignatureScheme {
     /// `Unknown`, with the low byte of the scheme, where TLS 1.2 has no name for the kind.
     pub fn algorithm(&self) -> SignatureAlgorithm {
         match self {
-            Self::RSA_PKCS1_SHA1
-            | Self::RSA_PKCS1_SHA256
-            | Self::RSA_PKCS1_SHA384
-            | Self::RSA_PKCS1_SHA512
-            | Self::RSA_PSS_SHA256
-            | Self::RSA_PSS_SHA384
-            | Self::RSA_PSS_SHA512 => SignatureAlgorithm::RSA,
-            Self::ECDSA_SHA1_Legacy
-            | Self::ECDSA_NISTP256_SHA256
-            | Self::ECDSA_NISTP384_SHA384
-            | Self::ECDSA_NISTP521_SHA512 => SignatureAlgorithm::ECDSA,
             Self::ED25519 => SignatureAlgorithm::ED25519,
             Self::ED448 => SignatureAlgorithm::ED448,
+            Self::RSA_PSS_SHA256 | Self::RSA_PKCS1_SHA256 => SignatureAlgorithm::RSA,
+            Self::RSA_PSS_SHA384 | Self::RSA_PKCS1_SHA384 => SignatureAlgorithm::RSA,
+            Self::RSA_PSS_SHA512 | Self::RSA_PKCS1_SHA512 => SignatureAlgorithm::RSA,
+            Self::RSA_PKCS1_SHA1 => SignatureAlgorithm::RSA,
+            Self::ECDSA_NISTP256_SHA256
+            | Self::ECDSA_NISTP384_SHA384
+            | Self::ECDSA_NISTP521_SHA512
+            | Self::ECDSA_SHA1_Legacy => SignatureAlgorithm::ECDSA,
             Self::ML_DSA_44 | Self::ML_DSA_65 | Self::ML_DSA_87 | Self::Unknown(_) => {
                 let [_, low] = self.to_array();
                 SignatureAlgorithm::Unknown(low)

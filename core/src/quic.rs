@@ -379,34 +379,26 @@ pub enum Version {
 }
 
 impl Version {
-    /// RFC 9001 §5.2, RFC 9369 §3.3.1; draft-ietf-quic-tls-29 §5.2.
-    fn initial_salt(self) -> &'static [u8; 20] {
+    /// RFC 9001 §5.1, §5.2 and §6.1; RFC 9369 §3.3.1 and §3.3.2; draft-ietf-quic-tls-29 §5.2.
+    fn derivation(self) -> &'static Derivation {
+        const V1: Derivation = Derivation {
+            salt: b"\x38\x76\x2c\xf7\xf5\x59\x34\xb3\x4d\x17\
+                  \x9a\xe6\xa4\xc8\x0c\xad\xcc\xbb\x7f\x0a",
+            key: b"quic key",
+            iv: b"quic iv",
+            header: b"quic hp",
+            update: b"quic ku",
+        };
         match self {
-            Self::V1Draft => &[
-                0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61,
-                0x11, 0xe0, 0x43, 0x90, 0xa8, 0x99,
-            ],
-            Self::V1 => &[
-                0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8,
-                0x0c, 0xad, 0xcc, 0xbb, 0x7f, 0x0a,
-            ],
-            Self::V2 => &[
-                0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93, 0x81, 0xbe, 0x6e, 0x26,
-                0x9d, 0xcb, 0xf9, 0xbd, 0x2e, 0xd9,
-            ],
-        }
-    }
-
-    /// RFC 9001 §5.1 and §6.1, RFC 9369 §3.3.2.
-    fn labels(self) -> &'static Labels {
-        match self {
-            Self::V1Draft | Self::V1 => &Labels {
-                key: b"quic key",
-                iv: b"quic iv",
-                header: b"quic hp",
-                update: b"quic ku",
+            Self::V1 => &V1,
+            Self::V1Draft => &Derivation {
+                salt: b"\xaf\xbf\xec\x28\x99\x93\xd2\x4c\x9e\x97\
+                  \x86\xf1\x9c\x61\x11\xe0\x43\x90\xa8\x99",
+                ..V1
             },
-            Self::V2 => &Labels {
+            Self::V2 => &Derivation {
+                salt: b"\x0d\xed\xe3\xde\xf7\x00\xa6\xdb\x81\x93\
+                  \x81\xbe\x6e\x26\x9d\xcb\xf9\xbd\x2e\xd9",
                 key: b"quicv2 key",
                 iv: b"quicv2 iv",
                 header: b"quicv2 hp",
@@ -416,7 +408,10 @@ impl Version {
     }
 }
 
-struct Labels {
+/// What a version puts into the derivation of its keys.
+struct Derivation {
+    /// For the secret of the Initial packets.
+    salt: &'static [u8; 20],
     key: &'static [u8],
     iv: &'static [u8],
     header: &'static [u8],
@@ -436,13 +431,8 @@ pub struct Suite {
 impl Suite {
     /// The keys of Initial packets; see [`Keys::initial`].
     pub fn keys(&self, client_dst_connection_id: &[u8], side: Side, version: Version) -> Keys {
-        Keys::initial(
-            version,
-            self.suite,
-            self.quic,
-            client_dst_connection_id,
-            side,
-        )
+        let Self { suite, quic } = *self;
+        Keys::initial(version, suite, quic, client_dst_connection_id, side)
     }
 }
 
@@ -469,7 +459,7 @@ impl Keys {
     ) -> Self {
         let initial_secret = suite
             .hkdf_provider
-            .extract_from_secret(Some(version.initial_salt()), client_dst_connection_id);
+            .extract_from_secret(Some(version.derivation().salt), client_dst_connection_id);
         let secret = |label| expand_label_block(&*initial_secret, label, &[]);
         Self::new(&Secrets::new(
             Suite { suite, quic },
@@ -510,7 +500,7 @@ impl DirectionalKeys {
         version: Version,
     ) -> Self {
         let expander = suite.hkdf_provider.expander_for_okm(secret);
-        let header_key = derive_key(&*expander, version.labels().header, quic.aead_key_len());
+        let header_key = derive_key(&*expander, version.derivation().header, quic.aead_key_len());
         Self {
             header: quic.header_protection_key(header_key),
             packet: derive_packet_key(&*expander, quic, version),
@@ -523,7 +513,7 @@ fn derive_packet_key(
     quic: &'static dyn Algorithm,
     version: Version,
 ) -> Box<dyn PacketKey> {
-    let labels = version.labels();
+    let labels = version.derivation();
     let mut iv = [0; NONCE_LEN];
     expand_label_slice(expander, labels.iv, &[], &mut iv).expect(SHORT_OUTPUT);
     let packet_key = quic.packet_key(
@@ -588,7 +578,7 @@ impl Secrets {
     }
 
     fn next_secret(&self, secret: &OkmBlock) -> OkmBlock {
-        let label = self.version.labels().update;
+        let label = self.version.derivation().update;
         expand_label_block(&*self.expander(secret), label, &[])
     }
 

@@ -125,6 +125,11 @@ impl CipherSuiteCommon {
     pub fn fips(&self) -> bool {
         self.hash_provider.fips()
     }
+
+    /// Prints the suite of type `name` that this is part of.
+    fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name).field("suite", &self.suite).finish()
+    }
 }
 
 /// A cipher suite of TLS 1.2.
@@ -161,15 +166,13 @@ impl Tls12CipherSuite {
 
 impl PartialEq for Tls12CipherSuite {
     fn eq(&self, other: &Self) -> bool {
-        self.common.suite == other.common.suite
+        self.common.suite.eq(&other.common.suite)
     }
 }
 
 impl fmt::Debug for Tls12CipherSuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls12CipherSuite")
-            .field("suite", &self.common.suite)
-            .finish()
+        self.common.fmt_as("Tls12CipherSuite", f)
     }
 }
 
@@ -214,15 +217,13 @@ impl Tls13CipherSuite {
 
 impl PartialEq for Tls13CipherSuite {
     fn eq(&self, other: &Self) -> bool {
-        self.common.suite == other.common.suite
+        self.common.suite.eq(&other.common.suite)
     }
 }
 
 impl fmt::Debug for Tls13CipherSuite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls13CipherSuite")
-            .field("suite", &self.common.suite)
-            .finish()
+        self.common.fmt_as("Tls13CipherSuite", f)
     }
 }
 

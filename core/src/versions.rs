@@ -15,12 +15,6 @@ pub struct SupportedProtocolVersion {
     pub version: ProtocolVersion,
 }
 
-impl fmt::Debug for SupportedProtocolVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.version.fmt(f)
-    }
-}
-
 /// TLS 1.2 (RFC 5246).
 pub static TLS12: SupportedProtocolVersion = SupportedProtocolVersion {
     version: ProtocolVersion::TLSv1_2,
@@ -30,3 +24,9 @@ pub static TLS12: SupportedProtocolVersion = SupportedProtocolVersion {
 pub static TLS13: SupportedProtocolVersion = SupportedProtocolVersion {
     version: ProtocolVersion::TLSv1_3,
 };
+
+impl fmt::Debug for SupportedProtocolVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.version, f)
+    }
+}

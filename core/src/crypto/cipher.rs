@@ -365,7 +365,7 @@ impl Iv {
 
 impl From<[u8; NONCE_LEN]> for Iv {
     fn from(bytes: [u8; NONCE_LEN]) -> Self {
-        Self(bytes)
+        Self::new(bytes)
     }
 }
 
@@ -651,10 +651,11 @@ pub struct InboundOpaqueMessage<'a> {
 impl<'a> InboundOpaqueMessage<'a> {
     /// A record of these parts.
     pub fn new(typ: ContentType, version: ProtocolVersion, payload: &'a mut [u8]) -> Self {
+        let payload = BorrowedPayload(payload);
         Self {
             typ,
             version,
-            payload: BorrowedPayload(payload),
+            payload,
         }
     }
 
@@ -673,10 +674,15 @@ impl<'a> InboundOpaqueMessage<'a> {
     ///
     /// When the payload has no such range.
     pub fn into_plain_message_range(self, range: Range<usize>) -> InboundPlainMessage<'a> {
+        let Self {
+            typ,
+            version,
+            payload,
+        } = self;
         InboundPlainMessage {
-            typ: self.typ,
-            version: self.version,
-            payload: &self.payload.into_inner()[range],
+            payload: &payload.into_inner()[range],
+            typ,
+            version,
         }
     }
 
@@ -725,13 +731,13 @@ impl<'a> BorrowedPayload<'a> {
 impl Deref for BorrowedPayload<'_> {
     type Target = [u8];
 
-    fn deref(&self) -> &Self::Target {
+    fn deref(&self) -> &[u8] {
         self.0
     }
 }
 
 impl DerefMut for BorrowedPayload<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
+    fn deref_mut(&mut self) -> &mut [u8] {
         self.0
     }
 }

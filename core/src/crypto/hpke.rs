@@ -127,15 +127,15 @@ impl HpkePrivateKey {
     }
 }
 
-impl From<Vec<u8>> for HpkePrivateKey {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
 impl Drop for HpkePrivateKey {
     fn drop(&mut self) {
         self.0.zeroize();
+    }
+}
+
+impl From<Vec<u8>> for HpkePrivateKey {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
     }
 }
 
