@@ -1,0 +1,95 @@
+//! WAIT_FINISHED: the server's Finished, and the client's second flight, which ends the handshake.
+
+use super::ClientContext;
+use super::client_auth::ClientAuth;
+use super::connected::Connected;
+use super::server_hello::Handshake;
+use crate::conn::CommonState;
+use crate::error::Error;
+use crate::msgs::Finished;
+use crate::tls13::finished::check_finished;
+use crate::tls13::flight::Flight;
+use crate::tls13::key_schedule::finished_verify_data;
+use crate::tls13::traffic::{Traffic, set_receiving_secret, set_sending_secret};
+
+/// The server is authenticated.
+pub(super) struct WaitFinished {
+    handshake: Handshake,
+    client_auth: Option<ClientAuth>,
+}
+
+impl WaitFinished {
+    pub(super) fn new(handshake: Handshake, client_auth: Option<ClientAuth>) -> Self {
+        Self {
+            handshake,
+            client_auth,
+        }
+    }
+
+    pub(super) fn read_finished(
+        self,
+        verify_data: &[u8],
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Connected, Error> {
+        let mut handshake = self.handshake;
+        let suite = handshake.suite;
+        check_finished(
+            suite,
+            &handshake.server_handshake_traffic_secret,
+            &handshake.transcript.current(),
+            verify_data,
+            cx.common,
+        )?;
+        // RFC 9846 §5.1: the server's keys change behind it; found out before anything is answered
+        cx.common.receiver.check_aligned()?;
+
+        handshake.transcript.add(encoded);
+        let server_finished = handshake.transcript.current();
+        client_flight(&mut handshake, self.client_auth, cx.common)?;
+        let client_finished = handshake.transcript.current();
+
+        let main_secret = handshake.secret.into_main_secret();
+        let sending = main_secret.client_application_traffic_secret_0(&server_finished);
+        let receiving = main_secret.server_application_traffic_secret_0(&server_finished);
+        let exporter_secret = main_secret.exporter_secret(&server_finished);
+        let resumption_secret = main_secret.resumption_secret(&client_finished);
+
+        let offer = handshake.offer;
+        offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
+        offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
+        offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
+        set_sending_secret(suite, &sending, cx.common);
+        set_receiving_secret(suite, &receiving, cx.common)?;
+        cx.common.start_traffic();
+
+        if let Some(group) = cx.common.kx_group {
+            let store = &offer.config.resumption.store;
+            store.set_kx_hint(offer.server_name.clone(), group.name());
+        }
+        let traffic = Traffic::new(suite, sending, receiving, exporter_secret);
+        Ok(Connected::new(*offer, traffic, resumption_secret))
+    }
+}
+
+/// Certificate and CertificateVerify, if the server asked for them, and Finished.
+fn client_flight(
+    handshake: &mut Handshake,
+    client_auth: Option<ClientAuth>,
+    common: &mut CommonState,
+) -> Result<(), Error> {
+    handshake.ccs.send_once(common);
+
+    let mut flight = Flight::new(&mut handshake.transcript);
+    if let Some(client_auth) = client_auth {
+        client_auth.send(&mut flight)?;
+    }
+    let verify_data = finished_verify_data(
+        handshake.suite,
+        &handshake.client_handshake_traffic_secret,
+        &flight.transcript_hash(),
+    );
+    flight.add(&Finished(verify_data.as_ref()));
+    flight.send(common);
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! The ClientHello (RFC 9846 §4.2.2): what a client offers, and remembers of it until the handshake ends.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use pki_types::ServerName;
+
+use super::key_shares::KeyShares;
+use super::server_hello::WaitServerHello;
+use super::{ClientContext, ClientMachine, ClientState};
+use crate::client::ClientConfig;
+use crate::conn::CommonState;
+use crate::crypto::{CryptoProvider, SupportedKxGroup};
+use crate::enums::{
+    CipherSuite, Compression, ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
+};
+use crate::error::Error;
+use crate::msgs::EncodeMessage;
+use crate::msgs::client_extensions::{
+    CertificateStatusRequest, ClientExtensions, ServerNamePayload,
+};
+use crate::msgs::client_hello::{ClientHello, Random, SessionId};
+use crate::msgs::extensions::ProtocolName;
+use crate::suites::Tls13CipherSuite;
+
+/// Starts a connection to `server_name`: sends the ClientHello.
+///
+/// # Errors
+///
+/// [`Error::General`] when the configuration cannot be used with TLS 1.3 or relies on raw public keys;
+/// [`Error::FailedToGetRandomBytes`]; those of starting a key exchange.
+pub(crate) fn start(
+    config: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+    alpn_protocols: Vec<Vec<u8>>,
+    cx: &mut ClientContext<'_>,
+) -> Result<ClientMachine, Error> {
+    if config.verifier.requires_raw_public_keys()
+        || config.client_auth_cert_resolver.only_raw_public_keys()
+    {
+        return Err(Error::General("raw public keys are not supported".into()));
+    }
+
+    let offer = Box::new(Offer::new(config, server_name, alpn_protocols)?);
+    let shares = KeyShares::start(offer.first_group()?, &offer.groups())?;
+    let client_hello = offer.client_hello(&shares, None);
+
+    // RFC 9846 §5.1: the record of the first ClientHello may say 0x0301, all others say 0x0303
+    cx.common
+        .sender
+        .set_plaintext_version(ProtocolVersion::TLSv1_0);
+    cx.common.send_handshake(&client_hello);
+    cx.common
+        .sender
+        .set_plaintext_version(ProtocolVersion::TLSv1_2);
+    cx.common.drops_change_cipher_spec = true;
+
+    let state = WaitServerHello::new(offer, shares, client_hello);
+    Ok(ClientMachine {
+        state: Some(ClientState::WaitServerHello(state)),
+    })
+}
+
+/// What stays the same in both ClientHellos of a connection.
+pub(super) struct Offer {
+    pub(super) config: Arc<ClientConfig>,
+    pub(super) server_name: ServerName<'static>,
+    pub(super) alpn_protocols: Vec<Vec<u8>>,
+    pub(super) random: Random,
+    pub(super) session_id: SessionId,
+    extension_order: u32,
+}
+
+impl Offer {
+    fn new(
+        config: Arc<ClientConfig>,
+        server_name: ServerName<'static>,
+        alpn_protocols: Vec<Vec<u8>>,
+    ) -> Result<Self, Error> {
+        let provider = &config.provider;
+        Ok(Self {
+            random: Random(random_bytes(provider)?),
+            // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 bytes that nobody can foretell
+            session_id: SessionId::from(random_bytes(provider)?),
+            extension_order: u32::from_ne_bytes(random_bytes(provider)?),
+            config,
+            server_name,
+            alpn_protocols,
+        })
+    }
+
+    /// Encodes a ClientHello that offers these shares; a cookie if a HelloRetryRequest brought one.
+    pub(super) fn client_hello(&self, shares: &KeyShares, cookie: Option<&[u8]>) -> Vec<u8> {
+        let hello = ClientHello {
+            // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
+            legacy_version: ProtocolVersion::TLSv1_2,
+            random: self.random,
+            legacy_session_id: self.session_id,
+            cipher_suites: self.cipher_suites(),
+            compression_methods: vec![Compression::Null],
+            extensions: self.extensions(shares, cookie),
+        };
+        let mut message = Vec::new();
+        hello.encode_message(&mut message);
+        message
+    }
+
+    fn extensions<'a>(
+        &'a self,
+        shares: &'a KeyShares,
+        cookie: Option<&'a [u8]>,
+    ) -> ClientExtensions<'a> {
+        let verifier = &self.config.verifier;
+        ClientExtensions {
+            server_name: self.sent_name(),
+            status_request: Some(CertificateStatusRequest::Ocsp),
+            supported_groups: Some(self.groups()),
+            signature_algorithms: Some(verifier.supported_verify_schemes()),
+            alpn_protocol_names: self.protocol_names(),
+            // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
+            supported_versions: Some(vec![ProtocolVersion::TLSv1_3]),
+            cookie,
+            // RFC 9846 §4.3.9: without it no server sends tickets
+            psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
+            certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
+            key_shares: Some(shares.entries()),
+            // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share and cookie
+            order_seed: self.extension_order,
+            ..ClientExtensions::default()
+        }
+    }
+
+    /// Whether the ClientHello carries this extension, so that a server may answer it.
+    pub(super) fn offers(&self, typ: ExtensionType) -> bool {
+        match typ {
+            ExtensionType::ServerName => self.sent_name().is_some(),
+            ExtensionType::ApplicationLayerProtocolNegotiation => !self.alpn_protocols.is_empty(),
+            ExtensionType::CertificateAuthorities => {
+                self.config.verifier.root_hint_subjects().is_some()
+            }
+            ExtensionType::StatusRequest
+            | ExtensionType::SupportedGroups
+            | ExtensionType::SignatureAlgorithms
+            | ExtensionType::SupportedVersions
+            | ExtensionType::PskKeyExchangeModes
+            | ExtensionType::KeyShare => true,
+            _ => false,
+        }
+    }
+
+    /// The `server_name` extension: RFC 6066 §3 allows no IP addresses in it.
+    fn sent_name(&self) -> Option<ServerNamePayload<'_>> {
+        match &self.server_name {
+            ServerName::DnsName(name) if self.config.enable_sni => {
+                Some(ServerNamePayload::DnsName(name.borrow()))
+            }
+            _ => None,
+        }
+    }
+
+    fn protocol_names(&self) -> Option<Vec<ProtocolName<'_>>> {
+        let names = || self.alpn_protocols.iter().map(|name| ProtocolName(name));
+        (!self.alpn_protocols.is_empty()).then(|| names().collect())
+    }
+
+    fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
+        let suites = &self.config.provider.cipher_suites;
+        suites.iter().filter_map(|suite| suite.tls13())
+    }
+
+    fn cipher_suites(&self) -> Vec<CipherSuite> {
+        self.tls13_suites()
+            .map(|suite| suite.common.suite)
+            .collect()
+    }
+
+    /// The suite of this code point, if it was offered.
+    pub(super) fn offered_suite(&self, suite: CipherSuite) -> Option<&'static Tls13CipherSuite> {
+        self.tls13_suites()
+            .find(|offered| offered.common.suite == suite)
+    }
+
+    fn tls13_groups(&self) -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
+        let groups = self.config.provider.kx_groups.iter().copied();
+        groups.filter(|group| group.usable_for_version(ProtocolVersion::TLSv1_3))
+    }
+
+    /// The names of all groups offered, most preferred first, none twice.
+    fn groups(&self) -> Vec<NamedGroup> {
+        let mut names = Vec::with_capacity(self.config.provider.kx_groups.len());
+        for group in self.tls13_groups() {
+            if !names.contains(&group.name()) {
+                names.push(group.name());
+            }
+        }
+        names
+    }
+
+    /// The group of this name, if it was offered.
+    pub(super) fn offered_group(&self, name: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
+        self.tls13_groups().find(|group| group.name() == name)
+    }
+
+    /// The group to send a share of at once: the one this server chose before, if it is known, or the
+    /// most preferred.
+    fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
+        let store = &self.config.resumption.store;
+        store
+            .kx_hint(&self.server_name)
+            .and_then(|hint| self.offered_group(hint))
+            .or_else(|| self.tls13_groups().next())
+            .ok_or_else(|| Error::General("no key exchange group can be used with TLS 1.3".into()))
+    }
+
+    /// Gives a secret to the key log.
+    pub(super) fn log_secret(&self, label: &str, secret: &[u8]) {
+        let key_log = &self.config.key_log;
+        if key_log.will_log(label) {
+            key_log.log(label, &self.random.0, secret);
+        }
+    }
+}
+
+fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    provider.secure_random.fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): once, in front of whatever the
+/// client sends second.
+#[derive(Default)]
+pub(super) struct CompatibilityCcs {
+    sent: bool,
+}
+
+impl CompatibilityCcs {
+    pub(super) fn send_once(&mut self, common: &mut CommonState) {
+        if !core::mem::replace(&mut self.sent, true) {
+            common.send_change_cipher_spec();
+        }
+    }
+}

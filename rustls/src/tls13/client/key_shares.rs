@@ -1,0 +1,93 @@
+//! The key shares that a ClientHello offers (RFC 9846 §4.3.8): one exchange, which may serve two groups.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
+use crate::enums::NamedGroup;
+use crate::error::{Error, PeerMisbehaved};
+use crate::msgs::extensions::KeyShareEntry;
+use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret};
+
+/// An exchange under way.
+///
+/// When it is a hybrid one, its classical part is offered as a share of its own, at no cost of a second
+/// key: a server that does not know the hybrid then needs no HelloRetryRequest.
+pub(super) struct KeyShares {
+    exchange: Box<dyn ActiveKeyExchange>,
+    /// The group of the classical part, if it is offered, too.
+    component: Option<NamedGroup>,
+}
+
+impl KeyShares {
+    /// The share of `group`, and of its classical part if that is among the `offered` groups, behind it.
+    pub(super) fn start(
+        group: &'static dyn SupportedKxGroup,
+        offered: &[NamedGroup],
+    ) -> Result<Self, Error> {
+        let mut shares = Self::start_single(group)?;
+        let hybrid = shares.exchange.group();
+        shares.component = shares
+            .exchange
+            .hybrid_component()
+            .map(|(component, _)| component)
+            // RFC 9846 §4.3.8: shares are of groups offered, no two of the same, in their order
+            .filter(|component| {
+                let mut both = offered
+                    .iter()
+                    .filter(|group| [hybrid, *component].contains(group));
+                both.next() == Some(&hybrid) && both.next() == Some(component)
+            });
+        Ok(shares)
+    }
+
+    /// The share of `group` and no other, as after a HelloRetryRequest.
+    pub(super) fn start_single(group: &'static dyn SupportedKxGroup) -> Result<Self, Error> {
+        Ok(Self {
+            exchange: group.start()?,
+            component: None,
+        })
+    }
+
+    pub(super) fn entries(&self) -> Vec<KeyShareEntry<'_>> {
+        let mut entries = vec![KeyShareEntry {
+            group: self.exchange.group(),
+            payload: self.exchange.pub_key(),
+        }];
+        if self.component.is_some()
+            && let Some((group, payload)) = self.exchange.hybrid_component()
+        {
+            entries.push(KeyShareEntry { group, payload });
+        }
+        entries
+    }
+
+    pub(super) fn contains(&self, group: NamedGroup) -> bool {
+        self.exchange.group() == group || self.component == Some(group)
+    }
+
+    /// Completes the exchange with the server's share.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::WrongGroupForKeyShare`], and those of the exchange.
+    pub(super) fn complete(
+        self,
+        server_share: &KeyShareEntry<'_>,
+        early_secret: EarlySecret,
+    ) -> Result<HandshakeSecret, Error> {
+        // RFC 9846 §4.3.8: the server's share is of a group that the client sent a share of. After a
+        // HelloRetryRequest that is the one group it asked for.
+        if !self.contains(server_share.group) {
+            return Err(PeerMisbehaved::WrongGroupForKeyShare.into());
+        }
+        if self.component == Some(server_share.group) {
+            let shared = self
+                .exchange
+                .complete_hybrid_component(server_share.payload)?;
+            return Ok(early_secret.into_handshake_secret_with_shared(shared.secret_bytes()));
+        }
+        early_secret.into_handshake_secret(self.exchange, server_share.payload)
+    }
+}

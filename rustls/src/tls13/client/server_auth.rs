@@ -1,0 +1,106 @@
+//! WAIT_CERT and WAIT_CV: the server's Certificate and CertificateVerify (RFC 9846 §4.5.1, §4.5.2).
+
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+
+use super::ClientContext;
+use super::client_auth::ClientAuth;
+use super::finished::WaitFinished;
+use super::server_hello::Handshake;
+use crate::enums::Side;
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::tls13::certificate_verify::signed_content;
+
+/// All that comes before the server's Certificate has come.
+pub(super) struct WaitCertificate {
+    handshake: Handshake,
+    client_auth: Option<ClientAuth>,
+}
+
+impl WaitCertificate {
+    pub(super) fn new(handshake: Handshake, client_auth: Option<ClientAuth>) -> Self {
+        Self {
+            handshake,
+            client_auth,
+        }
+    }
+
+    pub(super) fn read_certificate(
+        mut self,
+        certificate: CertificateMsg<'_>,
+        encoded: &[u8],
+    ) -> Result<WaitCertificateVerify, Error> {
+        // RFC 9846 §4.5.1: the context is that of a request, and the server's answers none
+        if !certificate.context.is_empty() {
+            return Err(InvalidMessage::InvalidCertRequest.into());
+        }
+        // RFC 9846 §4.5.1.3: the server has at least one certificate. That entries have no extension but
+        // status_request, which is offered always, was found out when the message was read
+        let Some(end_entity) = certificate.entries.first() else {
+            return Err(Error::NoCertificatesPresented);
+        };
+
+        self.handshake.transcript.add(encoded);
+        Ok(WaitCertificateVerify {
+            handshake: self.handshake,
+            client_auth: self.client_auth,
+            chain: certificate.to_owned_chain(),
+            ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
+        })
+    }
+}
+
+/// The server's certificates are there, and not verified yet.
+pub(super) struct WaitCertificateVerify {
+    handshake: Handshake,
+    client_auth: Option<ClientAuth>,
+    /// At least the end entity's.
+    chain: Vec<CertificateDer<'static>>,
+    ocsp_response: Vec<u8>,
+}
+
+impl WaitCertificateVerify {
+    pub(super) fn read_certificate_verify(
+        mut self,
+        verify: DigitallySignedStruct,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<WaitFinished, Error> {
+        let offer = &self.handshake.offer;
+        let config = &offer.config;
+        let (end_entity, intermediates) = self
+            .chain
+            .split_first()
+            .ok_or(Error::NoCertificatesPresented)?;
+
+        config.verifier.verify_server_cert(
+            end_entity,
+            intermediates,
+            &offer.server_name,
+            &self.ocsp_response,
+            config.current_time()?,
+        )?;
+
+        // RFC 9846 §4.5.2: the scheme is one that was offered, and none of those for certificates only
+        if !verify.scheme.supported_in_tls13()
+            || !config
+                .verifier
+                .supported_verify_schemes()
+                .contains(&verify.scheme)
+        {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
+        let content = signed_content(Side::Server, &self.handshake.transcript.current());
+        config
+            .verifier
+            .verify_tls13_signature(content.as_ref(), end_entity, &verify)?;
+
+        cx.common.peer_certificates = Some(self.chain);
+        self.handshake.transcript.add(encoded);
+        Ok(WaitFinished::new(self.handshake, self.client_auth))
+    }
+}

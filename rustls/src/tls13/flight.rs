@@ -1,0 +1,39 @@
+//! A flight under construction: the messages that one side sends in a row under the same keys.
+
+use alloc::vec::Vec;
+
+use super::transcript::Transcript;
+use crate::conn::CommonState;
+use crate::crypto::hash;
+use crate::msgs::EncodeMessage;
+
+/// Messages in one piece of memory, each added to the transcript as it is appended.
+pub(crate) struct Flight<'a> {
+    messages: Vec<u8>,
+    transcript: &'a mut Transcript,
+}
+
+impl<'a> Flight<'a> {
+    pub(crate) fn new(transcript: &'a mut Transcript) -> Self {
+        Self {
+            messages: Vec::new(),
+            transcript,
+        }
+    }
+
+    pub(crate) fn add(&mut self, message: &impl EncodeMessage) {
+        let start = self.messages.len();
+        message.encode_message(&mut self.messages);
+        self.transcript.add(&self.messages[start..]);
+    }
+
+    /// The hash of all messages so far, those of this flight included.
+    pub(crate) fn transcript_hash(&self) -> hash::Output {
+        self.transcript.current()
+    }
+
+    /// Queues the flight, sealed with the present keys.
+    pub(crate) fn send(self, common: &mut CommonState) {
+        common.send_handshake(&self.messages);
+    }
+}
