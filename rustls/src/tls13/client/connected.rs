@@ -67,7 +67,7 @@ impl Connected {
             return Err(PeerMisbehaved::DisallowedEncryptedExtension.into());
         }
 
-        cx.data.tls13_tickets_received = cx.data.tls13_tickets_received.saturating_add(1);
+        cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
         self.store(&ticket);
         Ok(self)
     }

@@ -18,11 +18,10 @@ use crate::enums::{
 };
 use crate::error::Error;
 use crate::msgs::EncodeMessage;
-use crate::msgs::client_extensions::{
-    CertificateStatusRequest, ClientExtensions, ServerNamePayload,
-};
+use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::extensions::ProtocolName;
+use crate::msgs::server_name::ServerNamePayload;
 use crate::suites::Tls13CipherSuite;
 
 /// Starts a connection to `server_name`: sends the ClientHello.
