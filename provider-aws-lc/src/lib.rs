@@ -118,7 +118,7 @@ pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgori
         webpki_algs::ML_DSA_65,
         webpki_algs::ML_DSA_87,
     ],
-    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.2.3).
+    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.3.3).
     mapping: &[
         (
             SignatureScheme::ECDSA_NISTP384_SHA384,

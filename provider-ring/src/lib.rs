@@ -65,7 +65,7 @@ pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgori
         webpki_algs::RSA_PKCS1_2048_8192_SHA384_ABSENT_PARAMS,
         webpki_algs::RSA_PKCS1_2048_8192_SHA512_ABSENT_PARAMS,
     ],
-    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.2.3).
+    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.3.3).
     mapping: &[
         (
             SignatureScheme::ECDSA_NISTP384_SHA384,

@@ -46,3 +46,6 @@ impl Key for HmacKey {
         self.0.algorithm().digest_algorithm().output_len()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,7 +71,7 @@ impl EcdhGroup {
 
     /// Whether `share` is encoded as TLS wants it. Whether it is on the curve shows later.
     fn encodes(&self, share: &[u8]) -> bool {
-        // RFC 9846 §4.2.8.2: the point is uncompressed, form 4; other forms have other lengths
+        // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
         const UNCOMPRESSED: u8 = 0x04;
         share.len() == self.share_len
             && (!self.is_nist_curve || share.first() == Some(&UNCOMPRESSED))

@@ -24,4 +24,6 @@ pub(crate) mod quic;
 pub mod sign;
 #[cfg(feature = "std")]
 pub(crate) mod ticketer;
+#[cfg(test)]
+pub(crate) mod vectors;
 pub(crate) mod verify;

@@ -82,3 +82,6 @@ impl HeaderMask for HeaderCipher {
         self.0.new_mask(sample).map_err(|_| AeadError)
     }
 }
+
+#[cfg(test)]
+mod tests;

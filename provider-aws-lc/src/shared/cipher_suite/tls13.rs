@@ -1,4 +1,4 @@
-//! The cipher suites of TLS 1.3 (RFC 9846 §B.5).
+//! The cipher suites of TLS 1.3 (RFC 9846 §B.4).
 
 use rustls_core::crypto::tls13::HkdfUsingHmac;
 use rustls_core::enums::CipherSuite;

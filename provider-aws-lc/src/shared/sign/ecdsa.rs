@@ -1,4 +1,4 @@
-//! ECDSA signatures (RFC 9846 §4.2.3): one curve and one hash function for each scheme.
+//! ECDSA signatures (RFC 9846 §4.3.3): one curve and one hash function for each scheme.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
