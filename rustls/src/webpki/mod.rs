@@ -12,6 +12,8 @@ mod client_verifier;
 mod error;
 mod server_verifier;
 mod signature;
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;
 
 use core::fmt;
 

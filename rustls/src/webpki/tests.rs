@@ -1,0 +1,194 @@
+//! The verifiers against upstream's: given the same certificates, they come to the same verdict, down to
+//! what an error says.
+
+mod certificates;
+mod pki;
+mod revocation;
+mod signatures;
+
+use std::borrow::ToOwned;
+use std::format;
+use std::sync::Arc;
+use std::vec;
+use std::vec::Vec;
+
+use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use {crate as ours, rustls_upstream as theirs};
+
+use self::pki::{Issuer, SERVER, now};
+use crate::error::Error;
+
+// One text for two crates: their types have the same names and are not the same.
+
+macro_rules! roots {
+    ($lib:ident, $case:expr) => {{
+        let mut roots = $lib::RootCertStore::empty();
+        for root in &$case.roots {
+            roots.add(root.clone()).unwrap();
+        }
+        Arc::new(roots)
+    }};
+}
+
+macro_rules! with_revocation {
+    ($builder:expr, $case:expr) => {{
+        let mut builder = $builder.with_crls($case.crls.clone());
+        if $case.only_check_end_entity {
+            builder = builder.only_check_end_entity_revocation();
+        }
+        if $case.allow_unknown_status {
+            builder = builder.allow_unknown_revocation_status();
+        }
+        if $case.enforce_expiration {
+            builder = builder.enforce_revocation_expiration();
+        }
+        builder
+    }};
+}
+
+macro_rules! verify_server {
+    ($lib:ident, $provider:expr, $case:expr) => {{
+        use $lib::client::danger::ServerCertVerifier as _;
+
+        let builder = $lib::client::WebPkiServerVerifier::builder_with_provider(
+            roots!($lib, $case),
+            $provider,
+        );
+        with_revocation!(builder, $case)
+            .build()
+            .unwrap()
+            .verify_server_cert(
+                &$case.end_entity,
+                &$case.intermediates,
+                &$case.server_name,
+                &[],
+                $case.now,
+            )
+            .map(|_| ())
+    }};
+}
+
+macro_rules! verify_client {
+    ($lib:ident, $provider:expr, $case:expr) => {{
+        let builder = $lib::server::WebPkiClientVerifier::builder_with_provider(
+            roots!($lib, $case),
+            $provider,
+        );
+        with_revocation!(builder, $case)
+            .build()
+            .unwrap()
+            .verify_client_cert(&$case.end_entity, &$case.intermediates, $case.now)
+            .map(|_| ())
+    }};
+}
+
+/// What a peer presents, and who judges it.
+#[derive(Clone)]
+struct Case {
+    end_entity: CertificateDer<'static>,
+    intermediates: Vec<CertificateDer<'static>>,
+    roots: Vec<CertificateDer<'static>>,
+    server_name: ServerName<'static>,
+    now: UnixTime,
+    crls: Vec<CertificateRevocationListDer<'static>>,
+    only_check_end_entity: bool,
+    allow_unknown_status: bool,
+    enforce_expiration: bool,
+}
+
+impl Case {
+    /// `end_entity` and `intermediates` for [`SERVER`], with trust in `root`.
+    fn new(end_entity: CertificateDer<'static>, intermediates: &[&Issuer], root: &Issuer) -> Self {
+        Self {
+            end_entity,
+            intermediates: intermediates
+                .iter()
+                .map(|issuer| issuer.der().clone())
+                .collect(),
+            roots: vec![root.der().clone()],
+            server_name: SERVER.try_into().unwrap(),
+            now: now(),
+            crls: Vec::new(),
+            only_check_end_entity: false,
+            allow_unknown_status: false,
+            enforce_expiration: false,
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// What a client makes of a server that presents this.
+    ///
+    /// By every provider there is; they and upstream's must agree.
+    fn as_server(&self) -> Result<(), Error> {
+        let verdicts = providers().map(|(our_provider, their_provider)| {
+            let ours = verify_server!(ours, our_provider, self);
+            let theirs = verify_server!(theirs, their_provider, self);
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            ours
+        });
+        the_only(verdicts)
+    }
+
+    /// What a server makes of a client that presents this.
+    ///
+    /// By every provider there is; they and upstream's must agree.
+    fn as_client(&self) -> Result<(), Error> {
+        let verdicts = providers().map(|(our_provider, their_provider)| {
+            let ours = verify_client!(ours, our_provider, self);
+            let theirs = verify_client!(theirs, their_provider, self);
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            ours
+        });
+        the_only(verdicts)
+    }
+
+    /// What either side makes of a peer that presents this, if that is the same for both.
+    fn as_either(&self) -> Result<(), Error> {
+        the_only([self.as_server(), self.as_client()].into_iter())
+    }
+}
+
+/// One of `verdicts`, which must say the same.
+fn the_only(verdicts: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
+    verdicts
+        .reduce(|one, other| {
+            // the lists of supported algorithms differ between providers
+            let kind = |verdict: &Result<(), Error>| match verdict {
+                Ok(()) => "Ok".to_owned(),
+                Err(err) => format!("{err:?}")
+                    .split("supported_algorithms")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            };
+            assert_eq!(kind(&one), kind(&other));
+            one
+        })
+        .unwrap()
+}
+
+/// Each provider of ours that there is, and the same one of upstream's.
+fn providers() -> impl Iterator<
+    Item = (
+        Arc<ours::crypto::CryptoProvider>,
+        Arc<theirs::crypto::CryptoProvider>,
+    ),
+> {
+    [
+        #[cfg(feature = "aws_lc_rs")]
+        (
+            Arc::new(ours::crypto::aws_lc_rs::default_provider()),
+            Arc::new(theirs::crypto::aws_lc_rs::default_provider()),
+        ),
+        #[cfg(feature = "ring")]
+        (
+            Arc::new(ours::crypto::ring::default_provider()),
+            Arc::new(theirs::crypto::ring::default_provider()),
+        ),
+    ]
+    .into_iter()
+}
