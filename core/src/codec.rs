@@ -113,7 +113,8 @@ impl<'a> Reader<'a> {
     ///
     /// An empty reader gives an empty list; a caller whose vector has a lower bound checks that itself.
     pub fn list<T: Codec<'a>>(&mut self) -> Result<Vec<T>, InvalidMessage> {
-        let mut items = Vec::new();
+        // most items are two bytes long: one allocation for a list of the usual length
+        let mut items = Vec::with_capacity(self.left().div_ceil(2).min(16));
         while self.any_left() {
             items.push(T::read(self)?);
         }

@@ -136,3 +136,27 @@ impl EncodeMessage for CertificateMsg<'_> {
         self.encode(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_response_belongs_to_the_first_certificate() {
+        let chain = [&b"end entity"[..], b"issuer"].map(CertificateDer::from);
+        let msg = CertificateMsg::new(&[], &chain, Some(b"response"));
+        let responses: Vec<_> = msg
+            .entries
+            .iter()
+            .map(|entry| entry.ocsp_response)
+            .collect();
+        assert_eq!(responses, [Some(&b"response"[..]), None]);
+        assert_eq!(msg.to_owned_chain(), chain);
+    }
+
+    #[test]
+    fn a_client_without_a_certificate_sends_none() {
+        let msg = CertificateMsg::new(b"context", &[], Some(b"response"));
+        assert_eq!(msg.get_encoding(), b"\x07context\0\0\0");
+    }
+}

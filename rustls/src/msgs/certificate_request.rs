@@ -150,3 +150,32 @@ impl Codec<'_> for DistinguishedName {
         read_value(r, LengthSize::U16).map(|der| Self(der.to_vec()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_name_in_a_sequence_is_der() {
+        for (len, header) in [
+            (0, &[0x30, 0][..]),
+            (1, &[0x30, 1]),
+            (127, &[0x30, 127]),
+            (128, &[0x30, 0x81, 128]),
+            (255, &[0x30, 0x81, 255]),
+            (256, &[0x30, 0x82, 1, 0]),
+            (0xffff, &[0x30, 0x82, 0xff, 0xff]),
+            (0x1_0000, &[0x30, 0x83, 1, 0, 0]),
+        ] {
+            let contents = vec![7; len];
+            let name = DistinguishedName::in_sequence(&contents);
+            assert_eq!(name.as_ref(), [header, &contents].concat());
+            assert_eq!(
+                name.as_ref(),
+                rustls_upstream::DistinguishedName::in_sequence(&contents).as_ref()
+            );
+        }
+    }
+}

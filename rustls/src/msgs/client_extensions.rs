@@ -313,3 +313,84 @@ impl Codec<'_> for TicketRequest {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+    use alloc::vec;
+
+    use super::*;
+
+    /// The types of `extensions` in the order in which they are sent.
+    fn sent_order(extensions: &ClientExtensions<'_>) -> Vec<ExtensionType> {
+        let bytes = extensions.get_encoding();
+        ClientExtensions::read_bytes(&bytes).unwrap().received
+    }
+
+    #[test]
+    fn every_seed_sends_each_extension_once() {
+        let all: BTreeSet<u16> = SHUFFLED.into_iter().map(u16::from).collect();
+        assert_eq!(all.len(), SHUFFLED.len());
+        for seed in 0..1000 {
+            assert_eq!(
+                shuffled(seed)
+                    .into_iter()
+                    .map(u16::from)
+                    .collect::<BTreeSet<_>>(),
+                all
+            );
+        }
+    }
+
+    #[test]
+    fn every_extension_may_be_sent_first() {
+        let first: BTreeSet<u16> = (0..1000).map(|seed| shuffled(seed)[0].into()).collect();
+        assert_eq!(first.len(), SHUFFLED.len());
+    }
+
+    #[test]
+    fn the_order_outlasts_a_retry() {
+        for order_seed in 0..100 {
+            let first = ClientExtensions {
+                supported_versions: Some(vec![ProtocolVersion::TLSv1_3]),
+                psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
+                extended_master_secret: true,
+                early_data: true,
+                order_seed,
+                ..ClientExtensions::default()
+            };
+            let second = ClientExtensions {
+                early_data: false,
+                cookie: Some(b"cookie"),
+                ..first.clone()
+            };
+            let kept = |extensions: &ClientExtensions<'_>| {
+                let mut order = sent_order(extensions);
+                order
+                    .retain(|typ| !matches!(typ, ExtensionType::EarlyData | ExtensionType::Cookie));
+                order
+            };
+            assert_eq!(kept(&first), kept(&second));
+            assert_eq!(sent_order(&second).len(), 4);
+        }
+    }
+
+    #[test]
+    fn pre_shared_key_is_sent_last() {
+        for order_seed in 0..100 {
+            let extensions = ClientExtensions {
+                extended_master_secret: true,
+                renegotiation_info: Some(&[]),
+                pre_shared_key: Some(
+                    OfferedPsks::read_bytes(&[0, 7, 0, 1, 9, 0, 0, 0, 1, 0, 2, 1, 9]).unwrap(),
+                ),
+                order_seed,
+                ..ClientExtensions::default()
+            };
+            assert_eq!(
+                sent_order(&extensions).last(),
+                Some(&ExtensionType::PreSharedKey)
+            );
+        }
+    }
+}

@@ -140,3 +140,31 @@ impl fmt::Debug for SessionId {
 fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn session_ids_of_every_length() {
+        for len in 0..=32u8 {
+            let mut bytes = vec![len];
+            bytes.resize(1 + usize::from(len), 7);
+            let id = SessionId::read_bytes(&bytes).unwrap();
+            assert_eq!(id.as_ref(), &bytes[1..]);
+            assert_eq!(id.is_empty(), len == 0);
+            assert_eq!(id.get_encoding(), bytes);
+            assert_eq!(id == SessionId::EMPTY, len == 0);
+            assert_eq!(id == SessionId::from([7; 32]), len == 32);
+
+            SessionId::read_bytes(&bytes[..usize::from(len)]).unwrap_err();
+        }
+        let too_long = [&[33][..], &[7; 33]].concat();
+        assert_eq!(
+            SessionId::read_bytes(&too_long),
+            Err(InvalidMessage::TrailingData("SessionID"))
+        );
+    }
+}

@@ -307,3 +307,96 @@ impl<'a> Codec<'a> for ProtocolName<'a> {
         read_value(r, LengthSize::U8).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn the_table_decides_where_a_known_type_may_stand() {
+        use ExtensionContext::*;
+        for (typ, allowed) in [
+            (
+                ExtensionType::ServerName,
+                &[ClientHello, EncryptedExtensions, CertificateRequest][..],
+            ),
+            (
+                ExtensionType::KeyShare,
+                &[ClientHello, ServerHello, HelloRetryRequest],
+            ),
+            (
+                ExtensionType::EarlyData,
+                &[ClientHello, EncryptedExtensions, NewSessionTicket],
+            ),
+            (
+                ExtensionType::StatusRequest,
+                &[ClientHello, CertificateRequest, Certificate],
+            ),
+            (ExtensionType::OidFilters, &[CertificateRequest]),
+            (ExtensionType::ExtendedMasterSecret, &[ClientHello]),
+        ] {
+            for context in [
+                ClientHello,
+                ServerHello,
+                HelloRetryRequest,
+                EncryptedExtensions,
+                Certificate,
+                CertificateRequest,
+                NewSessionTicket,
+            ] {
+                assert_eq!(
+                    allowed_in(typ, context),
+                    allowed.contains(&context),
+                    "{typ:?} in {context:?}"
+                );
+            }
+        }
+        assert!(allowed_in(ExtensionType::Unknown(0x1234), ServerHello));
+    }
+
+    /// Reads a block of empty extensions of these types.
+    fn read_types(types: impl Iterator<Item = u16>) -> Result<Vec<ExtensionType>, InvalidMessage> {
+        let mut bytes = vec![];
+        encode_extensions(&mut bytes, |block| {
+            types.for_each(|typ| block.flag(typ.into(), true));
+        });
+        read_extensions(
+            &mut Reader::new(&bytes),
+            ExtensionContext::EncryptedExtensions,
+            |_, _| Ok(()),
+        )
+    }
+
+    #[test]
+    fn a_block_as_long_as_it_may_be() {
+        let most = 0xffff / EXTENSION_HEADER_LEN as u16;
+        let received = read_types(0..most).unwrap();
+        assert!(received.iter().copied().map(u16::from).eq(0..most));
+
+        for again in [0, 63, 64, most - 2] {
+            assert_eq!(
+                read_types((0..most - 1).chain([again])),
+                Err(InvalidMessage::DuplicateExtension(again))
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_must_be_taken_whole() {
+        let block = [0, 5, 0x12, 0x34, 0, 1, 9];
+        for (context, name) in [
+            (ExtensionContext::ClientHello, "ClientExtensions"),
+            (
+                ExtensionContext::NewSessionTicket,
+                "NewSessionTicketExtensions",
+            ),
+        ] {
+            assert_eq!(
+                read_extensions(&mut Reader::new(&block), context, |_, _| Ok(())),
+                Err(InvalidMessage::TrailingData(name))
+            );
+        }
+    }
+}

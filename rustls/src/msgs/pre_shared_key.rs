@@ -78,3 +78,31 @@ impl<'a> Codec<'a> for PskBinderEntry<'a> {
         read_value(r, LengthSize::U8).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn binders_len_says_where_the_binders_begin() {
+        let offered = OfferedPsks {
+            identities: vec![
+                PskIdentity {
+                    identity: b"first",
+                    obfuscated_ticket_age: 1,
+                },
+                PskIdentity {
+                    identity: b"second",
+                    obfuscated_ticket_age: 2,
+                },
+            ],
+            binders: vec![PskBinderEntry(&[7; 32]), PskBinderEntry(&[8; 48])],
+        };
+        let bytes = offered.get_encoding();
+        let (identities, binders) = bytes.split_at(bytes.len() - offered.binders_len());
+        assert_eq!(identities[..2], (identities.len() as u16 - 2).to_be_bytes());
+        assert_eq!(binders[..3], [0, 33 + 49, 32]);
+    }
+}

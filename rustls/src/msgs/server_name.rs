@@ -65,3 +65,61 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads an extension with this one host name.
+    fn read_host_name(name: &[u8]) -> ServerNamePayload<'static> {
+        let mut body = Vec::new();
+        with_length_prefix(&mut body, LengthSize::U16, |bytes| {
+            ServerNameType::HostName.encode(bytes);
+            encode_bytes(bytes, LengthSize::U16, name);
+        });
+        match ServerNamePayload::read_bytes(&body).unwrap() {
+            ServerNamePayload::DnsName(name) => ServerNamePayload::DnsName(name.to_owned()),
+            ServerNamePayload::IpAddress => ServerNamePayload::IpAddress,
+            ServerNamePayload::Invalid => ServerNamePayload::Invalid,
+        }
+    }
+
+    #[test]
+    fn host_names_are_sorted_by_kind() {
+        let name = DnsName::try_from("a_b.Example").unwrap();
+        assert_eq!(
+            read_host_name(b"a_b.Example"),
+            ServerNamePayload::DnsName(name)
+        );
+        for address in ["10.0.0.1", "::1", "2001:db8::1"] {
+            assert_eq!(
+                read_host_name(address.as_bytes()),
+                ServerNamePayload::IpAddress
+            );
+        }
+        for name in [
+            "a..example",
+            "*.example",
+            "-a.example",
+            ".",
+            "[::1]",
+            "1.2.3",
+            "a\0b",
+            "\u{fc}",
+        ] {
+            assert_eq!(
+                read_host_name(name.as_bytes()),
+                ServerNamePayload::Invalid,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_trailing_dot_is_not_sent() {
+        for name in ["example.com", "example.com."] {
+            let name = ServerNamePayload::DnsName(DnsName::try_from(name).unwrap());
+            assert_eq!(name.get_encoding(), b"\0\x0e\0\0\x0bexample.com");
+        }
+    }
+}
