@@ -38,19 +38,23 @@ impl<'a> Codec<'a> for NewSessionTicket<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        let lifetime = u32::read(r)?;
-        let age_add = u32::read(r)?;
-        let nonce = r.prefixed_bytes(LengthSize::U8)?;
-        let ticket = r.prefixed_bytes(LengthSize::U16)?;
+        let mut message = Self {
+            lifetime: u32::read(r)?,
+            age_add: u32::read(r)?,
+            nonce: r.prefixed_bytes(LengthSize::U8)?,
+            ticket: r.prefixed_bytes(LengthSize::U16)?,
+            ..Self::default()
+        };
         // RFC 9846 §4.7.1: a ticket has at least one byte
-        if ticket.is_empty() {
+        if message.ticket.is_empty() {
             return Err(InvalidMessage::EmptyTicketValue);
         }
 
-        let mut max_early_data_size = None;
-        let received = read_extensions(r, ExtensionContext::NewSessionTicket, |typ, body| {
+        message.received = read_extensions(r, ExtensionContext::NewSessionTicket, |typ, body| {
             match typ {
-                ExtensionType::EarlyData => max_early_data_size = Some(u32::read(body)?),
+                ExtensionType::EarlyData => {
+                    message.max_early_data_size = Some(u32::read(body)?);
+                }
                 // RFC 9846 §4.7.1: clients ignore unrecognized extensions
                 _ => {
                     body.rest();
@@ -58,14 +62,7 @@ impl<'a> Codec<'a> for NewSessionTicket<'a> {
             }
             Ok(())
         })?;
-        Ok(Self {
-            lifetime,
-            age_add,
-            nonce,
-            ticket,
-            max_early_data_size,
-            received,
-        })
+        Ok(message)
     }
 }
 
