@@ -124,3 +124,6 @@ impl Aead for Key {
 fn to_library(nonce: Nonce) -> aead::Nonce {
     aead::Nonce::assume_unique_for_key(nonce.0)
 }
+
+#[cfg(test)]
+mod tests;
