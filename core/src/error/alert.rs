@@ -95,6 +95,7 @@ impl PeerMisbehaved {
             | Self::TooMuchEarlyDataReceived => AlertDescription::UnexpectedMessage,
 
             Self::MissingKeyShare
+            | Self::MissingPskExtensionInSecondClientHello
             | Self::MissingPskModesExtension
             | Self::MissingQuicTransportParameters => AlertDescription::MissingExtension,
 
@@ -136,7 +137,6 @@ impl PeerMisbehaved {
             | Self::InvalidKeyShare
             | Self::InvalidMaxEarlyDataSize
             | Self::MissingBinderInPskExtension
-            | Self::MissingPskExtensionInSecondClientHello
             | Self::OfferedDuplicateCertificateCompressions
             | Self::OfferedDuplicateKeyShares
             | Self::OfferedEarlyDataWithOldProtocolVersion

@@ -27,6 +27,8 @@ pub struct RecordReceiver {
     /// True once a record was opened with the present key.
     opened_any: bool,
     consecutive_empty: u8,
+    /// While early data is skipped: how many bytes of it still are.
+    skipped_early_data_left: Option<usize>,
     joiner: HandshakeJoiner,
 }
 
@@ -101,6 +103,7 @@ impl RecordReceiver {
             seq: 0,
             opened_any: false,
             consecutive_empty: 0,
+            skipped_early_data_left: None,
             joiner: HandshakeJoiner::default(),
         }
     }
@@ -135,6 +138,19 @@ impl RecordReceiver {
         }
     }
 
+    /// Skips a client's early data of up to `limit` bytes, headers not counted; `None` skips none.
+    ///
+    /// Early data is what is of type application_data before keys are there, or what the first keys do
+    /// not open (RFC 9846 §4.3.10). It ends with the first record that they do.
+    pub fn skip_early_data(&mut self, limit: Option<usize>) {
+        self.skipped_early_data_left = limit;
+    }
+
+    /// True while early data is skipped: empty records of application data stand for it then.
+    pub fn skips_early_data(&self) -> bool {
+        self.skipped_early_data_left.is_some()
+    }
+
     /// True when what is received is protected.
     pub fn is_decrypting(&self) -> bool {
         self.decrypter.is_some()
@@ -147,7 +163,8 @@ impl RecordReceiver {
 
     /// Opens the record at the front of `buf` in place; `None` when it is not complete yet.
     ///
-    /// A record whose content is empty is returned like any other; too many in a row are an error.
+    /// A record whose content is empty is returned like any other; too many in a row are an error. So
+    /// is a record of early data that is skipped ([`Self::skip_early_data`]).
     ///
     /// # Errors
     ///
@@ -170,11 +187,30 @@ impl RecordReceiver {
                 self.seq = seq.checked_add(1).ok_or(Error::DecryptError)?;
                 let body_at = body.as_ptr() as usize;
                 let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
-                let plain = decrypter.decrypt(msg, seq)?;
-                self.opened_any = true;
+                let plain = match decrypter.decrypt(msg, seq) {
+                    Ok(plain) => plain,
+                    Err(error) => {
+                        self.seq = seq;
+                        return self.skip(&header, error).map(Some);
+                    }
+                };
+                if !self.opened_any {
+                    self.opened_any = true;
+                    // RFC 9846 §4.3.10: what can be opened is no early data
+                    self.skipped_early_data_left = None;
+                }
                 // where in `buf` the decrypter left the plaintext, which is a slice of its input
                 let start = HEADER_LEN + (plain.payload.as_ptr() as usize).wrapping_sub(body_at);
                 (plain.typ, start..start + plain.payload.len())
+            }
+            None if header.typ == ContentType::ApplicationData
+                && self.skipped_early_data_left.is_some() =>
+            {
+                let error = Error::InappropriateMessage {
+                    expect_types: [ContentType::Handshake].into(),
+                    got_type: header.typ,
+                };
+                return self.skip(&header, error).map(Some);
             }
             _ if header.payload_len > MAX_FRAGMENT_LEN => {
                 return Err(Error::PeerSentOversizedRecord);
@@ -191,6 +227,30 @@ impl RecordReceiver {
             payload,
             record_len,
         }))
+    }
+
+    /// Skips a record if it may be early data, or else fails with `error`.
+    #[cold]
+    fn skip(&mut self, header: &RecordHeader, error: Error) -> Result<OpenedRecord, Error> {
+        let left = match (&error, self.skipped_early_data_left) {
+            (Error::DecryptError | Error::InappropriateMessage { .. }, Some(left)) => left,
+            _ => return Err(error),
+        };
+        // an empty record counts, too, so that there cannot be more and more of them
+        let skipped = header.payload_len.max(1);
+        if header.typ != ContentType::ApplicationData || skipped > left {
+            return Err(error);
+        }
+        // RFC 9846 §5.1: handshake messages must not be interleaved with other record types
+        if !self.joiner.is_empty() {
+            return Err(PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage.into());
+        }
+        self.skipped_early_data_left = Some(left - skipped);
+        Ok(OpenedRecord {
+            typ: ContentType::ApplicationData,
+            payload: HEADER_LEN..HEADER_LEN,
+            record_len: header.record_len(),
+        })
     }
 
     /// The bounds that hold for any record once its content is known.
@@ -262,5 +322,127 @@ impl fmt::Debug for RecordReceiver {
             .field("decrypting", &self.is_decrypting())
             .field("seq", &self.seq)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod early_data_tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::crypto::cipher::InboundPlainMessage;
+
+    /// Opens records of `!` only, which must come with sequence numbers from 0 on.
+    struct Exclamations(u64);
+
+    impl MessageDecrypter for Exclamations {
+        fn decrypt<'a>(
+            &mut self,
+            msg: InboundOpaqueMessage<'a>,
+            seq: u64,
+        ) -> Result<InboundPlainMessage<'a>, Error> {
+            let plain = msg.into_plain_message();
+            if plain.payload.iter().any(|byte| *byte != b'!') || seq != self.0 {
+                return Err(Error::DecryptError);
+            }
+            self.0 += 1;
+            Ok(plain)
+        }
+    }
+
+    fn open(
+        receiver: &mut RecordReceiver,
+        typ: ContentType,
+        payload: &[u8],
+    ) -> Result<Range<usize>, Error> {
+        let mut record = vec![u8::from(typ), 3, 3, 0, payload.len() as u8];
+        record.extend_from_slice(payload);
+        let opened = receiver.open(&mut record)?.expect("a whole record");
+        assert_eq!(opened.record_len, record.len());
+        assert_eq!(opened.typ, typ);
+        Ok(opened.payload)
+    }
+
+    fn receiver(protected: bool, limit: usize) -> RecordReceiver {
+        let mut receiver = RecordReceiver::new();
+        if protected {
+            let decrypter = Box::new(Exclamations(0));
+            receiver
+                .set_decrypter(decrypter, ProtocolVersion::TLSv1_3)
+                .unwrap();
+        }
+        receiver.skip_early_data(Some(limit));
+        receiver
+    }
+
+    const APPLICATION_DATA: ContentType = ContentType::ApplicationData;
+    const SKIPPED: Result<Range<usize>, Error> = Ok(HEADER_LEN..HEADER_LEN);
+
+    #[test]
+    fn what_the_key_does_not_open_is_skipped_up_to_the_limit() {
+        let mut receiver = receiver(true, 5);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), Ok(5..5));
+        assert!(!receiver.skips_early_data(), "the empty record was opened");
+
+        let mut receiver = self::receiver(true, 5);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"de"), SKIPPED);
+        assert!(receiver.skips_early_data());
+        assert_eq!(
+            open(&mut receiver, APPLICATION_DATA, b"f"),
+            Err(Error::DecryptError)
+        );
+    }
+
+    #[test]
+    fn nothing_is_skipped_after_a_record_was_opened() {
+        let mut receiver = receiver(true, 100);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"!!"), Ok(5..7));
+        assert_eq!(
+            open(&mut receiver, APPLICATION_DATA, b"abc"),
+            Err(Error::DecryptError)
+        );
+    }
+
+    #[test]
+    fn other_types_are_not_skipped() {
+        assert_eq!(
+            open(&mut receiver(true, 100), ContentType::Handshake, b"abc"),
+            Err(Error::DecryptError)
+        );
+    }
+
+    #[test]
+    fn application_data_before_keys_is_skipped_up_to_the_limit() {
+        let mut receiver = receiver(false, 4);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+        // an empty record counts for a byte
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), SKIPPED);
+        assert!(matches!(
+            open(&mut receiver, APPLICATION_DATA, b""),
+            Err(Error::InappropriateMessage { .. })
+        ));
+
+        let mut receiver = self::receiver(false, 4);
+        assert_eq!(
+            open(&mut receiver, ContentType::Handshake, b"abc"),
+            Ok(5..8)
+        );
+        receiver.skip_early_data(None);
+        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), Ok(5..8));
+    }
+
+    #[test]
+    fn skipped_records_do_not_interrupt_a_handshake_message() {
+        for protected in [false, true] {
+            let mut receiver = receiver(protected, 100);
+            receiver.push_handshake(&[1]).unwrap();
+            assert_eq!(
+                open(&mut receiver, APPLICATION_DATA, b"abc"),
+                Err(PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage.into())
+            );
+        }
     }
 }

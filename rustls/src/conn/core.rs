@@ -154,6 +154,9 @@ impl<Data> ConnectionCore<Data> {
                 self.consecutive_warnings = 0;
                 processed.plaintext = plaintext;
             }
+            // RFC 9846 §4.3.10: early data that is skipped
+            Content::ApplicationData(plaintext)
+                if plaintext.is_empty() && self.common.receiver.skips_early_data() => {}
             Content::Handshake => self.handle_handshake()?,
             Content::Alert(level, description) => self.handle_alert(level, description)?,
             Content::ChangeCipherSpec { valid } => self.handle_change_cipher_spec(valid)?,
