@@ -63,6 +63,13 @@ pub struct ServerConfig {
     /// Clients use a ticket once, so this is how many connections may follow at a time.
     pub send_tls13_tickets: usize,
 
+    /// Whether to send application data right after the server's Finished, half a round trip early. False by
+    /// default.
+    ///
+    /// The client is nobody in particular then: its ClientHello may have been replayed. Where clients are
+    /// asked for a certificate, this does nothing.
+    pub send_half_rtt_data: bool,
+
     /// The clock.
     pub time_provider: Arc<dyn TimeProvider>,
 
@@ -218,6 +225,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             alpn_protocols: Vec::new(),
             key_log: Arc::new(NoKeyLog),
             send_tls13_tickets: 2,
+            send_half_rtt_data: false,
             time_provider: self.time_provider,
             provider: self.provider,
             versions: self.state.versions,

@@ -14,5 +14,6 @@ pub(crate) mod client;
 pub(crate) mod finished;
 pub(crate) mod flight;
 pub(crate) mod key_schedule;
+pub(crate) mod server;
 pub(crate) mod traffic;
 pub(crate) mod transcript;

@@ -1,0 +1,260 @@
+//! The server's flight: ServerHello to Finished (RFC 9846 §4.2.3, §4.4, §4.5), and the keys on its way.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::client_auth::WaitCertificate;
+use super::finished::{ApplicationSecrets, WaitFinished};
+use super::parameters::Parameters;
+use super::{ServerContext, ServerState};
+use crate::conn::{CommonState, HandshakeKind};
+use crate::crypto::CompletedKeyExchange;
+use crate::crypto::tls13::OkmBlock;
+use crate::enums::{Compression, ProtocolVersion, PskKeyExchangeMode, Side};
+use crate::error::Error;
+use crate::msgs::Finished;
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::certificate_request::CertificateRequest;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::client_extensions::CertificateStatusRequest;
+use crate::msgs::client_hello::{ClientHello, Random};
+use crate::msgs::encrypted_extensions::EncryptedExtensions;
+use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
+use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
+use crate::server::ServerConfig;
+use crate::tls13::certificate_verify::signed_content;
+use crate::tls13::flight::Flight;
+use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, finished_verify_data};
+use crate::tls13::traffic::{set_receiving_secret, set_sending_secret};
+use crate::tls13::transcript::Transcript;
+
+/// NEGOTIATED: a ClientHello, and what came of it.
+pub(super) struct Negotiated<'a> {
+    pub(super) hello: &'a ClientHello<'a>,
+    /// It is the second one.
+    pub(super) is_retried: bool,
+    pub(super) parameters: Parameters<'a>,
+    pub(super) config: Arc<ServerConfig>,
+}
+
+impl Negotiated<'_> {
+    /// Sends everything up to Finished, and waits for the client's part.
+    ///
+    /// `transcript` is what was exchanged up to the ClientHello.
+    pub(super) fn send_flight(
+        self,
+        mut transcript: Transcript,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<ServerState, Error> {
+        let exchange = self.exchange_keys(cx.common)?;
+
+        let mut flight = Flight::new(&mut transcript);
+        self.add_server_hello(&mut flight, &exchange)?;
+        flight.send(cx.common);
+        self.send_change_cipher_spec(cx.common);
+        let handshake = self.install_handshake_keys(&exchange, &transcript, cx.common)?;
+
+        let mut flight = Flight::new(&mut transcript);
+        self.add_encrypted_extensions(&mut flight, cx);
+        let asks_for_certificate = self.add_certificate_request(&mut flight);
+        self.add_certificate(&mut flight);
+        self.add_certificate_verify(&mut flight)?;
+        self.add_finished(&mut flight, &handshake);
+        flight.send(cx.common);
+        let application = self.install_sending_key(handshake.secret, &transcript, cx.common);
+
+        cx.common.alpn_protocol = self.parameters.alpn_protocol;
+        let finished = Box::new(WaitFinished {
+            suite: self.parameters.suite,
+            transcript,
+            client_handshake_traffic_secret: handshake.client_traffic_secret,
+            application,
+            accepts_tickets: accepts_tickets(self.hello),
+            config: self.config,
+        });
+        if asks_for_certificate {
+            return Ok(ServerState::WaitCertificate(Box::new(WaitCertificate {
+                finished,
+            })));
+        }
+        // RFC 9846 §4.5.3: data may follow Finished, though nobody knows then who the client is
+        if finished.config.send_half_rtt_data {
+            cx.common.start_outgoing_traffic();
+        }
+        Ok(ServerState::WaitFinished(finished))
+    }
+
+    fn exchange_keys(&self, common: &mut CommonState) -> Result<CompletedKeyExchange, Error> {
+        let Parameters {
+            group,
+            client_share,
+            ..
+        } = self.parameters;
+        common.kx_group = Some(group);
+        common.handshake_kind.get_or_insert(HandshakeKind::Full);
+        group.start_and_complete(client_share)
+    }
+
+    fn send_change_cipher_spec(&self, common: &mut CommonState) {
+        // RFC 9846 §E.4: a session id asks for one after the first message, which a retried client has had
+        if !self.is_retried && !self.hello.legacy_session_id.is_empty() {
+            common.send_change_cipher_spec();
+        }
+    }
+
+    /// `transcript` is ClientHello…ServerHello.
+    fn install_handshake_keys(
+        &self,
+        exchange: &CompletedKeyExchange,
+        transcript: &Transcript,
+        common: &mut CommonState,
+    ) -> Result<HandshakeKeys, Error> {
+        let suite = self.parameters.suite;
+        let transcript = transcript.current();
+        let secret = EarlySecret::new(suite, None)
+            .into_handshake_secret_with_shared(exchange.secret.secret_bytes());
+        let client_traffic_secret = secret.client_handshake_traffic_secret(&transcript);
+        let server_traffic_secret = secret.server_handshake_traffic_secret(&transcript);
+        self.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &client_traffic_secret);
+        self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &server_traffic_secret);
+
+        set_sending_secret(suite, &server_traffic_secret, common);
+        set_receiving_secret(suite, &client_traffic_secret, common)?;
+        Ok(HandshakeKeys {
+            secret,
+            client_traffic_secret,
+            server_traffic_secret,
+        })
+    }
+
+    /// `transcript` is ClientHello…server Finished.
+    fn install_sending_key(
+        &self,
+        handshake_secret: HandshakeSecret,
+        transcript: &Transcript,
+        common: &mut CommonState,
+    ) -> ApplicationSecrets {
+        let transcript = transcript.current();
+        let main = handshake_secret.into_main_secret();
+        let secrets = ApplicationSecrets {
+            client_traffic_secret: main.client_application_traffic_secret_0(&transcript),
+            server_traffic_secret: main.server_application_traffic_secret_0(&transcript),
+            exporter_secret: main.exporter_secret(&transcript),
+            main,
+        };
+        self.log("CLIENT_TRAFFIC_SECRET_0", &secrets.client_traffic_secret);
+        self.log("SERVER_TRAFFIC_SECRET_0", &secrets.server_traffic_secret);
+        self.log("EXPORTER_SECRET", &secrets.exporter_secret);
+
+        // RFC 9846 §4.5.3: what follows Finished, alerts included, is under the application keys
+        set_sending_secret(
+            self.parameters.suite,
+            &secrets.server_traffic_secret,
+            common,
+        );
+        secrets
+    }
+
+    fn add_server_hello(
+        &self,
+        flight: &mut Flight<'_>,
+        exchange: &CompletedKeyExchange,
+    ) -> Result<(), Error> {
+        // RFC 9846 §4.2.3: a random of its own
+        let mut random = [0; 32];
+        self.config.provider.secure_random.fill(&mut random)?;
+        flight.add(&ServerHello {
+            legacy_version: ProtocolVersion::TLSv1_2,
+            random: Random(random),
+            legacy_session_id_echo: self.hello.legacy_session_id,
+            cipher_suite: self.parameters.suite.common.suite,
+            compression: Compression::Null,
+            extensions: ServerHelloExtensions {
+                supported_version: Some(ProtocolVersion::TLSv1_3),
+                key_share: Some(KeyShareEntry {
+                    group: exchange.group,
+                    payload: &exchange.pub_key,
+                }),
+                ..ServerHelloExtensions::default()
+            },
+        });
+        Ok(())
+    }
+
+    fn add_encrypted_extensions(&self, flight: &mut Flight<'_>, cx: &ServerContext<'_>) {
+        let protocol = self.parameters.alpn_protocol.as_deref();
+        flight.add(&EncryptedExtensions {
+            // RFC 6066 §3: says that the name was used
+            server_name_ack: cx.data.server_name.is_some(),
+            selected_protocol: protocol.map(ProtocolName),
+            ..EncryptedExtensions::default()
+        });
+    }
+
+    /// Returns whether the client is asked for a certificate.
+    fn add_certificate_request(&self, flight: &mut Flight<'_>) -> bool {
+        let verifier = &self.config.verifier;
+        if !verifier.offer_client_auth() {
+            return false;
+        }
+        let authorities = verifier.root_hint_subjects();
+        flight.add(&CertificateRequest {
+            // RFC 9846 §4.4.2: signature_algorithms must be there
+            signature_algorithms: Some(verifier.supported_verify_schemes()),
+            certificate_authorities: (!authorities.is_empty()).then(|| authorities.to_vec()),
+            ..CertificateRequest::default()
+        });
+        true
+    }
+
+    fn add_certificate(&self, flight: &mut Flight<'_>) {
+        let certified_key = &self.parameters.certified_key;
+        // RFC 9846 §4.5.1: an extension must answer one of the ClientHello
+        let asks_for_ocsp =
+            self.hello.extensions.status_request == Some(CertificateStatusRequest::Ocsp);
+        let ocsp_response = certified_key.ocsp.as_deref().filter(|_| asks_for_ocsp);
+
+        flight.add(&CertificateMsg::new(
+            &[],
+            &certified_key.cert,
+            ocsp_response,
+        ));
+    }
+
+    fn add_certificate_verify(&self, flight: &mut Flight<'_>) -> Result<(), Error> {
+        let signer = &self.parameters.signer;
+        let content = signed_content(Side::Server, &flight.transcript_hash());
+        let signature = signer.sign(content.as_ref())?;
+        flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+        Ok(())
+    }
+
+    fn add_finished(&self, flight: &mut Flight<'_>, handshake: &HandshakeKeys) {
+        let verify_data = finished_verify_data(
+            self.parameters.suite,
+            &handshake.server_traffic_secret,
+            &flight.transcript_hash(),
+        );
+        flight.add(&Finished(verify_data.as_ref()));
+    }
+
+    fn log(&self, label: &str, secret: &OkmBlock) {
+        let key_log = &self.config.key_log;
+        if key_log.will_log(label) {
+            key_log.log(label, &self.hello.random.0, secret.as_ref());
+        }
+    }
+}
+
+struct HandshakeKeys {
+    secret: HandshakeSecret,
+    client_traffic_secret: OkmBlock,
+    server_traffic_secret: OkmBlock,
+}
+
+/// RFC 9846 §4.3.9: no ticket for a client that does not combine a PSK with a key exchange, as nothing else
+/// will be resumed.
+fn accepts_tickets(hello: &ClientHello<'_>) -> bool {
+    let modes = hello.extensions.psk_key_exchange_modes.as_deref();
+    modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
+}

@@ -1,0 +1,185 @@
+//! What server and client agree on (RFC 9846 §4.2.1): cipher suite, key exchange group, application
+//! protocol, certificate and signature scheme. Pure: it chooses, and neither sends nor stores.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::retry::Retry;
+use crate::crypto::SupportedKxGroup;
+use crate::enums::{NamedGroup, ProtocolVersion, SignatureScheme};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::msgs::client_hello::ClientHello;
+use crate::msgs::extensions::ProtocolName;
+use crate::server::ServerConfig;
+use crate::sign::{CertifiedKey, Signer};
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
+
+/// How far one ClientHello leads.
+pub(super) enum Selection<'a> {
+    /// All the way.
+    Agreed(Parameters<'a>),
+    /// To a HelloRetryRequest: the client supports this group and sent no share of it.
+    NeedsShare {
+        suite: &'static Tls13CipherSuite,
+        group: &'static dyn SupportedKxGroup,
+    },
+}
+
+/// What the handshake goes on with.
+pub(super) struct Parameters<'a> {
+    pub(super) suite: &'static Tls13CipherSuite,
+    pub(super) group: &'static dyn SupportedKxGroup,
+    /// The client's share of `group`.
+    pub(super) client_share: &'a [u8],
+    pub(super) alpn_protocol: Option<Vec<u8>>,
+    pub(super) certified_key: Arc<CertifiedKey>,
+    pub(super) signer: Box<dyn Signer>,
+}
+
+impl<'a> Selection<'a> {
+    /// `hello` has the extensions that are mandatory; `retry` is what a HelloRetryRequest settled.
+    ///
+    /// # Errors
+    ///
+    /// What is not in common, or what changed after the HelloRetryRequest.
+    pub(super) fn new(
+        hello: &'a ClientHello<'_>,
+        certified_key: Arc<CertifiedKey>,
+        retry: Option<&Retry>,
+        config: &ServerConfig,
+    ) -> Result<Self, Error> {
+        let group = select_group(hello, retry, config)?;
+        let suite = select_suite(hello, retry, config)?;
+        let Some(client_share) = share_of(hello, group.name()) else {
+            return Ok(Self::NeedsShare { suite, group });
+        };
+        Ok(Self::Agreed(Parameters {
+            suite,
+            group,
+            client_share,
+            alpn_protocol: select_protocol(hello, config)?,
+            signer: select_signer(hello, &certified_key)?,
+            certified_key,
+        }))
+    }
+
+    pub(super) fn suite(&self) -> &'static Tls13CipherSuite {
+        match self {
+            Self::Agreed(parameters) => parameters.suite,
+            Self::NeedsShare { suite, .. } => suite,
+        }
+    }
+}
+
+/// The client's most preferred group that the provider has, even if a share of another would save a round
+/// trip: of RFC 9846 §4.3.8's two ways the one that respects the client's preference.
+fn select_group(
+    hello: &ClientHello<'_>,
+    retry: Option<&Retry>,
+    config: &ServerConfig,
+) -> Result<&'static dyn SupportedKxGroup, Error> {
+    let offered = hello.extensions.supported_groups.as_deref().unwrap_or(&[]);
+    if let Some(retry) = retry {
+        // RFC 9846 §4.3.8: no share for a group that is not in supported_groups, so it must not vanish
+        return match offered.contains(&retry.group.name()) {
+            true => Ok(retry.group),
+            false => Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into()),
+        };
+    }
+    let ours = &config.provider.kx_groups;
+    offered
+        .iter()
+        .find_map(|name| {
+            ours.iter()
+                .find(|group| group.name() == *name && is_usable(**group))
+        })
+        .copied()
+        // RFC 9846 §4.2.1: without a group in common it is handshake_failure
+        .ok_or_else(|| PeerIncompatible::NoKxGroupsInCommon.into())
+}
+
+fn is_usable(group: &dyn SupportedKxGroup) -> bool {
+    group.usable_for_version(ProtocolVersion::TLSv1_3)
+}
+
+/// The client's share of the group `name`.
+fn share_of<'a>(hello: &'a ClientHello<'_>, name: NamedGroup) -> Option<&'a [u8]> {
+    let shares = hello.extensions.key_shares.as_deref()?;
+    let share = shares.iter().find(|share| share.group == name)?;
+    Some(share.payload)
+}
+
+/// The first suite in the client's order that the provider has, or the other way round.
+fn select_suite(
+    hello: &ClientHello<'_>,
+    retry: Option<&Retry>,
+    config: &ServerConfig,
+) -> Result<&'static Tls13CipherSuite, Error> {
+    let offered = &hello.cipher_suites;
+    let mut ours = config
+        .provider
+        .cipher_suites
+        .iter()
+        .filter_map(SupportedCipherSuite::tls13);
+    let selected = match config.ignore_client_order {
+        true => ours.find(|suite| offered.contains(&suite.common.suite)),
+        false => offered
+            .iter()
+            .find_map(|offered| ours.clone().find(|suite| suite.common.suite == *offered)),
+    };
+    // RFC 9846 §4.2.1: without a suite in common it is handshake_failure
+    let selected = selected.ok_or(PeerIncompatible::NoCipherSuitesInCommon)?;
+    match retry {
+        // RFC 9846 §4.2.4: the suite must be that of the HelloRetryRequest
+        Some(retry) if retry.suite != selected => {
+            Err(PeerMisbehaved::CipherSuiteDifferedOnRetry.into())
+        }
+        _ => Ok(selected),
+    }
+}
+
+/// The server's most preferred protocol that the client offers too.
+fn select_protocol(
+    hello: &ClientHello<'_>,
+    config: &ServerConfig,
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some(offered) = &hello.extensions.alpn_protocol_names else {
+        return Ok(None);
+    };
+    if config.alpn_protocols.is_empty() {
+        return Ok(None);
+    }
+    match config
+        .alpn_protocols
+        .iter()
+        .find(|ours| offered.contains(&ProtocolName(ours)))
+    {
+        Some(protocol) => Ok(Some(protocol.clone())),
+        // RFC 7301 §3.2: none in common is a no_application_protocol
+        None => Err(Error::NoApplicationProtocol),
+    }
+}
+
+/// The certificate's key with the scheme it prefers among those the client can verify.
+fn select_signer(
+    hello: &ClientHello<'_>,
+    certified_key: &CertifiedKey,
+) -> Result<Box<dyn Signer>, Error> {
+    let offered = hello
+        .extensions
+        .signature_algorithms
+        .as_deref()
+        .unwrap_or(&[]);
+    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5 and SHA-1 sign no handshake
+    let usable: Vec<SignatureScheme> = offered
+        .iter()
+        .copied()
+        .filter(SignatureScheme::supported_in_tls13)
+        .collect();
+    certified_key
+        .key
+        .choose_scheme(&usable)
+        // RFC 9846 §4.2.1: without a scheme in common it is handshake_failure
+        .ok_or_else(|| PeerIncompatible::NoSignatureSchemesInCommon.into())
+}

@@ -1,0 +1,128 @@
+//! NewSessionTicket (RFC 9846 §4.7.1): sends what clients may resume with.
+//!
+//! A ticket is a whole session, sealed by the ticketer, or the key under which the session storage keeps
+//! one. What a session consists of is [`super::session_value`]'s.
+
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::ServerContext;
+use super::session_value::SessionValue;
+use crate::crypto::tls13::OkmBlock;
+use crate::error::Error;
+use crate::msgs::EncodeMessage;
+use crate::msgs::session_ticket::NewSessionTicket;
+use crate::server::ServerConfig;
+use crate::suites::Tls13CipherSuite;
+use crate::tls13::key_schedule::ticket_psk;
+
+/// RFC 9846 §4.7.1: no ticket lives longer, in seconds.
+const MAX_LIFETIME: u32 = 7 * 24 * 60 * 60;
+
+/// For how long a session in the storage may be asked for, in seconds.
+const STORED_LIFETIME: u32 = 24 * 60 * 60;
+
+/// How many bytes name a session in the storage: too many to guess.
+const STORAGE_KEY_LEN: usize = 32;
+
+/// Sends as many tickets as `config` says, or as can be made: without clock or storage a client just cannot
+/// resume.
+///
+/// # Errors
+///
+/// [`Error::FailedToGetRandomBytes`].
+pub(super) fn send_tickets(
+    config: &ServerConfig,
+    suite: &'static Tls13CipherSuite,
+    resumption_secret: &OkmBlock,
+    cx: &mut ServerContext<'_>,
+) -> Result<(), Error> {
+    let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
+        return Ok(());
+    };
+    let mut messages = Vec::new();
+    for number in 0..config.send_tls13_tickets {
+        // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
+        let nonce = (number as u64).to_be_bytes();
+        let psk = ticket_psk(suite, resumption_secret, &nonce);
+        let session = SessionValue {
+            suite: suite.common.suite,
+            psk: psk.as_ref(),
+            issued_at: now.as_secs(),
+            age_add: random_age_add(config)?,
+            alpn_protocol: cx.common.alpn_protocol.as_deref(),
+            server_name: cx.data.server_name(),
+            client_chain: SessionValue::borrow_chain(cx.common.peer_certificates()),
+            application_data: &[],
+        };
+        let Some(ticket) = kind.make(&session, config)? else {
+            break;
+        };
+        NewSessionTicket {
+            lifetime: kind.lifetime(config),
+            age_add: session.age_add,
+            nonce: &nonce,
+            ticket: &ticket,
+            ..NewSessionTicket::default()
+        }
+        .encode_message(&mut messages);
+    }
+    cx.common.send_handshake(&messages);
+    Ok(())
+}
+
+/// RFC 9846 §4.7.1: random, and fresh for each ticket.
+fn random_age_add(config: &ServerConfig) -> Result<u32, Error> {
+    let mut age_add = [0; 4];
+    config.provider.secure_random.fill(&mut age_add)?;
+    Ok(u32::from_be_bytes(age_add))
+}
+
+/// Where sessions are kept.
+#[derive(Clone, Copy)]
+enum TicketKind {
+    /// In the ticket.
+    Sealed,
+    /// In the session storage.
+    Stored,
+}
+
+impl TicketKind {
+    fn of(config: &ServerConfig) -> Option<Self> {
+        if config.ticketer.enabled() {
+            return Some(Self::Sealed);
+        }
+        config.session_storage.can_cache().then_some(Self::Stored)
+    }
+
+    /// `None` when the session is too large, or the storage refuses it.
+    fn make(
+        self,
+        session: &SessionValue<'_>,
+        config: &ServerConfig,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        match self {
+            Self::Sealed => {
+                let plain = Zeroizing::new(session.to_vec());
+                Ok(config
+                    .ticketer
+                    .encrypt(&plain)
+                    .filter(|ticket| !ticket.is_empty()))
+            }
+            Self::Stored => {
+                let mut key = [0; STORAGE_KEY_LEN];
+                config.provider.secure_random.fill(&mut key)?;
+                let stored = config.session_storage.put(key.to_vec(), session.to_vec());
+                Ok(stored.then(|| key.to_vec()))
+            }
+        }
+    }
+
+    fn lifetime(self, config: &ServerConfig) -> u32 {
+        match self {
+            Self::Sealed => config.ticketer.lifetime().min(MAX_LIFETIME),
+            Self::Stored => STORED_LIFETIME,
+        }
+    }
+}
