@@ -206,3 +206,6 @@ mod sealed {
     impl Sealed for crate::ClientConfig {}
     impl Sealed for crate::ServerConfig {}
 }
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

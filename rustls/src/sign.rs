@@ -123,3 +123,6 @@ impl ResolvesServerCert for SingleCertAndKey {
         Some(self.0.clone())
     }
 }
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

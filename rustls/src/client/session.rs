@@ -328,3 +328,6 @@ mod memory {
         }
     }
 }
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

@@ -65,3 +65,12 @@ fn provider_from_crate_features() -> Option<CryptoProvider> {
     #[allow(unreachable_code)] // by the features
     None
 }
+
+/// A provider for tests to which it does not matter which.
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+pub(crate) fn any_provider() -> CryptoProvider {
+    #[cfg(feature = "aws_lc_rs")]
+    return aws_lc_rs::default_provider();
+    #[cfg(not(feature = "aws_lc_rs"))]
+    return ring::default_provider();
+}

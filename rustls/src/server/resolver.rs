@@ -78,3 +78,6 @@ impl ResolvesServerCert for ResolvesServerCertUsingSni {
         self.by_name.get(client_hello.server_name()?).cloned()
     }
 }
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

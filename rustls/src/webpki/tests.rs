@@ -4,6 +4,7 @@
 mod certificates;
 mod pki;
 mod revocation;
+mod roots;
 mod signatures;
 
 use std::borrow::ToOwned;

@@ -234,7 +234,7 @@ fn every_byte_of_a_list_damaged() {
 
     let mut kinds = std::collections::BTreeSet::new();
     for good in [simple, distributed] {
-        assert!(build(&[good.clone()]).is_ok());
+        assert!(build(core::slice::from_ref(&good)).is_ok());
         for at in 0..good.len() {
             // bits, and what turns one extension or tag into another
             let bits = [good[at] ^ 0x01, good[at] ^ 0x80, !good[at], 0x00];

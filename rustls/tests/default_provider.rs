@@ -1,0 +1,57 @@
+//! The process-wide default crypto provider. This is a process of its own, and has one test.
+
+#![cfg(all(feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+
+use std::panic::catch_unwind;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::CryptoProvider;
+use rustls::{ClientConfig, ServerConfig};
+
+#[test]
+fn it_is_chosen_by_features_or_installed() {
+    assert!(CryptoProvider::get_default().is_none());
+
+    let one_by_features = cfg!(all(
+        not(all(feature = "aws_lc_rs", feature = "ring")),
+        not(feature = "custom-provider")
+    ));
+    if !one_by_features {
+        for panic in [
+            catch_unwind(|| drop(ClientConfig::builder())).unwrap_err(),
+            catch_unwind(|| drop(ServerConfig::builder())).unwrap_err(),
+            catch_unwind(|| drop(WebPkiServerVerifier::builder(roots()))).unwrap_err(),
+        ] {
+            let text = panic.downcast_ref::<String>().unwrap();
+            assert!(text.contains("install_default"), "{text}");
+        }
+        assert!(CryptoProvider::get_default().is_none());
+        provider().install_default().unwrap();
+    }
+
+    let from_builder = ClientConfig::builder().crypto_provider().clone();
+    let default = CryptoProvider::get_default().unwrap();
+    assert!(Arc::ptr_eq(&from_builder, default));
+    assert!(Arc::ptr_eq(
+        ServerConfig::builder().crypto_provider(),
+        default
+    ));
+    assert!(WebPkiServerVerifier::builder(roots()).build().is_err());
+
+    // it is installed once
+    let refused = provider().install_default().unwrap_err();
+    assert!(!Arc::ptr_eq(&refused, default));
+    assert!(Arc::ptr_eq(CryptoProvider::get_default().unwrap(), default));
+}
+
+fn roots() -> Arc<rustls::RootCertStore> {
+    Arc::new(rustls::RootCertStore::empty())
+}
+
+fn provider() -> CryptoProvider {
+    #[cfg(feature = "aws_lc_rs")]
+    return rustls::crypto::aws_lc_rs::default_provider();
+    #[cfg(not(feature = "aws_lc_rs"))]
+    return rustls::crypto::ring::default_provider();
+}
