@@ -1,0 +1,285 @@
+//! Key exchange groups: ours, each provider's with the other's and with upstream's, and the shares
+//! that must be refused.
+
+use rustls_core::crypto::SupportedKxGroup;
+use rustls_core::enums::{NamedGroup, ProtocolVersion};
+use rustls_core::error::{Error, PeerMisbehaved};
+use rustls_upstream::crypto as upstream;
+use {rustls_provider_aws_lc as aws_lc, rustls_provider_ring as ring};
+
+fn names(groups: &[&dyn SupportedKxGroup]) -> Vec<NamedGroup> {
+    groups.iter().map(|group| group.name()).collect()
+}
+
+fn all_groups() -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
+    aws_lc::ALL_KX_GROUPS
+        .iter()
+        .chain(ring::ALL_KX_GROUPS)
+        .copied()
+}
+
+/// The orders were taken down from upstream 0.23.46 built with each setting of the feature.
+#[test]
+fn groups_come_in_upstreams_order() {
+    use NamedGroup::*;
+
+    let classical = [X25519, secp256r1, secp384r1];
+    let hybrid = [X25519MLKEM768, secp256r1MLKEM768];
+    let kem = [MLKEM768, MLKEM1024];
+    let (default, all) = match cfg!(feature = "prefer-post-quantum") {
+        true => (
+            [&hybrid[..1], &classical].concat(),
+            [&hybrid[..], &classical, &kem].concat(),
+        ),
+        false => (
+            [&classical[..], &hybrid[..1]].concat(),
+            [&classical[..], &hybrid, &kem].concat(),
+        ),
+    };
+    assert_eq!(names(aws_lc::DEFAULT_KX_GROUPS), default);
+    assert_eq!(names(aws_lc::ALL_KX_GROUPS), all);
+    assert_eq!(names(&aws_lc::default_provider().kx_groups), default);
+    assert_eq!(names(ring::DEFAULT_KX_GROUPS), classical);
+    assert_eq!(names(ring::ALL_KX_GROUPS), classical);
+    assert_eq!(names(&ring::default_provider().kx_groups), classical);
+}
+
+#[test]
+fn properties_are_those_of_upstream() {
+    let versions = [ProtocolVersion::TLSv1_2, ProtocolVersion::TLSv1_3];
+    for group in aws_lc::ALL_KX_GROUPS {
+        let theirs = upstream_group(upstream::aws_lc_rs::ALL_KX_GROUPS, group.name());
+        for version in versions {
+            let their_version = u16::from(version).into();
+            assert_eq!(
+                group.usable_for_version(version),
+                theirs.usable_for_version(their_version),
+                "{group:?}"
+            );
+        }
+        assert_eq!(group.fips(), theirs.fips(), "{group:?}");
+        let (ours, theirs) = (group.start().unwrap(), theirs.start().unwrap());
+        assert_eq!(ours.pub_key().len(), theirs.pub_key().len(), "{group:?}");
+        let component = ours
+            .hybrid_component()
+            .map(|(name, share)| (u16::from(name), share.len()));
+        let their_component = theirs
+            .hybrid_component()
+            .map(|(name, share)| (u16::from(name), share.len()));
+        assert_eq!(component, their_component, "{group:?}");
+        assert_eq!(format!("{group:?}"), format!("{:?}", group.name()));
+    }
+}
+
+fn upstream_group(
+    groups: &'static [&'static dyn upstream::SupportedKxGroup],
+    name: NamedGroup,
+) -> &'static dyn upstream::SupportedKxGroup {
+    *groups
+        .iter()
+        .find(|group| u16::from(group.name()) == u16::from(name))
+        .unwrap()
+}
+
+#[test]
+fn both_sides_agree_whoever_made_them() {
+    for client in all_groups() {
+        for server in all_groups().filter(|server| server.name() == client.name()) {
+            let ours = client.start().unwrap();
+            let theirs = server.start_and_complete(ours.pub_key()).unwrap();
+            assert_eq!(theirs.group, client.name());
+            let secret = ours.complete(&theirs.pub_key).unwrap();
+            assert_eq!(secret.secret_bytes(), theirs.secret.secret_bytes());
+        }
+    }
+}
+
+#[test]
+fn both_sides_agree_with_upstream() {
+    for group in all_groups() {
+        let theirs = upstream_group(upstream::aws_lc_rs::ALL_KX_GROUPS, group.name());
+
+        let client = group.start().unwrap();
+        let server = theirs.start_and_complete(client.pub_key()).unwrap();
+        let secret = client.complete(&server.pub_key).unwrap();
+        assert_eq!(secret.secret_bytes(), server.secret.secret_bytes());
+
+        let client = theirs.start().unwrap();
+        let server = group.start_and_complete(client.pub_key()).unwrap();
+        let secret = client.complete(&server.pub_key).unwrap();
+        assert_eq!(secret.secret_bytes(), server.secret.secret_bytes());
+    }
+}
+
+/// A client that offered a hybrid and its classical part may be answered with the latter.
+#[test]
+fn the_classical_part_of_a_hybrid_stands_alone() {
+    for hybrid in [
+        aws_lc::kx_group::X25519MLKEM768,
+        aws_lc::kx_group::SECP256R1MLKEM768,
+    ] {
+        let client = hybrid.start().unwrap();
+        let (name, share) = client.hybrid_component().unwrap();
+        assert!(client.pub_key().starts_with(share) || client.pub_key().ends_with(share));
+        let component = all_groups().find(|group| group.name() == name).unwrap();
+        let server = component.start_and_complete(share).unwrap();
+        let secret = client.complete_hybrid_component(&server.pub_key).unwrap();
+        assert_eq!(secret.secret_bytes(), server.secret.secret_bytes());
+
+        let client = hybrid.start().unwrap();
+        assert_invalid(client.complete_hybrid_component(&[4; 64]).map(drop));
+    }
+    for group in [aws_lc::kx_group::X25519, aws_lc::kx_group::MLKEM768] {
+        let exchange = group.start().unwrap();
+        assert!(exchange.hybrid_component().is_none());
+        let completed = exchange.complete_hybrid_component(&[9; 32]);
+        assert!(matches!(completed, Err(Error::General(_))));
+    }
+}
+
+/// draft-ietf-tls-ecdhe-mlkem §4: which part comes first in shares and secret.
+#[test]
+fn parts_of_hybrids_come_in_the_drafts_order() {
+    let secret_of_parts = |hybrid: &dyn SupportedKxGroup, classical_first: bool, len: usize| {
+        let client = hybrid.start().unwrap();
+        let share = client.pub_key().to_vec();
+        let (_, component) = client.hybrid_component().unwrap();
+        let expected = match classical_first {
+            true => &share[..len],
+            false => &share[share.len() - len..],
+        };
+        assert_eq!(component, expected);
+
+        // the secret's classical part is what the component alone would have given
+        let server = hybrid.start_and_complete(&share).unwrap();
+        let server_part = match classical_first {
+            true => &server.pub_key[..len],
+            false => &server.pub_key[server.pub_key.len() - len..],
+        };
+        let classical = client.complete_hybrid_component(server_part).unwrap();
+        let secret = server.secret.secret_bytes();
+        assert_eq!(secret.len(), 64);
+        match classical_first {
+            true => assert_eq!(&secret[..32], classical.secret_bytes()),
+            false => assert_eq!(&secret[32..], classical.secret_bytes()),
+        }
+    };
+    secret_of_parts(aws_lc::kx_group::X25519MLKEM768, false, 32);
+    secret_of_parts(aws_lc::kx_group::SECP256R1MLKEM768, true, 65);
+}
+
+#[test]
+fn shares_of_wrong_length_are_refused() {
+    for group in all_groups() {
+        let client = group.start().unwrap();
+        let server = group.start_and_complete(client.pub_key()).unwrap();
+        for len in lengths_around(client.pub_key().len()) {
+            let mut share = client.pub_key().to_vec();
+            share.resize(len, 1);
+            assert_invalid(group.start_and_complete(&share).map(drop));
+        }
+        for len in lengths_around(server.pub_key.len()) {
+            let mut share = server.pub_key.clone();
+            share.resize(len, 1);
+            assert_invalid(group.start().unwrap().complete(&share).map(drop));
+        }
+    }
+}
+
+fn lengths_around(len: usize) -> Vec<usize> {
+    vec![0, 1, 31, 33, len / 2, len - 1, len + 1, 2 * len]
+}
+
+/// RFC 9846 §7.4.2: an all-zero result is refused. These are the points of small order, and others
+/// that reduce to them (RFC 7748 §5, §7).
+#[test]
+fn x25519_points_of_small_order_are_refused() {
+    let order_8 = [
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+        "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+    ];
+    let mut points: Vec<[u8; 32]> = order_8.iter().map(|point| from_hex(point)).collect();
+    for small in [0, 1] {
+        let mut point = [0; 32];
+        point[0] = small;
+        points.push(point);
+    }
+    // p - 1, p, p + 1, where p = 2^255 - 19
+    for last in [0xec, 0xed, 0xee] {
+        let mut point = [0xff; 32];
+        (point[0], point[31]) = (last, 0x7f);
+        points.push(point);
+    }
+
+    for group in [aws_lc::kx_group::X25519, ring::kx_group::X25519] {
+        for point in &points {
+            assert_invalid(group.start_and_complete(point).map(drop));
+            assert_invalid(group.start().unwrap().complete(point).map(drop));
+        }
+    }
+    let hybrid = aws_lc::kx_group::X25519MLKEM768;
+    let mut share = hybrid.start().unwrap().pub_key().to_vec();
+    let at = share.len() - 32;
+    for point in &points {
+        share[at..].copy_from_slice(point);
+        assert_invalid(hybrid.start_and_complete(&share).map(drop));
+    }
+}
+
+fn from_hex(digits: &str) -> [u8; 32] {
+    core::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap())
+}
+
+/// RFC 9846 §4.3.8.2: points of NIST curves are uncompressed, and on the curve.
+#[test]
+fn other_forms_and_points_off_the_curve_are_refused() {
+    for group in all_groups() {
+        if !matches!(group.name(), NamedGroup::secp256r1 | NamedGroup::secp384r1) {
+            continue;
+        }
+        let client = group.start().unwrap();
+        let share = client.pub_key();
+        let (x, y) = share[1..].split_at(share.len() / 2);
+        let odd = y[y.len() - 1] & 1;
+
+        let compressed = [&[2 + odd], x].concat();
+        let hybrid = [&[6 + odd], x, y].concat();
+        let swapped = [&[4], y, x].concat();
+        let infinity = vec![0];
+        let zeros = [vec![4], vec![0; x.len() + y.len()]].concat();
+        let ones = [vec![4], vec![0xff; x.len() + y.len()]].concat();
+        let mut other_y = share.to_vec();
+        other_y[share.len() - 1] ^= 1;
+        for bad in [compressed, hybrid, swapped, infinity, zeros, ones, other_y] {
+            assert_invalid(group.start_and_complete(&bad).map(drop));
+            assert_invalid(group.start().unwrap().complete(&bad).map(drop));
+        }
+    }
+}
+
+/// FIPS 203 §7.2: an encapsulation key with a coefficient that is not reduced is refused.
+#[test]
+fn ml_kem_keys_that_are_not_reduced_are_refused() {
+    for group in [aws_lc::kx_group::MLKEM768, aws_lc::kx_group::MLKEM1024] {
+        let mut share = group.start().unwrap().pub_key().to_vec();
+        share[..3].fill(0xff);
+        assert_invalid(group.start_and_complete(&share).map(drop));
+    }
+}
+
+/// FIPS 203 §6.3: a ciphertext that was tampered with gives a secret nobody else has.
+#[test]
+fn ml_kem_rejects_implicitly() {
+    for group in [aws_lc::kx_group::MLKEM768, aws_lc::kx_group::MLKEM1024] {
+        let client = group.start().unwrap();
+        let mut server = group.start_and_complete(client.pub_key()).unwrap();
+        server.pub_key[100] ^= 1;
+        let secret = client.complete(&server.pub_key).unwrap();
+        assert_eq!(secret.secret_bytes().len(), 32);
+        assert_ne!(secret.secret_bytes(), server.secret.secret_bytes());
+    }
+}
+
+fn assert_invalid(result: Result<(), Error>) {
+    assert_eq!(result, Err(PeerMisbehaved::InvalidKeyShare.into()));
+}

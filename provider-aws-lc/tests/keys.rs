@@ -1,0 +1,274 @@
+//! Private keys as OpenSSL writes them (`keys/generate.sh`), loaded by both providers, and the
+//! signatures they make.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pki_types::pem::PemObject;
+use pki_types::{
+    InvalidSignature, PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
+};
+use rustls_core::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls_core::enums::{SignatureAlgorithm, SignatureScheme};
+use rustls_core::error::Error;
+use rustls_core::sign::SigningKey;
+use rustls_upstream as upstream;
+use {rustls_provider_aws_lc as aws_lc, rustls_provider_ring as ring};
+
+/// Each file with the kind of its key, the schemes in order of preference, and the length of the
+/// public key that ends the SubjectPublicKeyInfo.
+const KEYS: &[Key] = &[
+    ("rsa-2048.pkcs8", SignatureAlgorithm::RSA, RSA, 270),
+    ("rsa-2048.pkcs1", SignatureAlgorithm::RSA, RSA, 270),
+    ("ecdsa-P-256.pkcs8", SignatureAlgorithm::ECDSA, P256, 65),
+    ("ecdsa-P-256.sec1", SignatureAlgorithm::ECDSA, P256, 65),
+    ("ecdsa-P-384.pkcs8", SignatureAlgorithm::ECDSA, P384, 97),
+    ("ecdsa-P-384.sec1", SignatureAlgorithm::ECDSA, P384, 97),
+    ("ecdsa-P-521.pkcs8", SignatureAlgorithm::ECDSA, P521, 133),
+    ("ecdsa-P-521.sec1", SignatureAlgorithm::ECDSA, P521, 133),
+    ("ed25519.pkcs8", SignatureAlgorithm::ED25519, ED25519, 32),
+];
+
+type Key = (
+    &'static str,
+    SignatureAlgorithm,
+    &'static [SignatureScheme],
+    usize,
+);
+
+const RSA: &[SignatureScheme] = &[
+    SignatureScheme::RSA_PSS_SHA512,
+    SignatureScheme::RSA_PSS_SHA384,
+    SignatureScheme::RSA_PSS_SHA256,
+    SignatureScheme::RSA_PKCS1_SHA512,
+    SignatureScheme::RSA_PKCS1_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA256,
+];
+const P256: &[SignatureScheme] = &[SignatureScheme::ECDSA_NISTP256_SHA256];
+const P384: &[SignatureScheme] = &[SignatureScheme::ECDSA_NISTP384_SHA384];
+const P521: &[SignatureScheme] = &[SignatureScheme::ECDSA_NISTP521_SHA512];
+const ED25519: &[SignatureScheme] = &[SignatureScheme::ED25519];
+
+fn read(name: &str) -> PrivateKeyDer<'static> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/keys");
+    PrivateKeyDer::from_pem_file(dir.join(format!("{name}.pem"))).unwrap()
+}
+
+fn load(provider: Provider, name: &str) -> Result<Arc<dyn SigningKey>, Error> {
+    provider.ours().key_provider.load_private_key(read(name))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Provider {
+    AwsLc,
+    Ring,
+}
+
+impl Provider {
+    const ALL: [Self; 2] = [Self::AwsLc, Self::Ring];
+
+    fn ours(self) -> CryptoProvider {
+        match self {
+            Self::AwsLc => aws_lc::default_provider(),
+            Self::Ring => ring::default_provider(),
+        }
+    }
+
+    fn upstream(self) -> upstream::crypto::CryptoProvider {
+        match self {
+            Self::AwsLc => upstream::crypto::aws_lc_rs::default_provider(),
+            Self::Ring => upstream::crypto::ring::default_provider(),
+        }
+    }
+
+    /// The keys of [`KEYS`] that it can load: ring has no P-521.
+    fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter()
+            .filter(move |key| self == Self::AwsLc || !key.0.contains("P-521"))
+    }
+}
+
+#[test]
+fn keys_in_every_encoding_sign_what_both_providers_verify() {
+    for provider in Provider::ALL {
+        for &(name, algorithm, schemes, public_key_len) in provider.keys() {
+            let key = load(provider, name).unwrap();
+            assert_eq!(key.algorithm(), algorithm);
+            let spki = key.public_key().unwrap();
+            let public_key = &spki[spki.len() - public_key_len..];
+
+            for &scheme in schemes {
+                let signer = key.choose_scheme(&[scheme]).unwrap();
+                assert_eq!(signer.scheme(), scheme);
+                let signature = signer.sign(b"message").unwrap();
+                for algorithms in verifiers(scheme) {
+                    verify(algorithms, scheme, public_key, b"message", &signature).unwrap();
+                    verify(algorithms, scheme, public_key, b"massage", &signature).unwrap_err();
+                }
+            }
+        }
+    }
+}
+
+/// Who can verify `scheme`.
+fn verifiers(scheme: SignatureScheme) -> Vec<WebPkiSupportedAlgorithms> {
+    let all = [aws_lc::SUPPORTED_SIG_ALGS, ring::SUPPORTED_SIG_ALGS];
+    let able: Vec<_> = all
+        .into_iter()
+        .filter(|algorithms| algorithms.supported_schemes().contains(&scheme))
+        .collect();
+    assert!(!able.is_empty());
+    able
+}
+
+/// Verifies as TLS 1.3 does, with the first algorithm of the scheme.
+fn verify(
+    algorithms: WebPkiSupportedAlgorithms,
+    scheme: SignatureScheme,
+    public_key: &[u8],
+    message: &[u8],
+    signature: &[u8],
+) -> Result<(), InvalidSignature> {
+    let (_, algorithms) = algorithms
+        .mapping
+        .iter()
+        .find(|(mapped, _)| *mapped == scheme)
+        .unwrap();
+    algorithms[0].verify_signature(public_key, message, signature)
+}
+
+#[test]
+fn preferences_and_public_keys_are_those_of_upstream() {
+    for provider in Provider::ALL {
+        for &(name, _, schemes, _) in provider.keys() {
+            let ours = load(provider, name).unwrap();
+            let theirs = provider.upstream();
+            let theirs = theirs.key_provider.load_private_key(read(name)).unwrap();
+            assert_eq!(ours.public_key(), theirs.public_key(), "{name}");
+
+            // whatever the order of the offer, the key's own preference counts
+            let mut offer = schemes.to_vec();
+            offer.reverse();
+            while let Some(signer) = ours.choose_scheme(&offer) {
+                let their_offer: Vec<_> = offer
+                    .iter()
+                    .map(|scheme| upstream::SignatureScheme::from(u16::from(*scheme)))
+                    .collect();
+                let their_signer = theirs.choose_scheme(&their_offer).unwrap();
+                let (ours, theirs) = (signer.scheme(), their_signer.scheme());
+                assert_eq!(u16::from(ours), u16::from(theirs), "{name}");
+                offer.retain(|scheme| *scheme != signer.scheme());
+            }
+            assert_eq!(offer, []);
+        }
+    }
+}
+
+#[test]
+fn the_scheme_is_one_of_the_offer() {
+    for provider in Provider::ALL {
+        for &(name, _, schemes, _) in provider.keys() {
+            let key = load(provider, name).unwrap();
+            let mut others: Vec<_> = RSA.iter().chain(P256).chain(P384).chain(P521).collect();
+            others.extend(ED25519);
+            others.retain(|scheme| !schemes.contains(scheme));
+            let others: Vec<_> = others.into_iter().copied().collect();
+            assert!(key.choose_scheme(&others).is_none(), "{name}");
+            assert!(key.choose_scheme(&[]).is_none(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn unsuitable_keys_are_refused() {
+    for provider in Provider::ALL {
+        // too short for RSA; a key that agrees but does not sign
+        for name in ["rsa-1024.pkcs8", "x25519.pkcs8"] {
+            assert_general(load(provider, name));
+            let theirs = provider.upstream();
+            assert!(theirs.key_provider.load_private_key(read(name)).is_err());
+        }
+    }
+    assert_general(load(Provider::Ring, "ecdsa-P-521.pkcs8"));
+    assert_general(load(Provider::Ring, "ecdsa-P-521.sec1"));
+
+    assert_general(aws_lc::sign::any_ecdsa_type(&read("rsa-2048.pkcs8")));
+    assert_general(ring::sign::any_ecdsa_type(&read("rsa-2048.pkcs1")));
+    let PrivateKeyDer::Pkcs8(ecdsa) = read("ecdsa-P-256.pkcs8") else {
+        panic!("the file holds PKCS#8");
+    };
+    assert_general(aws_lc::sign::any_eddsa_type(&ecdsa));
+    assert_general(ring::sign::any_eddsa_type(&ecdsa));
+}
+
+#[test]
+fn keys_of_one_kind_load_by_the_function_for_it() {
+    assert!(aws_lc::sign::any_ecdsa_type(&read("ecdsa-P-521.sec1")).is_ok());
+    assert!(ring::sign::any_ecdsa_type(&read("ecdsa-P-384.sec1")).is_ok());
+    let PrivateKeyDer::Pkcs8(ed25519) = read("ed25519.pkcs8") else {
+        panic!("the file holds PKCS#8");
+    };
+    assert!(aws_lc::sign::any_eddsa_type(&ed25519).is_ok());
+    assert!(ring::sign::any_eddsa_type(&ed25519).is_ok());
+    for name in ["rsa-2048.pkcs1", "ecdsa-P-256.sec1", "ed25519.pkcs8"] {
+        assert!(aws_lc::sign::any_supported_type(&read(name)).is_ok());
+        assert!(ring::sign::any_supported_type(&read(name)).is_ok());
+    }
+}
+
+#[test]
+fn cut_keys_are_refused() {
+    for provider in Provider::ALL {
+        for (name, ..) in provider.keys() {
+            let whole = read(name);
+            let whole = whole.secret_der();
+            for len in 0..whole.len() {
+                for der in labelled(&whole[..len]) {
+                    assert_general(provider.ours().key_provider.load_private_key(der));
+                }
+            }
+        }
+    }
+}
+
+/// A library may read more than the label says, but no more than upstream accepts.
+#[test]
+fn mislabelled_keys_fare_as_with_upstream() {
+    for provider in Provider::ALL {
+        for (name, ..) in KEYS {
+            for der in labelled(read(name).secret_der()) {
+                let theirs = provider.upstream().key_provider;
+                let theirs = theirs.load_private_key(der.clone_key());
+                let ours = provider.ours().key_provider.load_private_key(der);
+                assert_eq!(ours.is_ok(), theirs.is_ok(), "{provider:?} {name}");
+            }
+        }
+    }
+}
+
+/// `der` under each of the three labels.
+fn labelled(der: &[u8]) -> [PrivateKeyDer<'static>; 3] {
+    [
+        PrivatePkcs1KeyDer::from(der.to_vec()).into(),
+        PrivatePkcs8KeyDer::from(der.to_vec()).into(),
+        PrivateSec1KeyDer::from(der.to_vec()).into(),
+    ]
+}
+
+/// What a key tells of itself in a log is what kind it is.
+#[test]
+fn debug_shows_no_key() {
+    for provider in Provider::ALL {
+        for &(name, _, schemes, _) in provider.keys() {
+            let key = load(provider, name).unwrap();
+            let signer = key.choose_scheme(schemes).unwrap();
+            let shown = format!("{key:?} {signer:?}");
+            assert!(shown.contains("SigningKey"), "{shown}");
+            assert!(shown.len() < 120, "{shown}");
+        }
+    }
+}
+
+fn assert_general(loaded: Result<Arc<dyn SigningKey>, Error>) {
+    assert!(matches!(loaded, Err(Error::General(_))), "{loaded:?}");
+}
