@@ -119,7 +119,7 @@ impl Offer {
             signature_algorithms: Some(verifier.supported_verify_schemes()),
             alpn_protocol_names: self.protocol_names(),
             // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
-            supported_versions: Some(vec![ProtocolVersion::TLSv1_3]),
+            supported_versions: Some(self.config.versions.iter().collect()),
             cookie,
             // RFC 9846 §4.3.9: without it no server sends tickets
             psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
