@@ -64,10 +64,11 @@ use crate::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersio
 /// [`ServerConfig`]: crate::ServerConfig
 #[derive(Clone)]
 pub struct ConfigBuilder<Side: ConfigSide, State> {
-    pub(crate) state: State,
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
-    pub(crate) side: PhantomData<Side>,
+    /// What was said so far.
+    pub(crate) state: State,
+    builds: PhantomData<Side>,
 }
 
 impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
@@ -82,7 +83,7 @@ impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
             state,
             provider: self.provider,
             time_provider: self.time_provider,
-            side: PhantomData,
+            builds: PhantomData,
         }
     }
 }
@@ -105,7 +106,7 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
             state: WantsVersions {},
             provider,
             time_provider,
-            side: PhantomData,
+            builds: PhantomData,
         }
     }
 

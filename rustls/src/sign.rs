@@ -28,6 +28,15 @@ pub struct CertifiedKey {
 }
 
 impl CertifiedKey {
+    /// Puts chain and key together as they are, without an OCSP response.
+    pub fn new(cert: Vec<CertificateDer<'static>>, key: Arc<dyn SigningKey>) -> Self {
+        Self {
+            cert,
+            key,
+            ocsp: None,
+        }
+    }
+
     /// Loads `key` by `provider`, and checks that it belongs to the first certificate of `cert_chain`.
     ///
     /// A key that does not tell its public key is taken on trust.
@@ -46,15 +55,6 @@ impl CertifiedKey {
         match certified_key.keys_match() {
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified_key),
             Err(err) => Err(err),
-        }
-    }
-
-    /// Puts chain and key together as they are, without an OCSP response.
-    pub fn new(cert: Vec<CertificateDer<'static>>, key: Arc<dyn SigningKey>) -> Self {
-        Self {
-            cert,
-            key,
-            ocsp: None,
         }
     }
 
@@ -92,15 +92,9 @@ impl CertifiedKey {
 #[derive(Debug)]
 pub struct SingleCertAndKey(Arc<CertifiedKey>);
 
-impl From<CertifiedKey> for SingleCertAndKey {
-    fn from(certified_key: CertifiedKey) -> Self {
-        Self(Arc::new(certified_key))
-    }
-}
-
-impl From<Arc<CertifiedKey>> for SingleCertAndKey {
-    fn from(certified_key: Arc<CertifiedKey>) -> Self {
-        Self(certified_key)
+impl ResolvesServerCert for SingleCertAndKey {
+    fn resolve(&self, _client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
     }
 }
 
@@ -118,9 +112,15 @@ impl ResolvesClientCert for SingleCertAndKey {
     }
 }
 
-impl ResolvesServerCert for SingleCertAndKey {
-    fn resolve(&self, _client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
+impl From<Arc<CertifiedKey>> for SingleCertAndKey {
+    fn from(certified_key: Arc<CertifiedKey>) -> Self {
+        Self(certified_key)
+    }
+}
+
+impl From<CertifiedKey> for SingleCertAndKey {
+    fn from(certified_key: CertifiedKey) -> Self {
+        Self(Arc::new(certified_key))
     }
 }
 

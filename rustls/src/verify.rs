@@ -12,12 +12,12 @@ use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
-/// Says that a server's certificate chain was verified.
+/// Says that the signature over a handshake was verified.
 #[derive(Debug)]
-pub struct ServerCertVerified(());
+pub struct HandshakeSignatureValid(());
 
-impl ServerCertVerified {
-    /// Asserts that the chain is good. Only a [`ServerCertVerifier`] has a reason to.
+impl HandshakeSignatureValid {
+    /// Asserts that the signature is good. Only a verifier has a reason to.
     pub fn assertion() -> Self {
         Self(())
     }
@@ -34,12 +34,12 @@ impl ClientCertVerified {
     }
 }
 
-/// Says that the signature over a handshake was verified.
+/// Says that a server's certificate chain was verified.
 #[derive(Debug)]
-pub struct HandshakeSignatureValid(());
+pub struct ServerCertVerified(());
 
-impl HandshakeSignatureValid {
-    /// Asserts that the signature is good. Only a verifier has a reason to.
+impl ServerCertVerified {
+    /// Asserts that the chain is good. Only a [`ServerCertVerifier`] has a reason to.
     pub fn assertion() -> Self {
         Self(())
     }
@@ -56,6 +56,27 @@ impl HandshakeSignatureValid {
 ///
 /// [`WebPkiServerVerifier`]: crate::client::WebPkiServerVerifier
 pub trait ServerCertVerifier: Debug + Send + Sync {
+    /// The schemes that are offered to the server, most preferred first.
+    ///
+    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
+
+    /// The names of the authorities to offer to the server, in `certificate_authorities` (RFC 9846
+    /// §4.3.4). `None` leaves the extension out, and is what this returns unless overridden.
+    ///
+    /// Few servers choose their certificate by it.
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        None
+    }
+
+    /// True when servers authenticate by a raw public key instead of a certificate (RFC 7250). False
+    /// unless overridden.
+    ///
+    /// Raw public keys are not supported yet: a client with such a verifier makes no connections.
+    fn requires_raw_public_keys(&self) -> bool {
+        false
+    }
+
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which need not
@@ -75,23 +96,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error>;
 
-    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.2: an ECDSA
-    /// scheme is not tied to one curve.
-    ///
-    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
-    ///
-    /// # Errors
-    ///
-    /// The signature is wrong, or its scheme not one of
-    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error>;
-
-    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.3 (RFC 9846
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.3 (RFC 9846
     /// §4.5.2).
     ///
     /// `message` is the content to be signed with its context string, not hashed yet.
@@ -104,30 +109,25 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     fn verify_tls13_signature(
         &self,
         message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// The schemes that are offered to the server, most preferred first.
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2: an ECDSA
+    /// scheme is not tied to one curve.
     ///
-    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
-
-    /// True when servers authenticate by a raw public key instead of a certificate (RFC 7250). False
-    /// unless overridden.
+    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
     ///
-    /// Raw public keys are not supported yet: a client with such a verifier makes no connections.
-    fn requires_raw_public_keys(&self) -> bool {
-        false
-    }
-
-    /// The names of the authorities to offer to the server, in `certificate_authorities` (RFC 9846
-    /// §4.3.4). `None` leaves the extension out, and is what this returns unless overridden.
+    /// # Errors
     ///
-    /// Few servers choose their certificate by it.
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        None
-    }
+    /// The signature is wrong, or its scheme not one of
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
 }
 
 /// Decides whether a server asks clients for a certificate, and accepts what they send.
@@ -146,11 +146,24 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         self.offer_client_auth()
     }
 
+    /// The schemes that are offered to the client, most preferred first.
+    ///
+    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
+
     /// The names of the authorities that a client's certificate may come from, in
     /// `certificate_authorities` (RFC 9846 §4.3.4); empty for no hint.
     ///
     /// Clients with more than one certificate choose by it.
     fn root_hint_subjects(&self) -> &[DistinguishedName];
+
+    /// True when clients authenticate by a raw public key instead of a certificate (RFC 7250). False
+    /// unless overridden.
+    ///
+    /// Raw public keys are not supported yet: a server with such a verifier makes no connections.
+    fn requires_raw_public_keys(&self) -> bool {
+        false
+    }
 
     /// Verifies that `end_entity` is acceptable at the time `now`.
     ///
@@ -168,23 +181,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error>;
 
-    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.2: an ECDSA
-    /// scheme is not tied to one curve.
-    ///
-    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
-    ///
-    /// # Errors
-    ///
-    /// The signature is wrong, or its scheme not one of
-    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error>;
-
-    /// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.3 (RFC 9846
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.3 (RFC 9846
     /// §4.5.2).
     ///
     /// `message` is the content to be signed with its context string, not hashed yet.
@@ -197,22 +194,25 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     fn verify_tls13_signature(
         &self,
         message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// The schemes that are offered to the client, most preferred first.
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2: an ECDSA
+    /// scheme is not tied to one curve.
     ///
-    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
-
-    /// True when clients authenticate by a raw public key instead of a certificate (RFC 7250). False
-    /// unless overridden.
+    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
     ///
-    /// Raw public keys are not supported yet: a server with such a verifier makes no connections.
-    fn requires_raw_public_keys(&self) -> bool {
-        false
-    }
+    /// # Errors
+    ///
+    /// The signature is wrong, or its scheme not one of
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
 }
 
 /// The [`ClientCertVerifier`] of a server that asks no client for a certificate.
@@ -222,6 +222,10 @@ pub struct NoClientAuth;
 impl ClientCertVerifier for NoClientAuth {
     fn offer_client_auth(&self) -> bool {
         false
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        Vec::new()
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
@@ -239,27 +243,23 @@ impl ClientCertVerifier for NoClientAuth {
     }
 
     /// An error: a client that was not asked must not send a signature.
-    fn verify_tls12_signature(
+    fn verify_tls13_signature(
         &self,
         _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
+        _signer: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         Err(not_asked())
     }
 
     /// An error: a client that was not asked must not send a signature.
-    fn verify_tls13_signature(
+    fn verify_tls12_signature(
         &self,
         _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
+        _signer: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         Err(not_asked())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        Vec::new()
     }
 }
 

@@ -30,6 +30,10 @@ use crate::webpki::{RootCertStore, WebPkiServerVerifier};
 /// [`builder`](Self::builder) and its variants make one; the public fields may be changed after.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
+    /// Whether to tell the server the name that is connected to (`server_name`, RFC 6066 §3). True by
+    /// default; most servers need it. IP addresses are never sent.
+    pub enable_sni: bool,
+
     /// The application protocols to offer, most preferred first (ALPN, RFC 7301). Empty, as it is
     /// by default, offers none and negotiates none.
     pub alpn_protocols: Vec<Vec<u8>>,
@@ -38,6 +42,9 @@ pub struct ClientConfig {
     ///
     /// True by default, as RFC 7301 §3.1 demands it. With false, any selection is accepted.
     pub check_selected_alpn: bool,
+
+    /// Chooses the certificate to authenticate with, when a server asks for one.
+    pub client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
 
     /// What is remembered of sessions, and where. In memory for 256 sessions by default.
     pub resumption: Resumption,
@@ -49,18 +56,11 @@ pub struct ClientConfig {
     /// [`Error::BadMaxFragmentSize`].
     pub max_fragment_size: Option<usize>,
 
-    /// Chooses the certificate to authenticate with, when a server asks for one.
-    pub client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
-
-    /// Whether to tell the server the name that is connected to (`server_name`, RFC 6066 §3). True by
-    /// default; most servers need it. IP addresses are never sent.
-    pub enable_sni: bool,
+    /// The clock.
+    pub time_provider: Arc<dyn TimeProvider>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
-
-    /// The clock.
-    pub time_provider: Arc<dyn TimeProvider>,
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,

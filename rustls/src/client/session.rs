@@ -29,6 +29,14 @@ pub struct Resumption {
 }
 
 impl Resumption {
+    /// Stores nothing and resumes nothing.
+    pub fn disabled() -> Self {
+        Self {
+            store: Arc::new(NoClientSessionStorage),
+            tls12_resumption: Tls12Resumption::Disabled,
+        }
+    }
+
     /// Stores about `num` sessions in memory: of up to `num` / 8 servers, rounded up, 8 each.
     #[cfg(feature = "std")]
     pub fn in_memory_sessions(num: usize) -> Self {
@@ -40,14 +48,6 @@ impl Resumption {
         Self {
             store,
             tls12_resumption: Tls12Resumption::SessionIdOrTickets,
-        }
-    }
-
-    /// Stores nothing and resumes nothing.
-    pub fn disabled() -> Self {
-        Self {
-            store: Arc::new(NoClientSessionStorage),
-            tls12_resumption: Tls12Resumption::Disabled,
         }
     }
 
@@ -85,20 +85,11 @@ pub enum Tls12Resumption {
 /// A store that forgets is always right, and one that cannot store does nothing. What it holds are
 /// secrets.
 pub trait ClientSessionStore: fmt::Debug + Send + Sync {
-    /// Remembers the key exchange group that the server chose.
-    fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
-
     /// The key exchange group that the server chose last.
     fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
 
-    /// Remembers a session of TLS 1.2, in place of the one before. It may be used many times.
-    fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
-
-    /// The session of TLS 1.2.
-    fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>;
-
-    /// Forgets the session of TLS 1.2, which was refused.
-    fn remove_tls12_session(&self, server_name: &ServerName<'static>);
+    /// Remembers the key exchange group that the server chose.
+    fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
 
     /// Remembers a session of TLS 1.3, beside those before. Servers send several, to be used once each.
     fn insert_tls13_ticket(&self, server_name: ServerName<'static>, value: Tls13ClientSessionValue);
@@ -111,6 +102,15 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
         &self,
         server_name: &ServerName<'static>,
     ) -> Option<Tls13ClientSessionValue>;
+
+    /// The session of TLS 1.2.
+    fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>;
+
+    /// Remembers a session of TLS 1.2, in place of the one before. It may be used many times.
+    fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
+
+    /// Forgets the session of TLS 1.2, which was refused.
+    fn remove_tls12_session(&self, server_name: &ServerName<'static>);
 }
 
 /// Remembers nothing.

@@ -29,11 +29,6 @@ impl<'a> ClientHello<'a> {
         self.server_name
     }
 
-    /// The signature schemes that the client can verify, most preferred first (RFC 9846 §4.3.3).
-    pub fn signature_schemes(&self) -> &[SignatureScheme] {
-        self.signature_schemes
-    }
-
     /// The application protocols that the client offers, most preferred first (RFC 7301). `None` when
     /// it offers none.
     pub fn alpn(&self) -> Option<impl Iterator<Item = &'a [u8]>> {
@@ -43,6 +38,23 @@ impl<'a> ClientHello<'a> {
     /// The cipher suites that the client offers, most preferred first.
     pub fn cipher_suites(&self) -> &[CipherSuite] {
         self.cipher_suites
+    }
+
+    /// The key exchange groups that the client supports, most preferred first (RFC 9846 §4.3.7).
+    /// `None` when it does not say.
+    pub fn named_groups(&self) -> Option<&'a [NamedGroup]> {
+        self.named_groups
+    }
+
+    /// The signature schemes that the client can verify, most preferred first (RFC 9846 §4.3.3).
+    pub fn signature_schemes(&self) -> &[SignatureScheme] {
+        self.signature_schemes
+    }
+
+    /// The names of the authorities that the client trusts (RFC 9846 §4.3.4). `None` when it does not
+    /// say.
+    pub fn certificate_authorities(&self) -> Option<&'a [DistinguishedName]> {
+        self.certificate_authorities
     }
 
     /// The types of certificates that the client can verify, most preferred first (RFC 7250). `None`
@@ -55,17 +67,5 @@ impl<'a> ClientHello<'a> {
     /// 7250). `None` when it does not say, which means X.509 alone.
     pub fn client_cert_types(&self) -> Option<&'a [CertificateType]> {
         self.client_cert_types
-    }
-
-    /// The names of the authorities that the client trusts (RFC 9846 §4.3.4). `None` when it does not
-    /// say.
-    pub fn certificate_authorities(&self) -> Option<&'a [DistinguishedName]> {
-        self.certificate_authorities
-    }
-
-    /// The key exchange groups that the client supports, most preferred first (RFC 9846 §4.3.7).
-    /// `None` when it does not say.
-    pub fn named_groups(&self) -> Option<&'a [NamedGroup]> {
-        self.named_groups
     }
 }

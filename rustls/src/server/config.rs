@@ -29,23 +29,6 @@ use crate::versions::SupportedProtocolVersion;
 /// [`builder`](Self::builder) and its variants make one; the public fields may be changed after.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Whether the server's preference decides among the cipher suites and application protocols that
-    /// both sides support, instead of the client's. False by default.
-    pub ignore_client_order: bool,
-
-    /// The length in bytes of the longest record sent, header included; `None` for no limit but the
-    /// protocol's.
-    ///
-    /// It is checked when a connection is made: outside of 32 to 16389 (2¹⁴ + 5) it is
-    /// [`Error::BadMaxFragmentSize`].
-    pub max_fragment_size: Option<usize>,
-
-    /// Where sessions are kept that are not kept in tickets. In memory, 256 of them, by default.
-    pub session_storage: Arc<dyn StoresServerSessions>,
-
-    /// Makes tickets that hold a whole session. One that makes none by default.
-    pub ticketer: Arc<dyn ProducesTickets>,
-
     /// Chooses the certificate to authenticate with.
     pub cert_resolver: Arc<dyn ResolvesServerCert>,
 
@@ -55,13 +38,9 @@ pub struct ServerConfig {
     /// A client that offers none is served all the same; one that offers others only is not.
     pub alpn_protocols: Vec<Vec<u8>>,
 
-    /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
-    pub key_log: Arc<dyn KeyLog>,
-
-    /// How many tickets to send at the end of a TLS 1.3 handshake. 2 by default.
-    ///
-    /// Clients use a ticket once, so this is how many connections may follow at a time.
-    pub send_tls13_tickets: usize,
+    /// Whether the server's preference decides among the cipher suites and application protocols that
+    /// both sides support, instead of the client's. False by default.
+    pub ignore_client_order: bool,
 
     /// Whether to send application data right after the server's Finished, half a round trip early. False by
     /// default.
@@ -70,8 +49,29 @@ pub struct ServerConfig {
     /// asked for a certificate, this does nothing.
     pub send_half_rtt_data: bool,
 
+    /// How many tickets to send at the end of a TLS 1.3 handshake. 2 by default.
+    ///
+    /// Clients use a ticket once, so this is how many connections may follow at a time.
+    pub send_tls13_tickets: usize,
+
+    /// Makes tickets that hold a whole session. One that makes none by default.
+    pub ticketer: Arc<dyn ProducesTickets>,
+
+    /// Where sessions are kept that are not kept in tickets. In memory, 256 of them, by default.
+    pub session_storage: Arc<dyn StoresServerSessions>,
+
+    /// The length in bytes of the longest record sent, header included; `None` for no limit but the
+    /// protocol's.
+    ///
+    /// It is checked when a connection is made: outside of 32 to 16389 (2¹⁴ + 5) it is
+    /// [`Error::BadMaxFragmentSize`].
+    pub max_fragment_size: Option<usize>,
+
     /// The clock.
     pub time_provider: Arc<dyn TimeProvider>,
+
+    /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
+    pub key_log: Arc<dyn KeyLog>,
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,

@@ -14,6 +14,9 @@ use crate::server::ProducesTickets;
 /// Keys and values are opaque. A value holds the secrets of a session: whoever reads it can take over
 /// a resumed one. It survives neither this process nor this version of the library.
 pub trait StoresServerSessions: Debug + Send + Sync {
+    /// Whether this stores anything at all.
+    fn can_cache(&self) -> bool;
+
     /// Stores `value` under `key`, in place of what was there.
     ///
     /// False when it did not; then the session just cannot be resumed.
@@ -24,9 +27,6 @@ pub trait StoresServerSessions: Debug + Send + Sync {
 
     /// Finds and removes the value stored under `key`, in one step: of two callers one gets it.
     fn take(&self, key: &[u8]) -> Option<Vec<u8>>;
-
-    /// Whether this stores anything at all.
-    fn can_cache(&self) -> bool;
 }
 
 /// Stores nothing.

@@ -76,6 +76,10 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         self.anonymous == AnonymousClients::Refused
     }
 
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_algs.supported_schemes()
+    }
+
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &self.root_hint_subjects
     }
@@ -92,26 +96,22 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         Ok(ClientCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.chain.supported_algs)
-    }
-
     fn verify_tls13_signature(
         &self,
         message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.chain.supported_algs)
+        verify_tls13_signature(message, signer, signature, &self.chain.supported_algs)
     }
 
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chain.supported_algs.supported_schemes()
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, signer, signature, &self.chain.supported_algs)
     }
 }
 
@@ -127,26 +127,6 @@ pub struct ClientCertVerifierBuilder {
 }
 
 impl ClientCertVerifierBuilder {
-    /// Names no authorities to clients.
-    ///
-    /// Unless this is called they are told the names of all roots, which with many roots takes many
-    /// bytes in each handshake. It changes nothing about what is trusted.
-    pub fn clear_root_hint_subjects(mut self) -> Self {
-        self.root_hint_subjects.clear();
-        self
-    }
-
-    /// Names further authorities to clients, behind those that are named already.
-    ///
-    /// That is of use with cross-signed roots. It changes nothing about what is trusted.
-    pub fn add_root_hint_subjects(
-        mut self,
-        subjects: impl IntoIterator<Item = DistinguishedName>,
-    ) -> Self {
-        self.root_hint_subjects.extend(subjects);
-        self
-    }
-
     /// Checks certificates against `crls`, in addition to those of earlier calls.
     pub fn with_crls(
         mut self,
@@ -162,9 +142,9 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Accepts clients without a certificate. A certificate that they do send must still be good.
-    pub fn allow_unauthenticated(mut self) -> Self {
-        self.anonymous = AnonymousClients::Allowed;
+    /// Refuses certificates when the revocation list that covers them is past its next update.
+    pub fn enforce_revocation_expiration(mut self) -> Self {
+        self.chain.revocation.expiration = ExpirationPolicy::Enforce;
         self
     }
 
@@ -174,9 +154,29 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Refuses certificates when the revocation list that covers them is past its next update.
-    pub fn enforce_revocation_expiration(mut self) -> Self {
-        self.chain.revocation.expiration = ExpirationPolicy::Enforce;
+    /// Accepts clients without a certificate. A certificate that they do send must still be good.
+    pub fn allow_unauthenticated(mut self) -> Self {
+        self.anonymous = AnonymousClients::Allowed;
+        self
+    }
+
+    /// Names further authorities to clients, behind those that are named already.
+    ///
+    /// That is of use with cross-signed roots. It changes nothing about what is trusted.
+    pub fn add_root_hint_subjects(
+        mut self,
+        subjects: impl IntoIterator<Item = DistinguishedName>,
+    ) -> Self {
+        self.root_hint_subjects.extend(subjects);
+        self
+    }
+
+    /// Names no authorities to clients.
+    ///
+    /// Unless this is called they are told the names of all roots, which with many roots takes many
+    /// bytes in each handshake. It changes nothing about what is trusted.
+    pub fn clear_root_hint_subjects(mut self) -> Self {
+        self.root_hint_subjects.clear();
         self
     }
 

@@ -75,6 +75,10 @@ impl WebPkiServerVerifier {
 }
 
 impl ServerCertVerifier for WebPkiServerVerifier {
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_algs.supported_schemes()
+    }
+
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -90,26 +94,22 @@ impl ServerCertVerifier for WebPkiServerVerifier {
         Ok(ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.chain.supported_algs)
-    }
-
     fn verify_tls13_signature(
         &self,
         message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.chain.supported_algs)
+        verify_tls13_signature(message, signer, signature, &self.chain.supported_algs)
     }
 
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chain.supported_algs.supported_schemes()
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, signer, signature, &self.chain.supported_algs)
     }
 }
 
@@ -138,15 +138,15 @@ impl ServerCertVerifierBuilder {
         self
     }
 
-    /// Accepts certificates that no revocation list covers.
-    pub fn allow_unknown_revocation_status(mut self) -> Self {
-        self.chain.revocation.unknown_status = UnknownStatusPolicy::Allow;
-        self
-    }
-
     /// Refuses certificates when the revocation list that covers them is past its next update.
     pub fn enforce_revocation_expiration(mut self) -> Self {
         self.chain.revocation.expiration = ExpirationPolicy::Enforce;
+        self
+    }
+
+    /// Accepts certificates that no revocation list covers.
+    pub fn allow_unknown_revocation_status(mut self) -> Self {
+        self.chain.revocation.unknown_status = UnknownStatusPolicy::Allow;
         self
     }
 

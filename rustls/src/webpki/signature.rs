@@ -10,7 +10,31 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::verify::HandshakeSignatureValid;
 
-/// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.2.
+/// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.3.
+///
+/// A scheme names one algorithm there: the first that `supported_schemes` lists for it.
+///
+/// # Errors
+///
+/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] when `supported_schemes` lacks the
+///   scheme, or TLS 1.3 does;
+/// - [`Error::InvalidCertificate`] when the certificate cannot be parsed, its key is of the wrong kind,
+///   or the signature is wrong.
+pub fn verify_tls13_signature(
+    message: &[u8],
+    signer: &CertificateDer<'_>,
+    signature: &DigitallySignedStruct,
+    supported_schemes: &WebPkiSupportedAlgorithms,
+) -> Result<HandshakeSignatureValid, Error> {
+    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
+    if !signature.scheme.supported_in_tls13() {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    let algorithms = algorithms(signature.scheme, supported_schemes)?;
+    verify(message, signer, signature, &algorithms[..1])
+}
+
+/// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2.
 ///
 /// There an ECDSA scheme names a hash function but no curve, so each algorithm that
 /// `supported_schemes` lists for the scheme is tried.
@@ -23,43 +47,19 @@ use crate::verify::HandshakeSignatureValid;
 ///   or the signature is wrong.
 pub fn verify_tls12_signature(
     message: &[u8],
-    cert: &CertificateDer<'_>,
-    dss: &DigitallySignedStruct,
+    signer: &CertificateDer<'_>,
+    signature: &DigitallySignedStruct,
     supported_schemes: &WebPkiSupportedAlgorithms,
 ) -> Result<HandshakeSignatureValid, Error> {
     // draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3 only
     if matches!(
-        dss.scheme,
+        signature.scheme,
         SignatureScheme::ML_DSA_44 | SignatureScheme::ML_DSA_65 | SignatureScheme::ML_DSA_87
     ) {
         return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
     }
-    let algorithms = algorithms(dss.scheme, supported_schemes)?;
-    verify(message, cert, dss, algorithms)
-}
-
-/// Verifies the signature `dss` of `cert`'s key over `message`, by the rules of TLS 1.3.
-///
-/// A scheme names one algorithm there: the first that `supported_schemes` lists for it.
-///
-/// # Errors
-///
-/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] when `supported_schemes` lacks the
-///   scheme, or TLS 1.3 does;
-/// - [`Error::InvalidCertificate`] when the certificate cannot be parsed, its key is of the wrong kind,
-///   or the signature is wrong.
-pub fn verify_tls13_signature(
-    message: &[u8],
-    cert: &CertificateDer<'_>,
-    dss: &DigitallySignedStruct,
-    supported_schemes: &WebPkiSupportedAlgorithms,
-) -> Result<HandshakeSignatureValid, Error> {
-    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
-    if !dss.scheme.supported_in_tls13() {
-        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-    }
-    let algorithms = algorithms(dss.scheme, supported_schemes)?;
-    verify(message, cert, dss, &algorithms[..1])
+    let algorithms = algorithms(signature.scheme, supported_schemes)?;
+    verify(message, signer, signature, algorithms)
 }
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
@@ -81,15 +81,15 @@ fn algorithms(
 /// Tries `algorithms` until one fits the key; that one decides.
 fn verify(
     message: &[u8],
-    cert: &CertificateDer<'_>,
-    dss: &DigitallySignedStruct,
+    signer: &CertificateDer<'_>,
+    signature: &DigitallySignedStruct,
     algorithms: Algorithms,
 ) -> Result<HandshakeSignatureValid, Error> {
-    let cert = EndEntityCert::try_from(cert).map_err(certificate_error)?;
+    let cert = EndEntityCert::try_from(signer).map_err(certificate_error)?;
 
     let mut unfit = None;
     for algorithm in algorithms {
-        match cert.verify_signature(*algorithm, message, dss.signature()) {
+        match cert.verify_signature(*algorithm, message, signature.signature()) {
             Ok(()) => return Ok(HandshakeSignatureValid::assertion()),
             Err(err @ WebPkiError::UnsupportedSignatureAlgorithmForPublicKeyContext(_)) => {
                 unfit = Some(err);
