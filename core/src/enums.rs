@@ -404,23 +404,16 @@ impl SignatureScheme {
         }
     }
 
-    /// Whether TLS 1.3 allows the scheme in CertificateVerify.
+    /// Whether TLS 1.3 allows the scheme in CertificateVerify. True for schemes that are not known here.
     pub fn supported_in_tls13(&self) -> bool {
-        // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5 and SHA-1 are for certificates only
-        matches!(
-            self,
+        match self {
             Self::ECDSA_NISTP256_SHA256
-                | Self::ECDSA_NISTP384_SHA384
-                | Self::ECDSA_NISTP521_SHA512
-                | Self::RSA_PSS_SHA256
-                | Self::RSA_PSS_SHA384
-                | Self::RSA_PSS_SHA512
-                | Self::ED25519
-                | Self::ED448
-                | Self::ML_DSA_44
-                | Self::ML_DSA_65
-                | Self::ML_DSA_87
-        )
+            | Self::ECDSA_NISTP384_SHA384
+            | Self::ECDSA_NISTP521_SHA512 => true,
+            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (1 to 6) and signature, among them
+            // RSASSA-PKCS1-v1_5 and all with SHA-1, are for certificates at most
+            _ => self.to_array()[0] > 6,
+        }
     }
 }
 

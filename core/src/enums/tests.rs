@@ -173,6 +173,8 @@ fn schemes_know_their_kind_of_key() {
         // not named here, although their low byte is that of a kind of TLS 1.2
         (0x0301, Kind::Unknown(1), false),
         (0x0303, Kind::Unknown(3), false),
+        // for private use
+        (0xfe01, Kind::Unknown(1), true),
     ] {
         let scheme = SignatureScheme::from(value);
         assert_eq!(scheme.algorithm(), kind, "{scheme:?}");

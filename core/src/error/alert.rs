@@ -99,12 +99,19 @@ impl PeerMisbehaved {
             | Self::MissingPskModesExtension
             | Self::MissingQuicTransportParameters => AlertDescription::MissingExtension,
 
-            Self::EarlyDataExtensionWithoutResumption
+            // where RFC 9846 §4.4.1 says illegal_parameter, 0.23 sends this, too
+            Self::DisallowedEncryptedExtension
+            | Self::EarlyDataExtensionWithoutResumption
+            | Self::IllegalHelloRetryRequestWithInvalidEch
+            | Self::UnexpectedCleartextExtension
             | Self::UnsolicitedCertExtension
             | Self::UnsolicitedEchExtension
             | Self::UnsolicitedEncryptedExtension
             | Self::UnsolicitedSctList
             | Self::UnsolicitedServerHelloExtension => AlertDescription::UnsupportedExtension,
+
+            // 0.23's, where RFC 9846 §4.2.3 says illegal_parameter
+            Self::SelectedUnofferedCipherSuite => AlertDescription::HandshakeFailure,
 
             Self::IllegalHelloRetryRequestWithEmptyCookie
             | Self::OfferedEmptyApplicationProtocol => AlertDescription::DecodeError,
@@ -116,7 +123,6 @@ impl PeerMisbehaved {
             Self::AttemptedDowngradeToTls12WhenTls13IsSupported
             | Self::BadCertChainExtensions
             | Self::CipherSuiteDifferedOnRetry
-            | Self::DisallowedEncryptedExtension
             | Self::DuplicateClientHelloExtensions
             | Self::DuplicateEncryptedExtensions
             | Self::DuplicateHelloRetryRequestExtensions
@@ -127,7 +133,6 @@ impl PeerMisbehaved {
             | Self::EarlyDataOfferedWithVariedCipherSuite
             | Self::EchAcceptanceVariedAfterRetry
             | Self::HandshakeHashVariedAfterRetry
-            | Self::IllegalHelloRetryRequestWithInvalidEch
             | Self::IllegalHelloRetryRequestWithNoChanges
             | Self::IllegalHelloRetryRequestWithOfferedGroup
             | Self::IllegalHelloRetryRequestWithUnofferedCipherSuite
@@ -153,7 +158,6 @@ impl PeerMisbehaved {
             | Self::SelectedTls12UsingTls13VersionExtension
             | Self::SelectedUnofferedApplicationProtocol
             | Self::SelectedUnofferedCertCompression
-            | Self::SelectedUnofferedCipherSuite
             | Self::SelectedUnofferedCompression
             | Self::SelectedUnofferedKxGroup
             | Self::SelectedUnofferedPsk
@@ -164,7 +168,6 @@ impl PeerMisbehaved {
             | Self::ServerNameMustContainOneHostName
             | Self::SignedHandshakeWithUnadvertisedSigScheme
             | Self::SignedKxWithWrongAlgorithm
-            | Self::UnexpectedCleartextExtension
             | Self::WrongGroupForKeyShare => AlertDescription::IllegalParameter,
         }
     }

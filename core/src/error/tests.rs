@@ -391,7 +391,7 @@ fn misbehaviour_has_the_alert_of_its_rule() {
     );
     assert_eq!(
         alert(PeerMisbehaved::SelectedUnofferedCipherSuite),
-        Some(Alert::IllegalParameter)
+        Some(Alert::HandshakeFailure)
     );
 }
 

@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use super::key_schedule;
 use crate::conn::CommonState;
 use crate::crypto::tls13::OkmBlock;
-use crate::enums::{KeyUpdateRequest, ProtocolVersion};
-use crate::error::{Error, PeerMisbehaved};
+use crate::enums::{AlertDescription, KeyUpdateRequest, ProtocolVersion};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
 use crate::suites::Tls13CipherSuite;
 
@@ -92,14 +92,23 @@ impl Traffic {
     /// # Errors
     ///
     /// [`PeerMisbehaved::KeyEpochWithPendingFragment`] when more handshake bytes follow it under the old
-    /// keys; [`PeerMisbehaved::TooManyKeyUpdateRequests`].
+    /// keys; [`PeerMisbehaved::TooManyKeyUpdateRequests`]; [`InvalidMessage::InvalidKeyUpdate`], with its
+    /// own alert queued.
     pub(crate) fn read_key_update(
         &mut self,
         request: KeyUpdateRequest,
         common: &mut CommonState,
     ) -> Result<(), Error> {
+        let responds = match request {
+            KeyUpdateRequest::UpdateRequested => true,
+            KeyUpdateRequest::UpdateNotRequested => false,
+            // RFC 9846 §4.7.3: any other value is an illegal_parameter
+            _ => {
+                common.send_fatal_alert(AlertDescription::IllegalParameter);
+                return Err(InvalidMessage::InvalidKeyUpdate.into());
+            }
+        };
         let awaited = core::mem::take(&mut self.awaits_update);
-        let responds = request == KeyUpdateRequest::UpdateRequested;
         if responds || !awaited {
             count_key_update(common)?;
         }

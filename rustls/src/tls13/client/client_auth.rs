@@ -4,15 +4,17 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::ClientContext;
+use super::check_extensions;
 use super::server_auth::WaitCertificate;
 use super::server_hello::Handshake;
 use crate::client::ResolvesClientCert;
-use crate::enums::{ExtensionType, Side, SignatureScheme};
-use crate::error::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+use crate::enums::{Side, SignatureScheme};
+use crate::error::{Error, InvalidMessage, PeerIncompatible};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
-use crate::msgs::extensions::{ExtensionContext, allowed_in};
+use crate::msgs::extensions::ExtensionContext;
 use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_verify::signed_content;
 use crate::tls13::flight::Flight;
@@ -29,12 +31,17 @@ impl WaitCertificateOrRequest {
         mut self,
         request: CertificateRequest<'_>,
         encoded: &[u8],
+        cx: &mut ClientContext<'_>,
     ) -> Result<WaitCertificate, Error> {
         // RFC 9846 §4.4.2: the context is empty during the handshake
         if !request.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
-        check_extensions(&request.received)?;
+        check_extensions(
+            &request.received,
+            ExtensionContext::CertificateRequest,
+            cx.common,
+        )?;
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();
@@ -52,25 +59,13 @@ impl WaitCertificateOrRequest {
     }
 }
 
-fn check_extensions(received: &[ExtensionType]) -> Result<(), Error> {
-    // RFC 9846 §4.3: what belongs into another message is an illegal_parameter; what is not known is
-    // ignored
-    match received
-        .iter()
-        .all(|typ| allowed_in(*typ, ExtensionContext::CertificateRequest))
-    {
-        true => Ok(()),
-        false => Err(PeerMisbehaved::DisallowedEncryptedExtension.into()),
-    }
-}
-
 /// The schemes of a CertificateRequest that a CertificateVerify may have.
 fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Error> {
-    // RFC 9846 §4.4.2: signature_algorithms must be there
-    let offered = offered.ok_or(PeerIncompatible::SignatureAlgorithmsExtensionRequired)?;
-    // RFC 9846 §4.5.2: of them, neither SHA-1 nor RSASSA-PKCS1-v1_5 signs a CertificateVerify
-    let usable = offered.iter().filter(|scheme| scheme.supported_in_tls13());
+    // RFC 9846 §4.5.2: neither SHA-1 nor RSASSA-PKCS1-v1_5 signs a CertificateVerify
+    let offered = offered.unwrap_or_default().iter();
+    let usable = offered.filter(|scheme| scheme.supported_in_tls13());
     let usable: Vec<_> = usable.copied().collect();
+    // RFC 9846 §4.4.2: signature_algorithms must be there; nor is it of use without a scheme
     match usable.is_empty() {
         true => Err(PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon.into()),
         false => Ok(usable),

@@ -6,12 +6,13 @@ use pki_types::ServerName;
 use zeroize::Zeroizing;
 
 use super::ClientContext;
+use super::check_extensions;
 use super::hello::Offer;
 use crate::client::{ClientConfig, Tls13ClientSessionValue};
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::KeyUpdateRequest;
-use crate::error::{Error, PeerMisbehaved};
-use crate::msgs::extensions::{ExtensionContext, allowed_in};
+use crate::error::Error;
+use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::tls13::key_schedule::ticket_psk;
 use crate::tls13::traffic::Traffic;
@@ -57,16 +58,11 @@ impl Connected {
         ticket: NewSessionTicket<'_>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Error> {
-        // RFC 9846 §4.3: what belongs into another message is an illegal_parameter; what is not known
-        // is ignored
-        if !ticket
-            .received
-            .iter()
-            .all(|typ| allowed_in(*typ, ExtensionContext::NewSessionTicket))
-        {
-            return Err(PeerMisbehaved::DisallowedEncryptedExtension.into());
-        }
-
+        check_extensions(
+            &ticket.received,
+            ExtensionContext::NewSessionTicket,
+            cx.common,
+        )?;
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
         self.store(&ticket);
         Ok(self)

@@ -34,13 +34,13 @@ impl WaitEncryptedExtensions {
 
     fn check_extensions(&self, received: &[ExtensionType]) -> Result<(), Error> {
         for typ in received {
-            // RFC 9846 §4.4.1: a forbidden extension is an illegal_parameter
-            if !allowed_in(*typ, ExtensionContext::EncryptedExtensions) {
-                return Err(PeerMisbehaved::DisallowedEncryptedExtension.into());
-            }
-            // RFC 9846 §4.3: and one that was not offered an unsupported_extension
+            // RFC 9846 §4.3: what was not offered is an unsupported_extension
             if !self.0.offer.offers(*typ) {
                 return Err(PeerMisbehaved::UnsolicitedEncryptedExtension.into());
+            }
+            // RFC 9846 §4.4.1: and what is forbidden here is refused, too
+            if !allowed_in(*typ, ExtensionContext::EncryptedExtensions) {
+                return Err(PeerMisbehaved::DisallowedEncryptedExtension.into());
             }
         }
         Ok(())

@@ -16,13 +16,13 @@ use crate::crypto::{CryptoProvider, SupportedKxGroup};
 use crate::enums::{
     CipherSuite, Compression, ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
-use crate::error::Error;
+use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::extensions::ProtocolName;
 use crate::msgs::server_name::ServerNamePayload;
-use crate::suites::Tls13CipherSuite;
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 /// Starts a connection to `server_name`: sends the ClientHello.
 ///
@@ -164,21 +164,29 @@ impl Offer {
         (!self.alpn_protocols.is_empty()).then(|| names().collect())
     }
 
-    fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
-        let suites = &self.config.provider.cipher_suites;
-        suites.iter().filter_map(|suite| suite.tls13())
-    }
-
     fn cipher_suites(&self) -> Vec<CipherSuite> {
-        self.tls13_suites()
-            .map(|suite| suite.common.suite)
-            .collect()
+        let suites = self.config.provider.cipher_suites.iter();
+        let tls13 = suites.filter_map(|suite| suite.tls13());
+        tls13.map(|suite| suite.common.suite).collect()
     }
 
-    /// The suite of this code point, if it was offered.
-    pub(super) fn offered_suite(&self, suite: CipherSuite) -> Option<&'static Tls13CipherSuite> {
-        self.tls13_suites()
-            .find(|offered| offered.common.suite == suite)
+    /// The suite of this code point.
+    ///
+    /// # Errors
+    ///
+    /// It was not offered: not known, or one of TLS 1.2.
+    pub(super) fn suite(
+        &self,
+        suite: CipherSuite,
+    ) -> Result<&'static Tls13CipherSuite, PeerMisbehaved> {
+        let mut suites = self.config.provider.cipher_suites.iter();
+        match suites.find(|known| known.suite() == suite) {
+            Some(SupportedCipherSuite::Tls13(suite)) => Ok(suite),
+            Some(SupportedCipherSuite::Tls12(_)) => {
+                Err(PeerMisbehaved::SelectedUnusableCipherSuiteForVersion)
+            }
+            None => Err(PeerMisbehaved::SelectedUnofferedCipherSuite),
+        }
     }
 
     fn tls13_groups(&self) -> impl Iterator<Item = &'static dyn SupportedKxGroup> {

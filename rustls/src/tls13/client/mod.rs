@@ -34,8 +34,6 @@ mod key_shares;
 mod retry;
 mod server_auth;
 mod server_hello;
-#[cfg(test)]
-mod tests;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,12 +48,32 @@ use self::server_hello::WaitServerHello;
 use crate::client::ClientConnectionData;
 use crate::conn::CommonState;
 use crate::conn::machine::{Context, Machine};
-use crate::enums::HandshakeType;
-use crate::error::Error;
+use crate::enums::{AlertDescription, ExtensionType, HandshakeType};
+use crate::error::{Error, PeerMisbehaved};
+use crate::msgs::extensions::{ExtensionContext, allowed_in};
 use crate::msgs::{HandshakeMessage, HandshakePayload};
 
 /// What a client's handlers may touch of their connection.
 type ClientContext<'a> = Context<'a, ClientConnectionData>;
+
+/// Checks the extensions of a message to which the client need not have offered them.
+///
+/// # Errors
+///
+/// [`PeerMisbehaved::DisallowedEncryptedExtension`], with its own alert queued.
+fn check_extensions(
+    received: &[ExtensionType],
+    message: ExtensionContext,
+    common: &mut CommonState,
+) -> Result<(), Error> {
+    if received.iter().all(|typ| allowed_in(*typ, message)) {
+        return Ok(());
+    }
+    // RFC 9846 §4.3: what is known to belong into another message is an illegal_parameter. 0.23 ignores
+    // it, and sends another alert with this error
+    common.send_fatal_alert(AlertDescription::IllegalParameter);
+    Err(PeerMisbehaved::DisallowedEncryptedExtension.into())
+}
 
 /// The client's side of one connection.
 pub(crate) struct ClientMachine {
@@ -107,16 +125,16 @@ impl ClientState {
                 .map(Self::WaitCertificateOrRequest),
 
             (Self::WaitCertificateOrRequest(state), Got::CertificateRequest(request)) => state
-                .read_certificate_request(request, encoded)
+                .read_certificate_request(request, encoded, cx)
                 .map(Self::WaitCertificate),
 
             (Self::WaitCertificateOrRequest(state), Got::Certificate(certificate)) => state
                 .without_request()
-                .read_certificate(certificate, encoded)
+                .read_certificate(certificate, encoded, cx)
                 .map(Self::WaitCertificateVerify),
 
             (Self::WaitCertificate(state), Got::Certificate(certificate)) => state
-                .read_certificate(certificate, encoded)
+                .read_certificate(certificate, encoded, cx)
                 .map(Self::WaitCertificateVerify),
 
             (Self::WaitCertificateVerify(state), Got::CertificateVerify(verify)) => state
@@ -137,9 +155,12 @@ impl ClientState {
 
             // RFC 9846 §4: anything else is an unexpected_message. Of these, §4.7.2 names a
             // CertificateRequest after the handshake, and §4.7.3 a KeyUpdate before its end.
-            (state, _) => Err(Error::InappropriateHandshakeMessage {
+            (state, payload) => Err(Error::InappropriateHandshakeMessage {
                 expect_types: state.expected_types(),
-                got_type: typ,
+                got_type: match payload {
+                    Got::HelloRetryRequest(_) => HandshakeType::HelloRetryRequest,
+                    _ => typ,
+                },
             }),
         }
     }

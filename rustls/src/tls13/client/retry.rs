@@ -2,7 +2,7 @@
 
 use super::ClientContext;
 use super::key_shares::KeyShares;
-use super::server_hello::{Retry, WaitServerHello};
+use super::server_hello::{Retry, WaitServerHello, check_legacy_version};
 use crate::enums::{NamedGroup, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::server_hello::HelloRetryRequest;
@@ -55,14 +55,13 @@ impl WaitServerHello {
         if request.legacy_session_id_echo != self.offer.session_id {
             return Err(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId.into());
         }
-        if request.legacy_version != ProtocolVersion::TLSv1_2
-            || extensions.supported_version != Some(ProtocolVersion::TLSv1_3)
-        {
+        if extensions.supported_version != Some(ProtocolVersion::TLSv1_3) {
             return Err(PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion.into());
         }
+        check_legacy_version(request.legacy_version)?;
         // RFC 9846 §4.3: ECH was not offered
         if extensions.encrypted_client_hello.is_some() {
-            return Err(PeerMisbehaved::UnsolicitedEchExtension.into());
+            return Err(PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch.into());
         }
         // RFC 9846 §4.2.4: the second ClientHello would be the first again
         if extensions.key_share.is_none() && extensions.cookie.is_none() {
@@ -70,8 +69,8 @@ impl WaitServerHello {
         }
         // RFC 9846 §4.2.4: the suite is one of those offered
         self.offer
-            .offered_suite(request.cipher_suite)
-            .ok_or_else(|| PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite.into())
+            .suite(request.cipher_suite)
+            .map_err(|_| PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite.into())
     }
 
     /// The share that the server asks for.

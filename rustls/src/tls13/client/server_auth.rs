@@ -8,7 +8,7 @@ use super::ClientContext;
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::server_hello::Handshake;
-use crate::enums::Side;
+use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -32,6 +32,7 @@ impl WaitCertificate {
         mut self,
         certificate: CertificateMsg<'_>,
         encoded: &[u8],
+        cx: &mut ClientContext<'_>,
     ) -> Result<WaitCertificateVerify, Error> {
         // RFC 9846 §4.5.1: the context is that of a request, and the server's answers none
         if !certificate.context.is_empty() {
@@ -40,6 +41,8 @@ impl WaitCertificate {
         // RFC 9846 §4.5.1.3: the server has at least one certificate. That entries have no extension but
         // status_request, which is offered always, was found out when the message was read
         let Some(end_entity) = certificate.entries.first() else {
+            // RFC 9846 §4.5.1.3: a decode_error. The error is 0.23's, for clients' certificates, too
+            cx.common.send_fatal_alert(AlertDescription::DecodeError);
             return Err(Error::NoCertificatesPresented);
         };
 

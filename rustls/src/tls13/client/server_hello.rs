@@ -95,11 +95,8 @@ impl WaitServerHello {
     }
 
     fn check_suite(&self, hello: &ServerHello<'_>) -> Result<&'static Tls13CipherSuite, Error> {
-        // RFC 9846 §4.2.3: the suite is one of those offered
-        let suite = self
-            .offer
-            .offered_suite(hello.cipher_suite)
-            .ok_or(PeerMisbehaved::SelectedUnofferedCipherSuite)?;
+        // RFC 9846 §4.2.3: the suite is one of those offered, which are TLS 1.3's
+        let suite = self.offer.suite(hello.cipher_suite)?;
         // RFC 9846 §4.2.4: and the HelloRetryRequest's, if there was one
         match &self.retry {
             Some(retry) if retry.suite != suite => {
@@ -115,6 +112,7 @@ impl WaitServerHello {
             return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
         }
         if hello.legacy_session_id_echo != self.offer.session_id {
+            // 0.23 has no error for it and goes on; the one for a HelloRetryRequest says the same
             return Err(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId.into());
         }
         Ok(())
@@ -122,13 +120,13 @@ impl WaitServerHello {
 
     fn check_extensions(&self, received: &[ExtensionType]) -> Result<(), Error> {
         for typ in received {
-            // RFC 9846 §4.3: what belongs into another message is an illegal_parameter
-            if !allowed_in(*typ, ExtensionContext::ServerHello) {
-                return Err(PeerMisbehaved::UnexpectedCleartextExtension.into());
-            }
-            // RFC 9846 §4.3: and what was not offered an unsupported_extension
+            // RFC 9846 §4.3: what was not offered is an unsupported_extension
             if !self.offer.offers(*typ) {
                 return Err(PeerMisbehaved::UnsolicitedServerHelloExtension.into());
+            }
+            // RFC 9846 §4.3: and what belongs into another message is refused, too
+            if !allowed_in(*typ, ExtensionContext::ServerHello) {
+                return Err(PeerMisbehaved::UnexpectedCleartextExtension.into());
             }
         }
         Ok(())
@@ -138,19 +136,27 @@ impl WaitServerHello {
 /// RFC 9846 §4.3.1: supported_versions decides the version, before anything else is looked at.
 fn check_version(hello: &ServerHello<'_>) -> Result<(), Error> {
     match hello.extensions.supported_version {
-        Some(ProtocolVersion::TLSv1_3) => {}
-        // RFC 9846 §4.3.1: a version before TLS 1.3 is not selected this way
-        Some(_) => return Err(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension.into()),
-        None => return Err(older_version(hello)),
+        Some(ProtocolVersion::TLSv1_3) => check_legacy_version(hello.legacy_version),
+        // RFC 9846 §4.3.1: no older version is selected this way
+        Some(ProtocolVersion::TLSv1_2) => {
+            Err(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension.into())
+        }
+        // RFC 9846 §4.3.1: nor one that was not offered. The alert is 0.23's
+        Some(_) => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
+        None => Err(older_version(hello)),
     }
-    // RFC 9846 §4.2.3: legacy_version is 0x0303
-    match hello.legacy_version {
+}
+
+/// The legacy_version of a server that has selected TLS 1.3.
+pub(super) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error> {
+    // RFC 9846 §4.2.3: anything but 0x0303 is a protocol_version
+    match version {
         ProtocolVersion::TLSv1_2 => Ok(()),
         _ => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
     }
 }
 
-/// The server chose a version before TLS 1.3, which was not offered.
+/// The server chose a version before TLS 1.3, none of which was offered.
 fn older_version(hello: &ServerHello<'_>) -> Error {
     // RFC 9846 §4.2.3: a server that knows TLS 1.3 must not be brought to anything older
     if is_downgrade_marker(&hello.random) {
