@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::aead::{Aead, AeadError, TAG_LEN};
-use super::cipher::Nonce;
+use super::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
+use super::cipher::{AeadKey, Nonce};
 use super::hmac::{Hmac, Key, Tag};
 
 /// A keyed checksum in the place of HMAC.
@@ -107,6 +107,19 @@ impl Aead for ToyAead {
         }
         self.xor(text);
         Ok(text.len())
+    }
+}
+
+/// [`ToyAead`] under the first byte of the key, in the place of AES-256-GCM.
+pub(crate) struct ToyAlgorithm;
+
+impl AeadAlgorithm for ToyAlgorithm {
+    type Key = ToyAead;
+
+    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
+
+    fn key(key: &AeadKey) -> ToyAead {
+        ToyAead(key.as_ref()[0])
     }
 }
 

@@ -23,11 +23,24 @@ fn take_memory(len: usize) -> Vec<u8> {
     let mut memory = super::pool::take(len);
     #[cfg(not(feature = "std"))]
     let mut memory = Vec::new();
-    if memory.len() < len {
-        memory.resize(len, 0);
-    }
+    grow(&mut memory, len);
     memory
 }
+
+/// Makes `memory` at least `len` bytes long.
+///
+/// It doubles, so that growing bit by bit costs no more than a few copies, but not beyond what the
+/// pool keeps unless it must.
+fn grow(memory: &mut Vec<u8>, len: usize) {
+    if memory.capacity() < len && len <= MAX_KEPT_LEN {
+        let doubled = Ord::min(2 * memory.capacity(), MAX_KEPT_LEN);
+        memory.reserve_exact(Ord::max(len, doubled) - memory.len());
+    }
+    memory.resize(Ord::max(len, memory.len()), 0);
+}
+
+/// Longer memories are freed instead of kept: 64 KiB of application data and what records add to it.
+pub(super) const MAX_KEPT_LEN: usize = 80 * 1024;
 
 /// Gives back what [`take_memory`] gave.
 fn release_memory(memory: &mut Vec<u8>) {
@@ -91,9 +104,7 @@ impl OutgoingBuffer {
         }
         move_to_front(&mut self.memory, self.start..self.end);
         (self.start, self.end) = (0, self.end - self.start);
-        if self.memory.len() - self.end < len {
-            self.memory.resize(self.end + len, 0);
-        }
+        grow(&mut self.memory, self.end + len);
     }
 
     /// Appends the first `len` bytes of the last [`Self::room`].
@@ -214,9 +225,7 @@ impl ReceiveBuffer {
         self.opened -= self.read;
         self.filled -= self.read;
         self.read = 0;
-        if self.memory.len() - self.filled < want {
-            self.memory.resize(self.filled + want, 0);
-        }
+        grow(&mut self.memory, self.filled + want);
     }
 
     /// Adds the first `len` bytes of the last [`Self::room`] to what was received.
@@ -238,7 +247,12 @@ impl ReceiveBuffer {
 
     /// Keeps the plaintext at `payload` of the first `record_len` bytes of [`Self::unopened`], for
     /// [`Self::chunk`] to find; the record counts as opened.
-    pub fn keep(&mut self, record_len: usize, payload: core::ops::Range<usize>) {
+    pub fn keep(&mut self, record_len: usize, mut payload: core::ops::Range<usize>) {
+        if payload.start - HEADER_LEN > usize::from(u8::MAX) {
+            // further in than any cipher puts it, and than a marker can say
+            self.unopened().copy_within(payload.clone(), HEADER_LEN);
+            payload = HEADER_LEN..HEADER_LEN + payload.len();
+        }
         let marker = Marker {
             offset: (payload.start - HEADER_LEN) as u8,
             plain_len: payload.len() as u16,

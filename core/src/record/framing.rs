@@ -19,6 +19,9 @@ use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
 use crate::suites::ConnectionTrafficSecrets;
 
+#[cfg(test)]
+mod tests;
+
 /// Seals `msg` where the payload may be in one piece (read where it lies) or in several (gathered
 /// into the output first, then sealed there).
 fn seal<A: Aead>(
@@ -145,7 +148,10 @@ impl<K: Aead> MessageDecrypter for Tls13Record<K> {
         mut msg: InboundOpaqueMessage<'a>,
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error> {
-        let aad = make_tls13_aad(msg.payload.len());
+        // RFC 9846 §5.2: the header as it came, so that one that was tampered with is not authentic
+        let mut aad = make_tls13_aad(msg.payload.len());
+        aad[0] = msg.typ.into();
+        aad[1..3].copy_from_slice(&msg.version.to_array());
         if msg.payload.len() < TAG_LEN {
             return Err(Error::DecryptError);
         }

@@ -21,6 +21,8 @@ pub mod joiner;
 mod pool;
 pub mod receiver;
 pub mod sender;
+#[cfg(test)]
+mod toy;
 
 /// Length in bytes of a record header: type, legacy version, length (RFC 9846 §5.1).
 pub const HEADER_LEN: usize = 5;

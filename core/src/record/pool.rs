@@ -3,16 +3,15 @@
 //! A connection needs a buffer from the first byte of a record to the last, and a thread works on few
 //! connections at a time. So a handful of buffers serves any number of connections, stays in the
 //! cache, and costs nothing to take and to give back. What a thread keeps is bounded by
-//! [`SLOTS`] × [`MAX_KEPT_LEN`] bytes.
+//! [`SLOTS`] × [`MAX_KEPT_LEN`](super::buffer::MAX_KEPT_LEN) bytes.
 
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
+use super::buffer::MAX_KEPT_LEN;
+
 /// How many buffers a thread keeps: for both directions of a connection and of the one it forwards to.
 const SLOTS: usize = 4;
-
-/// Longer buffers are freed instead of kept: 64 KiB of application data and what records add to it.
-const MAX_KEPT_LEN: usize = 80 * 1024;
 
 std::thread_local! {
     static POOL: RefCell<[Vec<u8>; SLOTS]> = const { RefCell::new([const { Vec::new() }; SLOTS]) };
@@ -35,7 +34,7 @@ pub(super) fn take(len: usize) -> Vec<u8> {
 
 /// Keeps `buffer` for the next [`take`], in the place of the shortest if that is shorter.
 pub(super) fn give(buffer: Vec<u8>) {
-    if buffer.is_empty() || buffer.len() > MAX_KEPT_LEN {
+    if buffer.is_empty() || buffer.capacity() > MAX_KEPT_LEN {
         return;
     }
     let _ = POOL.try_with(|pool| {

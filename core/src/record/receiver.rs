@@ -15,6 +15,11 @@ use crate::crypto::cipher::{InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 
+#[cfg(test)]
+mod early_data_tests;
+#[cfg(test)]
+mod tests;
+
 /// How many records without content are taken in a row.
 const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
@@ -24,7 +29,7 @@ pub struct RecordReceiver {
     protection: ProtocolVersion,
     /// The sequence number of the next record.
     seq: u64,
-    /// True once a record was opened with the present key.
+    /// True once a protected record was opened, with whatever key.
     opened_any: bool,
     consecutive_empty: u8,
     /// While early data is skipped: how many bytes of it still are.
@@ -123,10 +128,11 @@ impl RecordReceiver {
         self.decrypter = Some(decrypter);
         self.protection = version;
         self.seq = 0;
-        self.opened_any = false;
         Ok(())
     }
 
+    /// Makes sure that the keys can change here.
+    ///
     /// # Errors
     ///
     /// [`PeerMisbehaved::KeyEpochWithPendingFragment`] when handshake bytes wait, as in
@@ -168,7 +174,11 @@ impl RecordReceiver {
     ///
     /// # Errors
     ///
-    /// Those of [`RecordHeader::read`] and of the decrypter; [`PeerMisbehaved::TooManyEmptyFragments`];
+    /// Those of [`RecordHeader::read`] and of the decrypter, and those that its content decides:
+    /// [`InvalidMessage::InvalidContentType`]; in a protected TLS 1.3 record
+    /// [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`], and
+    /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] for an empty handshake message or alert;
+    /// [`PeerMisbehaved::TooManyEmptyFragments`];
     /// [`PeerMisbehaved::MessageInterleavedWithHandshakeMessage`] when the record comes in between
     /// the fragments of a handshake message. The connection is over then.
     #[inline]
@@ -185,7 +195,7 @@ impl RecordReceiver {
                 // RFC 9846 §5.3: sequence numbers must not wrap
                 let seq = self.seq;
                 self.seq = seq.checked_add(1).ok_or(Error::DecryptError)?;
-                let body_at = body.as_ptr() as usize;
+                let (body_at, body_len) = (body.as_ptr() as usize, body.len());
                 let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
                 let plain = match decrypter.decrypt(msg, seq) {
                     Ok(plain) => plain,
@@ -199,8 +209,12 @@ impl RecordReceiver {
                     // RFC 9846 §4.3.10: what can be opened is no early data
                     self.skipped_early_data_left = None;
                 }
-                // where in `buf` the decrypter left the plaintext, which is a slice of its input
-                let start = HEADER_LEN + (plain.payload.as_ptr() as usize).wrapping_sub(body_at);
+                if self.protection == ProtocolVersion::TLSv1_3 {
+                    check_inner_plaintext(plain.typ, plain.payload)?;
+                }
+                let at = offset_in(body_at, body_len, plain.payload)
+                    .ok_or_else(|| Error::General("decrypter left its buffer".into()))?;
+                let start = HEADER_LEN + at;
                 (plain.typ, start..start + plain.payload.len())
             }
             None if header.typ == ContentType::ApplicationData
@@ -217,10 +231,6 @@ impl RecordReceiver {
             }
             _ => (header.typ, HEADER_LEN..record_len),
         };
-        // a decrypter from outside might return a slice that is not of its input
-        if payload.start > payload.end || payload.end > record_len {
-            return Err(Error::General("decrypter left its buffer".into()));
-        }
         self.check_content(typ, payload.is_empty())?;
         Ok(Some(OpenedRecord {
             typ,
@@ -232,9 +242,12 @@ impl RecordReceiver {
     /// Skips a record if it may be early data, or else fails with `error`.
     #[cold]
     fn skip(&mut self, header: &RecordHeader, error: Error) -> Result<OpenedRecord, Error> {
-        let left = match (&error, self.skipped_early_data_left) {
-            (Error::DecryptError | Error::InappropriateMessage { .. }, Some(left)) => left,
-            _ => return Err(error),
+        let is_unopened = matches!(
+            error,
+            Error::DecryptError | Error::InappropriateMessage { .. }
+        );
+        let Some(left) = self.skipped_early_data_left.filter(|_| is_unopened) else {
+            return Err(error);
         };
         // an empty record counts, too, so that there cannot be more and more of them
         let skipped = header.payload_len.max(1);
@@ -256,11 +269,14 @@ impl RecordReceiver {
     /// The bounds that hold for any record once its content is known.
     #[inline]
     fn check_content(&mut self, typ: ContentType, is_empty: bool) -> Result<(), Error> {
+        if matches!(typ, ContentType::Heartbeat | ContentType::Unknown(_)) {
+            return Err(InvalidMessage::InvalidContentType.into());
+        }
         if is_empty {
-            self.consecutive_empty += 1;
-            if self.consecutive_empty > MAX_CONSECUTIVE_EMPTY {
+            if self.consecutive_empty == MAX_CONSECUTIVE_EMPTY {
                 return Err(PeerMisbehaved::TooManyEmptyFragments.into());
             }
+            self.consecutive_empty += 1;
         } else {
             self.consecutive_empty = 0;
         }
@@ -292,8 +308,9 @@ impl RecordReceiver {
 
 /// True for the records that TLS 1.3 lets through unprotected although keys are in use.
 ///
-/// A change_cipher_spec, for middleboxes (RFC 9846 §5). And an alert before anything was opened with
-/// the key: a peer that fails before it has our keys can say so only in the clear.
+/// A change_cipher_spec, for middleboxes (RFC 9846 §5). And an alert before anything was opened: a
+/// peer that fails before it has our keys can say so only in the clear. Once it has them, an alert in
+/// the clear is an attacker's, later keys or not.
 #[inline]
 fn passes_in_the_clear(
     protection: ProtocolVersion,
@@ -310,6 +327,35 @@ fn passes_in_the_clear(
     }
 }
 
+/// What a protected TLS 1.3 record must not contain, though it is authentic.
+#[inline]
+fn check_inner_plaintext(typ: ContentType, content: &[u8]) -> Result<(), PeerMisbehaved> {
+    match typ {
+        ContentType::ApplicationData => Ok(()),
+        // RFC 9846 §5: a protected change_cipher_spec is unexpected
+        ContentType::ChangeCipherSpec => Err(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec),
+        // RFC 9846 §5.4: Handshake and Alert records must not be empty
+        ContentType::Handshake | ContentType::Alert if content.is_empty() => {
+            Err(PeerMisbehaved::IllegalTlsInnerPlaintext)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where in the `outer_len` bytes at address `outer_at` the bytes of `inner` lie.
+///
+/// `None` when they do not, which a decrypter from outside might bring about; except that no bytes lie
+/// anywhere.
+#[inline]
+fn offset_in(outer_at: usize, outer_len: usize, inner: &[u8]) -> Option<usize> {
+    if inner.is_empty() {
+        return Some(0);
+    }
+    let offset = (inner.as_ptr() as usize).checked_sub(outer_at)?;
+    let end = offset.checked_add(inner.len())?;
+    (end <= outer_len).then_some(offset)
+}
+
 impl Default for RecordReceiver {
     fn default() -> Self {
         Self::new()
@@ -322,127 +368,5 @@ impl fmt::Debug for RecordReceiver {
             .field("decrypting", &self.is_decrypting())
             .field("seq", &self.seq)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod early_data_tests {
-    use alloc::vec;
-
-    use super::*;
-    use crate::crypto::cipher::InboundPlainMessage;
-
-    /// Opens records of `!` only, which must come with sequence numbers from 0 on.
-    struct Exclamations(u64);
-
-    impl MessageDecrypter for Exclamations {
-        fn decrypt<'a>(
-            &mut self,
-            msg: InboundOpaqueMessage<'a>,
-            seq: u64,
-        ) -> Result<InboundPlainMessage<'a>, Error> {
-            let plain = msg.into_plain_message();
-            if plain.payload.iter().any(|byte| *byte != b'!') || seq != self.0 {
-                return Err(Error::DecryptError);
-            }
-            self.0 += 1;
-            Ok(plain)
-        }
-    }
-
-    fn open(
-        receiver: &mut RecordReceiver,
-        typ: ContentType,
-        payload: &[u8],
-    ) -> Result<Range<usize>, Error> {
-        let mut record = vec![u8::from(typ), 3, 3, 0, payload.len() as u8];
-        record.extend_from_slice(payload);
-        let opened = receiver.open(&mut record)?.expect("a whole record");
-        assert_eq!(opened.record_len, record.len());
-        assert_eq!(opened.typ, typ);
-        Ok(opened.payload)
-    }
-
-    fn receiver(protected: bool, limit: usize) -> RecordReceiver {
-        let mut receiver = RecordReceiver::new();
-        if protected {
-            let decrypter = Box::new(Exclamations(0));
-            receiver
-                .set_decrypter(decrypter, ProtocolVersion::TLSv1_3)
-                .unwrap();
-        }
-        receiver.skip_early_data(Some(limit));
-        receiver
-    }
-
-    const APPLICATION_DATA: ContentType = ContentType::ApplicationData;
-    const SKIPPED: Result<Range<usize>, Error> = Ok(HEADER_LEN..HEADER_LEN);
-
-    #[test]
-    fn what_the_key_does_not_open_is_skipped_up_to_the_limit() {
-        let mut receiver = receiver(true, 5);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), Ok(5..5));
-        assert!(!receiver.skips_early_data(), "the empty record was opened");
-
-        let mut receiver = self::receiver(true, 5);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"de"), SKIPPED);
-        assert!(receiver.skips_early_data());
-        assert_eq!(
-            open(&mut receiver, APPLICATION_DATA, b"f"),
-            Err(Error::DecryptError)
-        );
-    }
-
-    #[test]
-    fn nothing_is_skipped_after_a_record_was_opened() {
-        let mut receiver = receiver(true, 100);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"!!"), Ok(5..7));
-        assert_eq!(
-            open(&mut receiver, APPLICATION_DATA, b"abc"),
-            Err(Error::DecryptError)
-        );
-    }
-
-    #[test]
-    fn other_types_are_not_skipped() {
-        assert_eq!(
-            open(&mut receiver(true, 100), ContentType::Handshake, b"abc"),
-            Err(Error::DecryptError)
-        );
-    }
-
-    #[test]
-    fn application_data_before_keys_is_skipped_up_to_the_limit() {
-        let mut receiver = receiver(false, 4);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
-        // an empty record counts for a byte
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), SKIPPED);
-        assert!(matches!(
-            open(&mut receiver, APPLICATION_DATA, b""),
-            Err(Error::InappropriateMessage { .. })
-        ));
-
-        let mut receiver = self::receiver(false, 4);
-        assert_eq!(
-            open(&mut receiver, ContentType::Handshake, b"abc"),
-            Ok(5..8)
-        );
-        receiver.skip_early_data(None);
-        assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), Ok(5..8));
-    }
-
-    #[test]
-    fn skipped_records_do_not_interrupt_a_handshake_message() {
-        for protected in [false, true] {
-            let mut receiver = receiver(protected, 100);
-            receiver.push_handshake(&[1]).unwrap();
-            assert_eq!(
-                open(&mut receiver, APPLICATION_DATA, b"abc"),
-                Err(PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage.into())
-            );
-        }
     }
 }

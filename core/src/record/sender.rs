@@ -14,9 +14,12 @@ use crate::crypto::cipher::{
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
 
-/// Sequence numbers from here on are never used (RFC 9846 §5.3: they must not wrap). The few below it
-/// are kept for alerts.
-const SEQUENCE_LIMIT: u64 = u64::MAX - 16;
+#[cfg(test)]
+mod tests;
+
+/// How many records a key protects at the most, whatever its AEAD allows: sequence numbers must not
+/// wrap (RFC 9846 §5.3), and those beyond are kept for alerts.
+const MAX_RECORDS: u64 = u64::MAX - 16;
 
 /// The sending half of the record layer.
 ///
@@ -32,6 +35,9 @@ const SEQUENCE_LIMIT: u64 = u64::MAX - 16;
 /// ```
 pub struct RecordSender {
     encrypter: Option<Box<dyn MessageEncrypter>>,
+    /// How many bytes a record has before its payload, and behind it.
+    head_len: usize,
+    tail_len: usize,
     /// Decides how a protected record's header looks; the version negotiated once keys are there.
     protection: ProtocolVersion,
     /// What stands as the version in headers of unprotected records.
@@ -49,10 +55,12 @@ impl RecordSender {
     pub fn new() -> Self {
         Self {
             encrypter: None,
+            head_len: HEADER_LEN,
+            tail_len: 0,
             protection: ProtocolVersion::TLSv1_2,
             plaintext_version: ProtocolVersion::TLSv1_2,
             seq: 0,
-            confidentiality_limit: u64::MAX,
+            confidentiality_limit: MAX_RECORDS,
             max_fragment_len: MAX_FRAGMENT_LEN,
         }
     }
@@ -86,9 +94,12 @@ impl RecordSender {
         version: ProtocolVersion,
         confidentiality_limit: u64,
     ) {
+        let offset = encrypter.payload_offset();
+        self.head_len = HEADER_LEN + offset;
+        self.tail_len = encrypter.encrypted_payload_len(0).saturating_sub(offset);
         self.encrypter = Some(encrypter);
         self.protection = version;
-        self.confidentiality_limit = confidentiality_limit;
+        self.confidentiality_limit = Ord::min(confidentiality_limit, MAX_RECORDS);
         self.seq = 0;
     }
 
@@ -106,7 +117,8 @@ impl RecordSender {
     /// replaced. One record is kept for the KeyUpdate that announces the new key.
     #[inline]
     pub fn payload_left(&self) -> usize {
-        let records = self.confidentiality_limit.saturating_sub(self.seq + 1);
+        let used = self.seq.saturating_add(1);
+        let records = self.confidentiality_limit.saturating_sub(used);
         usize::try_from(records)
             .unwrap_or(usize::MAX)
             .saturating_mul(self.max_fragment_len)
@@ -120,37 +132,43 @@ impl RecordSender {
     /// The number of bytes of the records that carry `payload_len` bytes; zero for an empty payload.
     #[inline]
     pub fn sealed_len(&self, payload_len: usize) -> usize {
-        let records = match payload_len <= self.max_fragment_len {
+        self.records_len(self.records(payload_len), payload_len)
+    }
+
+    /// The number of records that carry `payload_len` bytes.
+    #[inline]
+    fn records(&self, payload_len: usize) -> usize {
+        match payload_len <= self.max_fragment_len {
             true => usize::from(payload_len != 0),
             false => payload_len.div_ceil(self.max_fragment_len),
-        };
-        let overhead = self.head_len() + self.tail_len();
-        records.saturating_mul(overhead).saturating_add(payload_len)
+        }
+    }
+
+    #[inline]
+    fn records_len(&self, records: usize, payload_len: usize) -> usize {
+        records
+            .saturating_mul(self.head_len + self.tail_len)
+            .saturating_add(payload_len)
     }
 
     /// How many bytes a record has before its payload.
     #[inline]
     pub fn head_len(&self) -> usize {
-        let offset = self.encrypter.as_ref().map(|enc| enc.payload_offset());
-        HEADER_LEN + offset.unwrap_or(0)
+        self.head_len
     }
 
     /// How many bytes a record has after its payload.
     #[inline]
     pub fn tail_len(&self) -> usize {
-        let tail = self
-            .encrypter
-            .as_ref()
-            .map(|enc| enc.encrypted_payload_len(0) - enc.payload_offset());
-        tail.unwrap_or(0)
+        self.tail_len
     }
 
     /// How much room [`Self::seal_in_place`] needs around a payload.
     pub fn in_place_room(&self) -> InPlaceRoom {
         InPlaceRoom {
-            headroom: self.head_len(),
+            headroom: self.head_len,
             max_payload: self.max_fragment_len,
-            tailroom: self.tail_len(),
+            tailroom: self.tail_len,
         }
     }
 
@@ -158,21 +176,24 @@ impl RecordSender {
     ///
     /// # Errors
     ///
-    /// [`SealError::InsufficientSize`] when `out` is shorter than [`Self::sealed_len`]: nothing was
-    /// written and no sequence number used. [`SealError::Exhausted`] when the sequence numbers are
-    /// used up. [`SealError::Failed`] when the cipher refuses; the connection is unusable then.
+    /// [`SealError::InsufficientSize`] when `out` is shorter than [`Self::sealed_len`],
+    /// [`SealError::Exhausted`] when there are fewer sequence numbers than records: nothing was
+    /// written and no sequence number used. [`SealError::Failed`] when the cipher refuses; the
+    /// connection is unusable then.
     pub fn seal(
         &mut self,
         typ: ContentType,
         payload: OutboundChunks<'_>,
         out: &mut [u8],
     ) -> Result<usize, SealError> {
-        let required_size = self.sealed_len(payload.len());
+        let records = self.records(payload.len());
+        let required_size = self.records_len(records, payload.len());
         if out.len() < required_size {
             return Err(SealError::InsufficientSize(InsufficientSizeError {
                 required_size,
             }));
         }
+        self.check_sequence(records as u64)?;
         if payload.len() <= self.max_fragment_len {
             return match payload.is_empty() {
                 true => Ok(0),
@@ -189,7 +210,8 @@ impl RecordSender {
         Ok(used)
     }
 
-    /// Writes one record; `out` is long enough and `payload` no longer than a fragment.
+    /// Writes one record; `out` is long enough, `payload` no longer than a fragment, and there is a
+    /// sequence number left.
     #[inline]
     fn seal_record(
         &mut self,
@@ -197,12 +219,13 @@ impl RecordSender {
         payload: OutboundChunks<'_>,
         out: &mut [u8],
     ) -> Result<usize, SealError> {
-        let seq = self.next_sequence()?;
-        let (header, body) = out.split_at_mut(HEADER_LEN);
-        let (outer_type, version, len) = match &mut self.encrypter {
+        let seq = self.next_sequence();
+        let record_len = self.head_len + payload.len() + self.tail_len;
+        let (header, body) = out[..record_len].split_at_mut(HEADER_LEN);
+        let (outer_type, version) = match &mut self.encrypter {
             None => {
-                payload.copy_to_slice(&mut body[..payload.len()]);
-                (typ, self.plaintext_version, payload.len())
+                payload.copy_to_slice(body);
+                (typ, self.plaintext_version)
             }
             Some(encrypter) => {
                 let msg = OutboundPlainMessage {
@@ -210,16 +233,16 @@ impl RecordSender {
                     version: ProtocolVersion::TLSv1_2,
                     payload,
                 };
-                let len = encrypter.encrypt(msg, seq, body)?;
-                (self.outer_type(typ), ProtocolVersion::TLSv1_2, len)
+                check_written(encrypter.encrypt(msg, seq, body), body)?;
+                (self.outer_type(typ), ProtocolVersion::TLSv1_2)
             }
         };
-        write_header(header, outer_type, version, len);
-        Ok(HEADER_LEN + len)
+        write_header(header, outer_type, version, body.len());
+        Ok(record_len)
     }
 
     /// Builds one record around the plaintext at `payload` of `buf`; returns where in `buf` the
-    /// record is.
+    /// record is. An empty payload makes no record, as in [`Self::seal`].
     ///
     /// # Errors
     ///
@@ -243,7 +266,10 @@ impl RecordSender {
                 max: self.max_fragment_len,
             });
         }
-        let (head, tail) = (self.head_len(), self.tail_len());
+        if payload.is_empty() {
+            return Ok(payload);
+        }
+        let (head, tail) = (self.head_len, self.tail_len);
         let start = payload
             .start
             .checked_sub(head)
@@ -252,15 +278,15 @@ impl RecordSender {
             return Err(InPlaceError::TailroomTooShort { required: tail });
         }
         let record = start..payload.end + tail;
-        let seq = self.next_sequence()?;
+        self.check_sequence(1)?;
+        let seq = self.next_sequence();
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
         let (outer_type, version) = match &mut self.encrypter {
             None => (typ, self.plaintext_version),
             Some(encrypter) => {
                 let version = ProtocolVersion::TLSv1_2;
-                encrypter
-                    .encrypt_in_place(typ, version, payload.len(), seq, body)
-                    .map_err(SealError::from)?;
+                let written = encrypter.encrypt_in_place(typ, version, payload.len(), seq, body);
+                check_written(written, body)?;
                 (self.outer_type(typ), version)
             }
         };
@@ -277,16 +303,23 @@ impl RecordSender {
         }
     }
 
-    /// The sequence number of the record about to be sent.
     #[inline]
-    fn next_sequence(&mut self) -> Result<u64, SealError> {
+    fn check_sequence(&self, records: u64) -> Result<(), SealError> {
         // RFC 9846 §5.3: sequence numbers must not wrap
-        if self.seq >= SEQUENCE_LIMIT {
-            return Err(SealError::Exhausted);
+        match self.seq.checked_add(records) {
+            Some(_) => Ok(()),
+            None => Err(SealError::Exhausted),
         }
+    }
+
+    /// The sequence number of the record about to be sent; [`Self::check_sequence`] has seen it.
+    ///
+    /// It counts as used even if the record fails: no nonce is ever used twice.
+    #[inline]
+    fn next_sequence(&mut self) -> u64 {
         let seq = self.seq;
         self.seq += 1;
-        Ok(seq)
+        seq
     }
 }
 
@@ -305,6 +338,16 @@ impl fmt::Debug for RecordSender {
     }
 }
 
+/// An encrypter gets exactly the room it asked for and has to fill it. Whatever else it says, the
+/// record cannot be sent.
+#[inline]
+fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), SealError> {
+    match written {
+        Ok(len) if len == body.len() => Ok(()),
+        _ => Err(SealError::Failed),
+    }
+}
+
 #[inline]
 fn write_header(header: &mut [u8], typ: ContentType, version: ProtocolVersion, len: usize) {
     header[0] = typ.into();
@@ -317,19 +360,10 @@ fn write_header(header: &mut [u8], typ: ContentType, version: ProtocolVersion, l
 pub enum SealError {
     /// The output is too short; nothing changed.
     InsufficientSize(InsufficientSizeError),
-    /// The sequence numbers of the key are used up.
+    /// The sequence numbers of the key are used up; nothing changed.
     Exhausted,
     /// The cipher refused.
     Failed,
-}
-
-impl From<EncryptError> for SealError {
-    fn from(error: EncryptError) -> Self {
-        match error {
-            EncryptError::InsufficientSize(size) => Self::InsufficientSize(size),
-            EncryptError::Failed => Self::Failed,
-        }
-    }
 }
 
 impl From<SealError> for Error {

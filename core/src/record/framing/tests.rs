@@ -1,0 +1,284 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::toy::{IV, KEY, Protection, plaintext};
+use super::*;
+use crate::crypto::cipher::OutboundChunks;
+use crate::crypto::toy::{ToyAead, ToyAlgorithm};
+use crate::error::PeerMisbehaved;
+
+const SEQ: u64 = 0x0102_0304_0506_0708;
+
+/// The nonce of record [`SEQ`], worked out by hand: the number, left-padded, XORed into [`IV`].
+const NONCE: [u8; 12] = [
+    1,
+    2,
+    3,
+    4,
+    5 ^ 1,
+    6 ^ 2,
+    7 ^ 3,
+    8 ^ 4,
+    9 ^ 5,
+    10 ^ 6,
+    11 ^ 7,
+    12 ^ 8,
+];
+
+/// What the toy AEAD makes of these, tag included.
+fn toy_sealed(aad: &[u8], plain: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; plain.len() + TAG_LEN];
+    ToyAead(KEY)
+        .seal(Nonce(NONCE), aad, plain, &[], &mut out)
+        .unwrap();
+    out
+}
+
+fn encrypted(protection: Protection, typ: ContentType, payload: OutboundChunks<'_>) -> Vec<u8> {
+    let mut encrypter = protection.encrypter();
+    let mut out = vec![0xee; encrypter.encrypted_payload_len(payload.len())];
+    let msg = OutboundPlainMessage {
+        typ,
+        version: ProtocolVersion::TLSv1_2,
+        payload,
+    };
+    assert_eq!(encrypter.encrypt(msg, SEQ, &mut out), Ok(out.len()));
+    out
+}
+
+/// Type and content of an opened record.
+fn decrypted(
+    protection: Protection,
+    outer_type: ContentType,
+    payload: &mut [u8],
+) -> Result<(ContentType, Vec<u8>), Error> {
+    let msg = InboundOpaqueMessage::new(outer_type, ProtocolVersion::TLSv1_2, payload);
+    let plain = protection.decrypter().decrypt(msg, SEQ)?;
+    Ok((plain.typ, plain.payload.to_vec()))
+}
+
+fn outer_type(protection: Protection, typ: ContentType) -> ContentType {
+    match protection {
+        Protection::Tls13 => ContentType::ApplicationData,
+        _ => typ,
+    }
+}
+
+#[test]
+fn tls13_record_is_as_in_the_rfc() {
+    // RFC 9846 §5.2: header as additional data, content type behind the content
+    let record = encrypted(Protection::Tls13, ContentType::Handshake, b"hello".into());
+    assert_eq!(record, toy_sealed(&[23, 3, 3, 0, 22], b"hello\x16"));
+}
+
+#[test]
+fn tls12_gcm_record_is_as_in_the_rfc() {
+    // RFC 5246 §6.2.3.3, RFC 5288 §3: seq ‖ header with the plaintext's length; explicit nonce first
+    let record = encrypted(Protection::Tls12Gcm, ContentType::Alert, b"hello".into());
+    let aad = [1, 2, 3, 4, 5, 6, 7, 8, 21, 3, 3, 0, 5];
+    assert_eq!(record[..8], NONCE[4..]);
+    assert_eq!(record[8..], toy_sealed(&aad, b"hello"));
+}
+
+#[test]
+fn tls12_chacha20_record_is_as_in_the_rfc() {
+    // RFC 7905 §2: no explicit nonce
+    let record = encrypted(
+        Protection::Tls12Chacha20,
+        ContentType::Alert,
+        b"hello".into(),
+    );
+    let aad = [1, 2, 3, 4, 5, 6, 7, 8, 21, 3, 3, 0, 5];
+    assert_eq!(record, toy_sealed(&aad, b"hello"));
+}
+
+#[test]
+fn scattered_and_in_place_give_what_contiguous_gives() {
+    let plain = plaintext(700);
+    for protection in Protection::ALL {
+        for len in [0, 1, 15, 16, 17, 255, 256, 700] {
+            let plain = &plain[..len];
+            let typ = ContentType::ApplicationData;
+            let expected = encrypted(protection, typ, plain.into());
+
+            let (front, back) = plain.split_at(len / 3);
+            for chunks in [
+                &[front, back][..],
+                &[&[], front, &[], &[], back, &[]],
+                &[&[], plain],
+            ] {
+                let scattered = encrypted(protection, typ, OutboundChunks::new(chunks));
+                assert_eq!(scattered, expected, "{protection}, {len} bytes scattered");
+            }
+
+            let mut encrypter = protection.encrypter();
+            let mut out = vec![0xee; expected.len() + 3];
+            let offset = encrypter.payload_offset();
+            out[offset..offset + len].copy_from_slice(plain);
+            let version = ProtocolVersion::TLSv1_2;
+            let written = encrypter.encrypt_in_place(typ, version, len, SEQ, &mut out);
+            assert_eq!(written, Ok(expected.len()));
+            assert_eq!(out[..expected.len()], expected, "{protection}, in place");
+            assert_eq!(out[expected.len()..], [0xee; 3], "bytes beyond the record");
+        }
+    }
+}
+
+#[test]
+fn short_output_is_refused_before_it_is_touched() {
+    for protection in Protection::ALL {
+        let mut encrypter = protection.encrypter();
+        let required_size = encrypter.encrypted_payload_len(9);
+        let refused = Err(EncryptError::InsufficientSize(
+            crate::crypto::cipher::InsufficientSizeError { required_size },
+        ));
+        let (typ, version) = (ContentType::ApplicationData, ProtocolVersion::TLSv1_2);
+        for len in 0..required_size {
+            let mut out = vec![0xee; len];
+            let msg = OutboundPlainMessage {
+                typ,
+                version,
+                payload: (&[7; 9]).into(),
+            };
+            assert_eq!(encrypter.encrypt(msg, 0, &mut out), refused);
+            let in_place = encrypter.encrypt_in_place(typ, version, 9, 0, &mut out);
+            assert_eq!(in_place, refused);
+            assert!(out.iter().all(|byte| *byte == 0xee));
+        }
+    }
+}
+
+#[test]
+fn what_is_sealed_opens() {
+    for protection in Protection::ALL {
+        for typ in [ContentType::Handshake, ContentType::ApplicationData] {
+            for len in [0, 1, 300, MAX_FRAGMENT_LEN] {
+                let plain = plaintext(len);
+                let mut record = encrypted(protection, typ, plain[..].into());
+                let opened = decrypted(protection, outer_type(protection, typ), &mut record);
+                assert_eq!(opened, Ok((typ, plain)), "{protection}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_changed_bit_is_detected() {
+    for protection in Protection::ALL {
+        let typ = ContentType::ApplicationData;
+        let record = encrypted(protection, typ, b"some plaintext".into());
+        for at in 0..record.len() {
+            let mut changed = record.clone();
+            changed[at] ^= 0x10;
+            let opened = decrypted(protection, typ, &mut changed);
+            assert_eq!(opened, Err(Error::DecryptError), "{protection}, byte {at}");
+        }
+        for len in 0..record.len() {
+            let opened = decrypted(protection, typ, &mut record[..len].to_vec());
+            assert_eq!(
+                opened,
+                Err(Error::DecryptError),
+                "{protection}, cut to {len}"
+            );
+        }
+        // RFC 9846 §5.2, RFC 5246 §6.2.3.3: the header is authenticated
+        for (typ, version) in [
+            (ContentType::Handshake, ProtocolVersion::TLSv1_2),
+            (typ, ProtocolVersion::TLSv1_0),
+        ] {
+            let mut record = record.clone();
+            let msg = InboundOpaqueMessage::new(typ, version, &mut record);
+            let opened = protection.decrypter().decrypt(msg, SEQ);
+            assert_eq!(opened.err(), Some(Error::DecryptError), "{protection}");
+        }
+        // and so is the sequence number
+        let mut record = record;
+        let msg = InboundOpaqueMessage::new(typ, ProtocolVersion::TLSv1_2, &mut record);
+        let opened = protection.decrypter().decrypt(msg, SEQ + 1);
+        assert_eq!(opened.err(), Some(Error::DecryptError), "{protection}");
+    }
+}
+
+#[test]
+fn oversized_plaintext_is_refused_after_opening() {
+    for protection in Protection::ALL {
+        let typ = ContentType::ApplicationData;
+        let plain = vec![1; MAX_FRAGMENT_LEN + 1];
+        let mut record = encrypted(protection, typ, plain[..].into());
+        assert_eq!(
+            decrypted(protection, typ, &mut record),
+            Err(Error::PeerSentOversizedRecord),
+            "{protection}"
+        );
+    }
+}
+
+/// Opens a TLS 1.3 record of this `TLSInnerPlaintext`.
+fn opened_inner(inner: &[u8]) -> Result<(ContentType, Vec<u8>), Error> {
+    let [high, low] = ((inner.len() + TAG_LEN) as u16).to_be_bytes();
+    let mut record = toy_sealed(&[23, 3, 3, high, low], inner);
+    decrypted(Protection::Tls13, ContentType::ApplicationData, &mut record)
+}
+
+#[test]
+fn tls13_padding_is_removed_and_bounded() {
+    let padded = |content: &[u8], zeros: usize| [content, &vec![0; zeros]].concat();
+    for zeros in [0, 1, 300, MAX_FRAGMENT_LEN - 5] {
+        // content that ends in zeros is not padding
+        assert_eq!(
+            opened_inner(&padded(b"ab\0\0\x00\x17", zeros)),
+            Ok((ContentType::ApplicationData, b"ab\0\0\0".to_vec()))
+        );
+        assert_eq!(
+            opened_inner(&padded(b"\x16", zeros)),
+            Ok((ContentType::Handshake, vec![]))
+        );
+    }
+    // RFC 9846 §5.4: padding counts towards the limit
+    let too_long = padded(b"a\x17", MAX_FRAGMENT_LEN);
+    assert_eq!(opened_inner(&too_long), Err(Error::PeerSentOversizedRecord));
+    assert!(opened_inner(&too_long[..MAX_FRAGMENT_LEN + 1]).is_ok());
+}
+
+#[test]
+fn tls13_plaintext_without_type_is_refused() {
+    for zeros in [0, 1, MAX_FRAGMENT_LEN + 1] {
+        assert_eq!(
+            opened_inner(&vec![0; zeros]),
+            Err(PeerMisbehaved::IllegalTlsInnerPlaintext.into()),
+            "{zeros} zeros"
+        );
+    }
+}
+
+#[test]
+fn key_block_shapes_and_extracted_keys() {
+    let gcm = Tls12GcmFraming::<ToyAlgorithm>::NEW;
+    let chacha20 = Tls12Chacha20Framing::<ToyAlgorithm>::NEW;
+    let tls13 = Tls13Framing::<ToyAlgorithm>::NEW;
+    // RFC 5288 §3, RFC 7905 §2: bytes of key, implicit and explicit nonce
+    let shape = |alg: &dyn Tls12AeadAlgorithm| {
+        let shape = alg.key_block_shape();
+        (
+            shape.enc_key_len,
+            shape.fixed_iv_len,
+            shape.explicit_nonce_len,
+        )
+    };
+    assert_eq!(shape(&gcm), (32, 4, 8));
+    assert_eq!(shape(&chacha20), (32, 12, 0));
+    assert_eq!(tls13.key_len(), 32);
+
+    let key = || AeadKey::new(&[9; 32]);
+    for secrets in [
+        tls13.extract_keys(key(), Iv::new(IV)),
+        gcm.extract_keys(key(), &IV[..4], &IV[4..]),
+        chacha20.extract_keys(key(), &IV, &[]),
+    ] {
+        let Ok(ConnectionTrafficSecrets::Aes256Gcm { key, iv }) = secrets else {
+            panic!("secrets of another cipher");
+        };
+        assert_eq!((key.as_ref(), iv.as_ref()), (&[9; 32][..], &IV[..]));
+    }
+    assert!(!tls13.fips() && !gcm.fips() && !chacha20.fips());
+}

@@ -1,0 +1,118 @@
+use alloc::vec;
+
+use super::*;
+use crate::crypto::cipher::InboundPlainMessage;
+
+/// Opens records of `!` only, which must come with sequence numbers from 0 on.
+struct Exclamations(u64);
+
+impl MessageDecrypter for Exclamations {
+    fn decrypt<'a>(
+        &mut self,
+        msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        let plain = msg.into_plain_message();
+        if plain.payload.iter().any(|byte| *byte != b'!') || seq != self.0 {
+            return Err(Error::DecryptError);
+        }
+        self.0 += 1;
+        Ok(plain)
+    }
+}
+
+fn open(
+    receiver: &mut RecordReceiver,
+    typ: ContentType,
+    payload: &[u8],
+) -> Result<Range<usize>, Error> {
+    let mut record = vec![u8::from(typ), 3, 3, 0, payload.len() as u8];
+    record.extend_from_slice(payload);
+    let opened = receiver.open(&mut record)?.expect("a whole record");
+    assert_eq!(opened.record_len, record.len());
+    assert_eq!(opened.typ, typ);
+    Ok(opened.payload)
+}
+
+fn receiver(protected: bool, limit: usize) -> RecordReceiver {
+    let mut receiver = RecordReceiver::new();
+    if protected {
+        let decrypter = Box::new(Exclamations(0));
+        receiver
+            .set_decrypter(decrypter, ProtocolVersion::TLSv1_3)
+            .unwrap();
+    }
+    receiver.skip_early_data(Some(limit));
+    receiver
+}
+
+const APPLICATION_DATA: ContentType = ContentType::ApplicationData;
+const SKIPPED: Result<Range<usize>, Error> = Ok(HEADER_LEN..HEADER_LEN);
+
+#[test]
+fn what_the_key_does_not_open_is_skipped_up_to_the_limit() {
+    let mut receiver = receiver(true, 5);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), Ok(5..5));
+    assert!(!receiver.skips_early_data(), "the empty record was opened");
+
+    let mut receiver = self::receiver(true, 5);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"de"), SKIPPED);
+    assert!(receiver.skips_early_data());
+    assert_eq!(
+        open(&mut receiver, APPLICATION_DATA, b"f"),
+        Err(Error::DecryptError)
+    );
+}
+
+#[test]
+fn nothing_is_skipped_after_a_record_was_opened() {
+    let mut receiver = receiver(true, 100);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"!!"), Ok(5..7));
+    assert_eq!(
+        open(&mut receiver, APPLICATION_DATA, b"abc"),
+        Err(Error::DecryptError)
+    );
+}
+
+#[test]
+fn other_types_are_not_skipped() {
+    assert_eq!(
+        open(&mut receiver(true, 100), ContentType::Handshake, b"abc"),
+        Err(Error::DecryptError)
+    );
+}
+
+#[test]
+fn application_data_before_keys_is_skipped_up_to_the_limit() {
+    let mut receiver = receiver(false, 4);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+    // an empty record counts for a byte
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), SKIPPED);
+    assert!(matches!(
+        open(&mut receiver, APPLICATION_DATA, b""),
+        Err(Error::InappropriateMessage { .. })
+    ));
+
+    let mut receiver = self::receiver(false, 4);
+    assert_eq!(
+        open(&mut receiver, ContentType::Handshake, b"abc"),
+        Ok(5..8)
+    );
+    receiver.skip_early_data(None);
+    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), Ok(5..8));
+}
+
+#[test]
+fn skipped_records_do_not_interrupt_a_handshake_message() {
+    for protected in [false, true] {
+        let mut receiver = receiver(protected, 100);
+        receiver.push_handshake(&[1]).unwrap();
+        assert_eq!(
+            open(&mut receiver, APPLICATION_DATA, b"abc"),
+            Err(PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage.into())
+        );
+    }
+}

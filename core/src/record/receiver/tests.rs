@@ -1,0 +1,544 @@
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::toy::{Protection, plaintext, sealed};
+use super::*;
+use crate::crypto::cipher::InboundPlainMessage;
+use crate::record::joiner::MAX_HANDSHAKE_LEN;
+use crate::record::sender::RecordSender;
+
+const DATA: ContentType = ContentType::ApplicationData;
+
+fn record(typ: u8, payload: &[u8]) -> Vec<u8> {
+    let len = (payload.len() as u16).to_be_bytes();
+    [&[typ, 3, 3], &len[..], payload].concat()
+}
+
+/// Opens `record`, which is whole: its type and content.
+fn open(receiver: &mut RecordReceiver, record: &[u8]) -> Result<(ContentType, Vec<u8>), Error> {
+    let mut buf = record.to_vec();
+    let opened = receiver.open(&mut buf)?.expect("a whole record");
+    assert_eq!(opened.record_len, record.len());
+    Ok((opened.typ, buf[opened.payload].to_vec()))
+}
+
+fn misbehaved(error: PeerMisbehaved) -> Result<(ContentType, Vec<u8>), Error> {
+    Err(error.into())
+}
+
+fn invalid(error: InvalidMessage) -> Result<(ContentType, Vec<u8>), Error> {
+    Err(error.into())
+}
+
+#[test]
+fn records_survive_any_cut_of_the_input() {
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        let plain = plaintext(100);
+        let mut stream = Vec::new();
+        for len in [1, 0, 100, 7] {
+            stream.extend(match len {
+                0 => sealed(&mut sender, ContentType::Alert, &[1, 0]),
+                _ => sealed(&mut sender, DATA, &plain[..len]),
+            });
+        }
+        for cut in 1..=stream.len() {
+            let mut receiver = protection.receiver();
+            let (mut buf, mut seen) = (Vec::new(), Vec::new());
+            for piece in stream.chunks(cut) {
+                buf.extend_from_slice(piece);
+                while let Some(opened) = receiver.open(&mut buf).unwrap() {
+                    seen.push((opened.typ, buf[opened.payload].to_vec()));
+                    buf.drain(..opened.record_len);
+                }
+            }
+            assert!(buf.is_empty());
+            let expected = [
+                (DATA, plain[..1].to_vec()),
+                (ContentType::Alert, vec![1, 0]),
+                (DATA, plain.clone()),
+                (DATA, plain[..7].to_vec()),
+            ];
+            assert_eq!(seen, expected, "{protection}, cut every {cut} bytes");
+            assert_eq!(receiver.sequence(), 4);
+        }
+    }
+}
+
+#[test]
+fn what_is_incomplete_is_not_touched() {
+    for protection in Protection::ALL {
+        let record = sealed(&mut protection.sender(), DATA, b"abc");
+        let mut receiver = protection.receiver();
+        for len in 0..record.len() {
+            let mut buf = record[..len].to_vec();
+            assert_eq!(receiver.open(&mut buf), Ok(None), "{len} bytes");
+            assert_eq!(buf, record[..len]);
+        }
+        assert_eq!(open(&mut receiver, &record), Ok((DATA, b"abc".to_vec())));
+    }
+}
+
+#[test]
+fn plaintext_lies_in_the_input_behind_the_header() {
+    for protection in Protection::ALL {
+        let (head, _) = protection.overhead();
+        let mut buf = sealed(&mut protection.sender(), DATA, b"abc");
+        let record_len = buf.len();
+        buf.extend_from_slice(b"the next record");
+        assert_eq!(
+            protection.receiver().open(&mut buf),
+            Ok(Some(OpenedRecord {
+                typ: DATA,
+                payload: head..head + 3,
+                record_len
+            }))
+        );
+        assert_eq!(buf[head..head + 3], *b"abc");
+        assert_eq!(buf[record_len..], *b"the next record");
+    }
+}
+
+#[test]
+fn headers_that_no_record_has_are_refused() {
+    let read = |bytes: [u8; 5]| RecordHeader::read(&bytes);
+    // RFC 9846 §5: content types
+    for typ in [0, 19, 25, 0xff] {
+        assert_eq!(
+            read([typ, 3, 3, 0, 1]),
+            Err(InvalidMessage::InvalidContentType)
+        );
+    }
+    for version in [[2, 0], [4, 3], [0, 0], [0xfe, 0xfd]] {
+        assert_eq!(
+            read([22, version[0], version[1], 0, 1]),
+            Err(InvalidMessage::UnknownProtocolVersion)
+        );
+    }
+    for typ in [20, 21, 22] {
+        assert_eq!(
+            read([typ, 3, 3, 0, 0]),
+            Err(InvalidMessage::InvalidEmptyPayload)
+        );
+    }
+    // 2^14 + 2048 is the most, RFC 5246 §6.2.3
+    for len in [18433_u16, 0xffff] {
+        let [high, low] = len.to_be_bytes();
+        assert_eq!(
+            read([23, 3, 3, high, low]),
+            Err(InvalidMessage::MessageTooLarge)
+        );
+    }
+
+    // RFC 9846 §5.1: the minor version is ignored
+    for (bytes, payload_len) in [
+        ([23, 3, 1, 0, 0], 0),
+        ([22, 3, 0x99, 0x48, 0], 18432),
+        ([21, 3, 0, 0, 2], 2),
+    ] {
+        let header = read(bytes).unwrap().unwrap();
+        assert_eq!(header.payload_len, payload_len);
+        assert_eq!(header.record_len(), payload_len + 5);
+        assert_eq!(header.typ, ContentType::from(bytes[0]));
+    }
+    for len in 0..5 {
+        assert_eq!(RecordHeader::read(&[0xff; 5][..len]), Ok(None));
+    }
+    assert_eq!(
+        open(&mut RecordReceiver::new(), &record(0xff, b"a")),
+        invalid(InvalidMessage::InvalidContentType)
+    );
+}
+
+#[test]
+fn unprotected_records_are_taken_as_they_are() {
+    let mut receiver = RecordReceiver::default();
+    assert!(!receiver.is_decrypting());
+    assert_eq!(
+        open(&mut receiver, &record(22, b"hello")),
+        Ok((ContentType::Handshake, b"hello".to_vec()))
+    );
+    let longest = plaintext(16384);
+    assert_eq!(
+        open(&mut receiver, &record(22, &longest)),
+        Ok((ContentType::Handshake, longest))
+    );
+    // RFC 9846 §5.1: the length must not exceed 2^14
+    assert_eq!(
+        open(&mut receiver, &record(22, &plaintext(16385))),
+        Err(Error::PeerSentOversizedRecord)
+    );
+    assert_eq!(
+        open(&mut receiver, &record(24, b"heartbeat")),
+        invalid(InvalidMessage::InvalidContentType)
+    );
+}
+
+#[test]
+fn forged_replayed_and_reordered_records_are_refused() {
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        let first = sealed(&mut sender, DATA, b"one");
+        let second = sealed(&mut sender, DATA, b"two");
+
+        let mut receiver = protection.receiver();
+        assert_eq!(open(&mut receiver, &second), Err(Error::DecryptError));
+
+        let mut receiver = protection.receiver();
+        open(&mut receiver, &first).unwrap();
+        assert_eq!(open(&mut receiver, &first), Err(Error::DecryptError));
+
+        let mut forged = first.clone();
+        *forged.last_mut().unwrap() ^= 1;
+        assert_eq!(
+            open(&mut protection.receiver(), &forged),
+            Err(Error::DecryptError)
+        );
+        // too short to be protected at all
+        assert_eq!(
+            open(&mut protection.receiver(), &record(23, b"short")),
+            Err(Error::DecryptError)
+        );
+        // unprotected although keys are in use
+        assert_eq!(
+            open(&mut protection.receiver(), &record(22, &plaintext(40))),
+            Err(Error::DecryptError)
+        );
+    }
+}
+
+#[test]
+fn sequence_numbers_start_anew_with_each_key_and_do_not_wrap() {
+    let mut sender = Protection::Tls13.sender();
+    let first = sealed(&mut sender, DATA, b"one");
+    let second = sealed(&mut sender, DATA, b"two");
+    let mut receiver = Protection::Tls13.receiver();
+    assert!(receiver.is_decrypting());
+    open(&mut receiver, &first).unwrap();
+    open(&mut receiver, &second).unwrap();
+    assert_eq!(receiver.sequence(), 2);
+    assert_eq!(
+        receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
+        Ok(())
+    );
+    assert_eq!(receiver.sequence(), 0);
+    open(&mut receiver, &first).unwrap();
+
+    receiver.seq = u64::MAX;
+    assert_eq!(open(&mut receiver, &second), Err(Error::DecryptError));
+    assert_eq!(receiver.sequence(), u64::MAX);
+}
+
+#[test]
+fn change_cipher_spec_passes_in_the_clear_in_tls13_only() {
+    let ccs = record(20, &[1]);
+    let mut receiver = Protection::Tls13.receiver();
+    let data = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
+    for _ in 0..2 {
+        let opened = open(&mut receiver, &ccs);
+        assert_eq!(opened, Ok((ContentType::ChangeCipherSpec, vec![1])));
+    }
+    assert_eq!(receiver.sequence(), 0, "it has no sequence number");
+    open(&mut receiver, &data).unwrap();
+    assert!(open(&mut receiver, &ccs).is_ok());
+
+    for protection in [Protection::Tls12Gcm, Protection::Tls12Chacha20] {
+        assert_eq!(
+            open(&mut protection.receiver(), &ccs),
+            Err(Error::DecryptError)
+        );
+        let sealed_ccs = sealed(
+            &mut protection.sender(),
+            ContentType::ChangeCipherSpec,
+            &[1],
+        );
+        assert!(open(&mut protection.receiver(), &sealed_ccs).is_ok());
+    }
+}
+
+#[test]
+fn alert_passes_in_the_clear_until_something_was_opened() {
+    let alert = record(21, &[2, 40]);
+    let opened = Ok((ContentType::Alert, vec![2, 40]));
+    let mut receiver = Protection::Tls13.receiver();
+    assert_eq!(open(&mut receiver, &alert), opened);
+    // no alert has another length
+    assert_eq!(
+        open(&mut receiver, &record(21, &[2, 40, 0])),
+        Err(Error::DecryptError)
+    );
+
+    let data = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
+    open(&mut receiver, &data).unwrap();
+    assert_eq!(open(&mut receiver, &alert), Err(Error::DecryptError));
+    // a close_notify in the clear must not end the data of any later key
+    receiver
+        .set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3)
+        .unwrap();
+    assert_eq!(
+        open(&mut receiver, &record(21, &[1, 0])),
+        Err(Error::DecryptError)
+    );
+
+    for protection in [Protection::Tls12Gcm, Protection::Tls12Chacha20] {
+        assert_eq!(
+            open(&mut protection.receiver(), &alert),
+            Err(Error::DecryptError)
+        );
+    }
+}
+
+#[test]
+fn protected_records_of_tls13_hold_what_they_may() {
+    let open_sealed = |typ, payload: &[u8]| {
+        let mut encrypter = Protection::Tls13.encrypter();
+        let mut body = vec![0; encrypter.encrypted_payload_len(payload.len())];
+        let msg = crate::crypto::cipher::OutboundPlainMessage {
+            typ,
+            version: ProtocolVersion::TLSv1_2,
+            payload: payload.into(),
+        };
+        encrypter.encrypt(msg, 0, &mut body).unwrap();
+        open(&mut Protection::Tls13.receiver(), &record(23, &body))
+    };
+    for payload in [&[1][..], &[2], &[]] {
+        assert_eq!(
+            open_sealed(ContentType::ChangeCipherSpec, payload),
+            misbehaved(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec)
+        );
+    }
+    for typ in [ContentType::Handshake, ContentType::Alert] {
+        assert_eq!(
+            open_sealed(typ, &[]),
+            misbehaved(PeerMisbehaved::IllegalTlsInnerPlaintext)
+        );
+        assert_eq!(open_sealed(typ, &[1]), Ok((typ, vec![1])));
+    }
+    for typ in [ContentType::Heartbeat, ContentType::Unknown(99)] {
+        assert_eq!(
+            open_sealed(typ, &[1]),
+            invalid(InvalidMessage::InvalidContentType)
+        );
+    }
+    assert_eq!(open_sealed(DATA, &[]), Ok((DATA, vec![])));
+}
+
+#[test]
+fn oversized_protected_records_are_refused() {
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        sender.set_max_fragment_size(None).unwrap();
+        let longest = plaintext(16384);
+        let record = sealed(&mut sender, DATA, &longest);
+        assert_eq!(
+            open(&mut protection.receiver(), &record),
+            Ok((DATA, longest))
+        );
+    }
+    // padded beyond 2^14 + 1
+    let mut encrypter = Protection::Tls13.encrypter();
+    let inner = [&b"a\x17"[..], &[0; 16384 - 1]].concat();
+    let mut body = vec![0; encrypter.encrypted_payload_len(inner.len())];
+    let msg = crate::crypto::cipher::OutboundPlainMessage {
+        typ: DATA,
+        version: ProtocolVersion::TLSv1_2,
+        payload: inner[..].into(),
+    };
+    encrypter.encrypt(msg, 0, &mut body).unwrap();
+    assert_eq!(
+        open(&mut Protection::Tls13.receiver(), &record(23, &body)),
+        Err(Error::PeerSentOversizedRecord)
+    );
+}
+
+#[test]
+fn empty_records_are_bounded_in_a_row() {
+    for protection in Protection::ALL {
+        let mut encrypter = protection.encrypter();
+        let mut seq = 0;
+        let mut next = |payload: &[u8]| {
+            let mut body = vec![0; encrypter.encrypted_payload_len(payload.len())];
+            let msg = crate::crypto::cipher::OutboundPlainMessage {
+                typ: DATA,
+                version: ProtocolVersion::TLSv1_2,
+                payload: payload.into(),
+            };
+            encrypter.encrypt(msg, seq, &mut body).unwrap();
+            seq += 1;
+            record(23, &body)
+        };
+        let mut receiver = protection.receiver();
+        for _ in 0..3 {
+            for _ in 0..32 {
+                assert_eq!(open(&mut receiver, &next(b"")), Ok((DATA, vec![])));
+            }
+            // content starts the count anew
+            open(&mut receiver, &next(b"a")).unwrap();
+        }
+        for _ in 0..32 {
+            open(&mut receiver, &next(b"")).unwrap();
+        }
+        for _ in 0..300 {
+            assert_eq!(
+                open(&mut receiver, &next(b"")),
+                misbehaved(PeerMisbehaved::TooManyEmptyFragments)
+            );
+        }
+    }
+}
+
+#[test]
+fn handshake_messages_are_joined_across_records_of_their_own_only() {
+    let message = [&[1, 0, 0, 6][..], b"abcdef"].concat();
+    let mut sender = RecordSender::new();
+    for protection in [None, Some(Protection::Tls13), Some(Protection::Tls12Gcm)] {
+        let mut receiver = RecordReceiver::new();
+        if let Some(protection) = protection {
+            sender = protection.sender();
+            receiver = protection.receiver();
+        }
+        for cut in 1..message.len() {
+            let (front, back) = message.split_at(cut);
+            let (typ, payload) = open(
+                &mut receiver,
+                &sealed(&mut sender, ContentType::Handshake, front),
+            )
+            .unwrap();
+            assert_eq!(typ, ContentType::Handshake);
+            receiver.push_handshake(&payload).unwrap();
+            assert_eq!(receiver.next_handshake_message(), Ok(None));
+            assert_eq!(
+                receiver.check_aligned(),
+                Err(PeerMisbehaved::KeyEpochWithPendingFragment)
+            );
+
+            let (_, payload) = open(
+                &mut receiver,
+                &sealed(&mut sender, ContentType::Handshake, back),
+            )
+            .unwrap();
+            receiver.push_handshake(&payload).unwrap();
+            assert_eq!(receiver.next_handshake_message(), Ok(Some(message.clone())));
+            assert_eq!(receiver.check_aligned(), Ok(()));
+        }
+
+        receiver.push_handshake(&message[..5]).unwrap();
+        for typ in [ContentType::Alert, DATA] {
+            assert_eq!(
+                open(&mut receiver, &sealed(&mut sender, typ, &[1, 0])),
+                misbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage)
+            );
+        }
+        // RFC 9846 §5.1: nor must a message span a key change
+        assert_eq!(
+            receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
+            Err(PeerMisbehaved::KeyEpochWithPendingFragment)
+        );
+        assert_eq!(
+            receiver.is_decrypting(),
+            protection.is_some(),
+            "the old key stays"
+        );
+    }
+    // a change_cipher_spec in the clear does not come in between either
+    let mut receiver = Protection::Tls13.receiver();
+    receiver.push_handshake(&message[..5]).unwrap();
+    assert_eq!(
+        open(&mut receiver, &record(20, &[1])),
+        misbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage)
+    );
+}
+
+#[test]
+fn whole_messages_behind_a_key_changing_one_are_refused() {
+    let mut receiver = RecordReceiver::new();
+    receiver
+        .push_handshake(&[20, 0, 0, 0, 24, 0, 0, 1, 0])
+        .unwrap();
+    assert!(receiver.next_handshake_message().unwrap().is_some());
+    assert_eq!(
+        receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
+        Err(PeerMisbehaved::KeyEpochWithPendingFragment)
+    );
+}
+
+#[test]
+fn handshake_messages_are_limited_before_they_are_there() {
+    let mut receiver = RecordReceiver::new();
+    let [_, high, mid, low] = (MAX_HANDSHAKE_LEN as u32 + 1).to_be_bytes();
+    assert_eq!(
+        receiver.push_handshake(&[1, high, mid, low]),
+        Err(InvalidMessage::HandshakePayloadTooLarge)
+    );
+    assert_eq!(
+        receiver.next_handshake_message(),
+        Err(InvalidMessage::HandshakePayloadTooLarge)
+    );
+}
+
+/// Returns whatever `plaintext` makes of the input.
+struct Outsider(for<'a> fn(&'a [u8]) -> &'a [u8]);
+
+impl MessageDecrypter for Outsider {
+    fn decrypt<'a>(
+        &mut self,
+        msg: InboundOpaqueMessage<'a>,
+        _: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        let all = msg.into_plain_message();
+        Ok(InboundPlainMessage {
+            payload: self.0(all.payload),
+            ..all
+        })
+    }
+}
+
+#[test]
+fn decrypter_from_outside_must_return_a_slice_of_its_input() {
+    static ELSEWHERE: [u8; 40000] = [7; 40000];
+    let record = record(23, &plaintext(600));
+    let open = |plaintext| {
+        let mut receiver = RecordReceiver::new();
+        receiver
+            .set_decrypter(Box::new(Outsider(plaintext)), ProtocolVersion::TLSv1_3)
+            .unwrap();
+        open(&mut receiver, &record)
+    };
+    let left = Err(Error::General("decrypter left its buffer".into()));
+    assert_eq!(open(|_| &ELSEWHERE[..3]), left);
+    assert_eq!(open(|_| &ELSEWHERE), left);
+    // no bytes may lie anywhere
+    assert_eq!(open(|_| &[]), Ok((DATA, vec![])));
+    assert_eq!(open(|all| &all[600..]), Ok((DATA, vec![])));
+
+    assert_eq!(open(|all| all), Ok((DATA, plaintext(600))));
+    assert_eq!(open(|all| &all[..1]), Ok((DATA, plaintext(1))));
+    assert_eq!(
+        open(|all| &all[500..]),
+        Ok((DATA, plaintext(600)[500..].to_vec()))
+    );
+}
+
+#[test]
+fn position_of_a_slice_is_found_only_within() {
+    let outer = [0; 8];
+    let at = outer.as_ptr() as usize;
+    assert_eq!(offset_in(at, 8, &outer), Some(0));
+    assert_eq!(offset_in(at, 8, &outer[3..5]), Some(3));
+    assert_eq!(offset_in(at, 8, &outer[7..]), Some(7));
+    // one byte before, one behind, and both
+    assert_eq!(offset_in(at + 1, 7, &outer), None);
+    assert_eq!(offset_in(at, 7, &outer), None);
+    assert_eq!(offset_in(at + 1, 6, &outer), None);
+    assert_eq!(offset_in(usize::MAX, 6, &outer), None);
+}
+
+#[test]
+fn debug_shows_no_secrets() {
+    assert_eq!(
+        format!("{:?}", Protection::Tls13.receiver()),
+        "RecordReceiver { decrypting: true, seq: 0, .. }"
+    );
+}

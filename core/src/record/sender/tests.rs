@@ -1,0 +1,428 @@
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::toy::{Protection, plaintext, sealed};
+use super::*;
+
+const DATA: ContentType = ContentType::ApplicationData;
+
+/// Payload lengths of the records in `bytes`, read from their headers.
+fn payload_lens(mut bytes: &[u8]) -> Vec<usize> {
+    let mut lens = Vec::new();
+    while let Some(&[_, _, _, high, low]) = bytes.first_chunk() {
+        let len = usize::from(u16::from_be_bytes([high, low]));
+        lens.push(len);
+        bytes = &bytes[HEADER_LEN + len..];
+    }
+    assert!(bytes.is_empty());
+    lens
+}
+
+fn insufficient(required_size: usize) -> SealError {
+    SealError::InsufficientSize(InsufficientSizeError { required_size })
+}
+
+#[test]
+fn limit_of_a_record_is_on_its_plaintext() {
+    for protection in Protection::ALL {
+        let (head, tail) = protection.overhead();
+        let expansion = head - HEADER_LEN + tail;
+        for (len, plain_lens) in [
+            (0, &[][..]),
+            (1, &[1]),
+            (16384, &[16384]),
+            (16385, &[16384, 1]),
+            (40000, &[16384, 16384, 7232]),
+        ] {
+            let records = sealed(&mut protection.sender(), DATA, &plaintext(len));
+            let expected: Vec<_> = plain_lens.iter().map(|len| len + expansion).collect();
+            assert_eq!(
+                payload_lens(&records),
+                expected,
+                "{protection}, {len} bytes"
+            );
+        }
+    }
+}
+
+#[test]
+fn max_fragment_size_counts_plaintext_and_header() {
+    let mut sender = Protection::Tls13.sender();
+    for size in [32, 33, 100, 16384, 16389] {
+        sender.set_max_fragment_size(Some(size)).unwrap();
+        assert_eq!(sender.max_fragment_len(), size - 5);
+        assert_eq!(sender.in_place_room().max_payload, size - 5);
+        let records = sealed(&mut sender, DATA, &plaintext(size - 4));
+        assert_eq!(payload_lens(&records), [size - 5 + 17, 1 + 17]);
+    }
+    for size in [0, 5, 31, 16390, usize::MAX] {
+        assert_eq!(
+            sender.set_max_fragment_size(Some(size)),
+            Err(Error::BadMaxFragmentSize),
+            "{size}"
+        );
+        assert_eq!(sender.max_fragment_len(), 16384, "as before the error");
+    }
+    sender.set_max_fragment_size(Some(32)).unwrap();
+    sender.set_max_fragment_size(None).unwrap();
+    assert_eq!(sender.max_fragment_len(), 16384);
+}
+
+#[test]
+fn sealed_len_is_exact() {
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        for limit in [None, Some(32), Some(105)] {
+            sender.set_max_fragment_size(limit).unwrap();
+            for len in (0..300).chain([16383, 16384, 16385, 32768, 32769, 100_000]) {
+                let mut out = vec![0; 1 << 18];
+                let used = sender.seal(DATA, (&plaintext(len)[..]).into(), &mut out);
+                assert_eq!(used, Ok(sender.sealed_len(len)), "{protection}, {len}");
+            }
+        }
+    }
+    let mut plain = RecordSender::new();
+    let mut out = vec![0; 50_000];
+    for len in [0, 1, 16384, 16385, 40_000] {
+        let used = plain.seal(DATA, (&plaintext(len)[..]).into(), &mut out);
+        assert_eq!(used, Ok(plain.sealed_len(len)));
+    }
+    assert_eq!(
+        Protection::Tls13.sender().sealed_len(usize::MAX),
+        usize::MAX
+    );
+}
+
+#[test]
+fn short_output_loses_nothing() {
+    let plain = plaintext(70);
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        sender.set_max_fragment_size(Some(32)).unwrap(); // three records
+        let expected = {
+            let mut sender = protection.sender();
+            sender.set_max_fragment_size(Some(32)).unwrap();
+            sealed(&mut sender, DATA, &plain)
+        };
+        for len in 0..expected.len() {
+            let mut out = vec![0xee; len];
+            assert_eq!(
+                sender.seal(DATA, (&plain[..]).into(), &mut out),
+                Err(insufficient(expected.len()))
+            );
+            assert!(out.iter().all(|byte| *byte == 0xee), "{len} bytes touched");
+            assert_eq!(sender.sequence(), 0);
+        }
+        assert_eq!(sealed(&mut sender, DATA, &plain), expected);
+        assert_eq!(sender.sequence(), 3);
+    }
+}
+
+#[test]
+fn bytes_beyond_the_records_are_left_alone() {
+    for protection in Protection::ALL {
+        let mut out = vec![0xee; 100];
+        let used = protection
+            .sender()
+            .seal(DATA, b"abc".into(), &mut out)
+            .unwrap();
+        assert!(out[used..].iter().all(|byte| *byte == 0xee));
+    }
+}
+
+#[test]
+fn scattered_and_in_place_records_are_those_of_contiguous_ones() {
+    let plain = plaintext(64);
+    for protection in Protection::ALL {
+        let new_sender = || {
+            let mut sender = protection.sender();
+            sender.set_max_fragment_size(Some(32)).unwrap();
+            sender
+        };
+        let expected = sealed(&mut new_sender(), DATA, &plain);
+
+        for cut in 0..=plain.len() {
+            let (front, back) = plain.split_at(cut);
+            let chunks: [&[u8]; 4] = [front, &[], back, &[]];
+            let mut out = vec![0; expected.len()];
+            let payload = OutboundChunks::new(&chunks);
+            new_sender().seal(DATA, payload, &mut out).unwrap();
+            assert_eq!(out, expected, "{protection}, cut at {cut}");
+        }
+
+        let mut sender = new_sender();
+        let room = sender.in_place_room();
+        let mut in_place = Vec::new();
+        for fragment in plain.chunks(room.max_payload) {
+            // more room than is needed, and odd
+            let start = room.headroom + 3;
+            let mut buf = vec![0xee; start + fragment.len() + room.tailroom + 2];
+            let payload = start..start + fragment.len();
+            buf[payload.clone()].copy_from_slice(fragment);
+            let record = sender.seal_in_place(DATA, &mut buf, payload).unwrap();
+            assert_eq!(record, 3..buf.len() - 2);
+            assert_eq!(buf[..3], [0xee; 3]);
+            assert_eq!(buf[record.end..], [0xee; 2]);
+            in_place.extend_from_slice(&buf[record]);
+        }
+        assert_eq!(in_place, expected, "{protection}, in place");
+    }
+}
+
+#[test]
+fn in_place_room_is_what_records_add() {
+    for protection in Protection::ALL {
+        let sender = protection.sender();
+        let (head, tail) = protection.overhead();
+        assert_eq!((sender.head_len(), sender.tail_len()), (head, tail));
+        assert_eq!(
+            sender.in_place_room(),
+            InPlaceRoom {
+                headroom: head,
+                max_payload: 16384,
+                tailroom: tail
+            }
+        );
+    }
+    let plain = RecordSender::new();
+    assert_eq!((plain.head_len(), plain.tail_len()), (5, 0));
+}
+
+#[test]
+fn in_place_errors_change_nothing() {
+    for protection in Protection::ALL {
+        let (head, tail) = protection.overhead();
+        let mut sender = protection.sender();
+        sender.set_max_fragment_size(Some(37)).unwrap();
+        let mut buf = vec![0xee; head + 33 + tail];
+        let end = buf.len();
+        #[expect(clippy::reversed_empty_ranges, reason = "an error to be found")]
+        for (payload, error) in [
+            (5..4, InPlaceError::PayloadOutOfBounds),
+            (head..end + 1, InPlaceError::PayloadOutOfBounds),
+            (end + 1..end + 1, InPlaceError::PayloadOutOfBounds),
+            (head..head + 33, InPlaceError::PayloadTooLong { max: 32 }),
+            (0..1, InPlaceError::HeadroomTooShort { required: head }),
+            (
+                head - 1..head,
+                InPlaceError::HeadroomTooShort { required: head },
+            ),
+            (
+                end - tail..end - tail + 1,
+                InPlaceError::TailroomTooShort { required: tail },
+            ),
+            (
+                end - 1..end,
+                InPlaceError::TailroomTooShort { required: tail },
+            ),
+        ] {
+            assert_eq!(
+                sender.seal_in_place(DATA, &mut buf, payload.clone()),
+                Err(error),
+                "{protection}, {payload:?}"
+            );
+            assert!(buf.iter().all(|byte| *byte == 0xee));
+            assert_eq!(sender.sequence(), 0);
+        }
+        // exactly enough room
+        let record = sender.seal_in_place(DATA, &mut buf, head..head + 32);
+        assert_eq!(record, Ok(0..head + 32 + tail));
+        // no payload, no record, as in `seal`
+        assert_eq!(sender.seal_in_place(DATA, &mut buf, 2..2), Ok(2..2));
+        assert_eq!(sender.sequence(), 1);
+    }
+}
+
+#[test]
+fn header_tells_type_version_and_length() {
+    let first = |sender: &mut RecordSender, typ| {
+        let record = sealed(sender, typ, b"abc");
+        <[u8; 5]>::try_from(&record[..5]).unwrap()
+    };
+    let mut sender = RecordSender::new();
+    assert!(!sender.is_encrypting());
+    let record = sealed(&mut sender, ContentType::Handshake, b"abc");
+    assert_eq!(record, [22, 3, 3, 0, 3, b'a', b'b', b'c']);
+    // RFC 9846 §5.1: an initial ClientHello may say 0x0301
+    sender.set_plaintext_version(ProtocolVersion::TLSv1_0);
+    assert_eq!(first(&mut sender, ContentType::Alert), [21, 3, 1, 0, 3]);
+
+    let mut buf = [0; 8];
+    buf[5..].copy_from_slice(b"abc");
+    let record = sender.seal_in_place(ContentType::Alert, &mut buf, 5..8);
+    assert_eq!(record, Ok(0..8));
+    assert_eq!(buf, *b"\x15\x03\x01\x00\x03abc");
+
+    // the version set for unprotected records does not show in protected ones
+    sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 9);
+    assert!(sender.is_encrypting());
+    assert_eq!(first(&mut sender, ContentType::Alert), [23, 3, 3, 0, 20]);
+    sender.set_encrypter(
+        Protection::Tls12Gcm.encrypter(),
+        ProtocolVersion::TLSv1_2,
+        9,
+    );
+    assert_eq!(first(&mut sender, ContentType::Alert), [21, 3, 3, 0, 27]);
+}
+
+#[test]
+fn sequence_starts_anew_with_each_key() {
+    let mut sender = Protection::Tls13.sender();
+    let first = sealed(&mut sender, DATA, b"abc");
+    let second = sealed(&mut sender, DATA, b"abc");
+    assert_ne!(first, second);
+    assert_eq!(sender.sequence(), 2);
+    sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 9);
+    assert_eq!(sender.sequence(), 0);
+    assert_eq!(sealed(&mut sender, DATA, b"abc"), first);
+}
+
+#[test]
+fn sequence_numbers_do_not_wrap() {
+    let mut sender = Protection::Tls13.sender();
+    sender.set_max_fragment_size(Some(32)).unwrap();
+    sender.seq = u64::MAX - 2;
+    let mut out = vec![0xee; 200];
+    // three records, two numbers left
+    assert_eq!(
+        sender.seal(DATA, (&plaintext(60)[..]).into(), &mut out),
+        Err(SealError::Exhausted)
+    );
+    assert!(out.iter().all(|byte| *byte == 0xee));
+    assert_eq!(sender.sequence(), u64::MAX - 2);
+
+    sealed(&mut sender, DATA, &plaintext(54));
+    assert_eq!(sender.sequence(), u64::MAX);
+    assert_eq!(
+        sender.seal(DATA, b"a".into(), &mut out),
+        Err(SealError::Exhausted)
+    );
+    assert_eq!(
+        sender.seal_in_place(DATA, &mut out, 20..30),
+        Err(InPlaceError::EncryptExhausted)
+    );
+    assert!(out.iter().all(|byte| *byte == 0xee));
+    assert_eq!(sender.seal(DATA, (&[]).into(), &mut out), Ok(0));
+    assert_eq!(sender.payload_left(), 0);
+}
+
+#[test]
+fn payload_left_counts_records_and_keeps_one_for_the_key_update() {
+    let mut sender = RecordSender::new();
+    assert_eq!(sender.payload_left(), usize::MAX);
+    sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 4);
+    sender.set_max_fragment_size(Some(105)).unwrap();
+    for left in [300, 200, 100, 0, 0] {
+        assert_eq!(sender.payload_left(), left);
+        sealed(&mut sender, DATA, b"a");
+    }
+    // what exceeds the limit can still be sent: alerts must be
+    assert_eq!(sender.sequence(), 5);
+
+    // where the AEAD sets no limit the sequence numbers do, and some are kept for alerts
+    let mut sender = Protection::Tls12Chacha20.sender();
+    sender.seq = u64::MAX - 18;
+    assert_eq!(sender.payload_left(), 16384);
+    sealed(&mut sender, DATA, b"a");
+    assert_eq!(sender.payload_left(), 0);
+    sealed(&mut sender, ContentType::Alert, b"a");
+
+    sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 0);
+    assert_eq!(sender.payload_left(), 0);
+}
+
+/// Says it wrote `claimed`, whatever that was.
+struct Liar {
+    claimed: Result<usize, EncryptError>,
+}
+
+impl MessageEncrypter for Liar {
+    fn encrypt(
+        &mut self,
+        _: OutboundPlainMessage<'_>,
+        _: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        out.fill(1);
+        self.claimed
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        _: ContentType,
+        _: ProtocolVersion,
+        _: usize,
+        _: u64,
+        _: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        self.claimed
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + 7
+    }
+
+    fn payload_offset(&self) -> usize {
+        3
+    }
+}
+
+#[test]
+fn encrypter_that_breaks_its_contract_fails_and_uses_up_the_number() {
+    for claimed in [
+        Ok(0),
+        Ok(9),
+        Ok(11),
+        Ok(usize::MAX),
+        Err(EncryptError::Failed),
+        Err(EncryptError::InsufficientSize(InsufficientSizeError {
+            required_size: 12,
+        })),
+    ] {
+        let mut sender = RecordSender::new();
+        sender.set_encrypter(Box::new(Liar { claimed }), ProtocolVersion::TLSv1_3, 9);
+        assert_eq!(sender.in_place_room().headroom, 8);
+        assert_eq!(sender.in_place_room().tailroom, 4);
+        let mut out = [0xee; 40];
+        assert_eq!(
+            sender.seal(DATA, b"abc".into(), &mut out),
+            Err(SealError::Failed)
+        );
+        assert_eq!(out[15..], [0xee; 25], "room beyond what it asked for");
+        assert_eq!(sender.sequence(), 1, "a number is never used twice");
+        assert_eq!(
+            sender.seal_in_place(DATA, &mut out, 8..11),
+            Err(InPlaceError::EncryptExhausted)
+        );
+        assert_eq!(sender.sequence(), 2);
+    }
+    let mut sender = RecordSender::default();
+    sender.set_encrypter(
+        Box::new(Liar { claimed: Ok(10) }),
+        ProtocolVersion::TLSv1_3,
+        9,
+    );
+    assert_eq!(sealed(&mut sender, DATA, b"abc").len(), 15);
+}
+
+#[test]
+fn errors_say_what_is_missing() {
+    assert_eq!(Error::from(insufficient(7)), Error::EncryptError);
+    for (error, text) in [
+        (InPlaceError::HeadroomTooShort { required: 13 }, "13 bytes"),
+        (InPlaceError::TailroomTooShort { required: 17 }, "17 bytes"),
+        (InPlaceError::PayloadTooLong { max: 16384 }, "16384 bytes"),
+        (InPlaceError::PayloadOutOfBounds, "not within the buffer"),
+        (InPlaceError::OutputPending, "sent first"),
+        (InPlaceError::EncryptExhausted, "cannot encrypt"),
+    ] {
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    assert_eq!(
+        format!("{:?}", RecordSender::new()),
+        "RecordSender { encrypting: false, seq: 0, .. }"
+    );
+}
