@@ -1,7 +1,7 @@
 //! The crypto-provider interface of rustls-inplace over [aws-lc-rs](aws_lc_rs).
 //!
 //! `rustls` offers this crate as `rustls::crypto::aws_lc_rs`. Here are the public paths and the lists
-//! that decide what is offered and in which order. What it is made of: [`backend`] and `kx`, which
+//! that decide what is offered and in which order. What it is made of: `backend` and `kx`, which
 //! are about aws-lc-rs alone, and `shared`, which the provider over ring shares.
 
 #![no_std]

@@ -112,7 +112,8 @@ fn verification_algorithms_are_those_of_upstream() {
 #[test]
 fn records_are_those_of_upstream() {
     for (ours, theirs) in suites() {
-        let (mut ours_tx, mut ours_rx, mut theirs_tx, mut theirs_rx) = record_layers(ours, theirs);
+        let ((mut ours_tx, mut ours_rx), (mut theirs_tx, mut theirs_rx)) =
+            record_layers(ours, theirs);
         for len in [0, 1, 15, 16, 17, 255, 1400, 16384] {
             let plain = vec![0x5a; len];
             let seq = len as u64;
@@ -149,27 +150,30 @@ fn records_are_those_of_upstream() {
     }
 }
 
-/// The record layers of a suite under the same keys: our two directions, then upstream's.
+type OurDirections = (Box<dyn MessageEncrypter>, Box<dyn MessageDecrypter>);
+type TheirDirections = (
+    Box<dyn upstream_cipher::MessageEncrypter>,
+    Box<dyn upstream_cipher::MessageDecrypter>,
+);
+
+/// Record protection by one suite, ours and upstream's, all under the same key.
 fn record_layers(
     ours: SupportedCipherSuite,
     theirs: upstream::SupportedCipherSuite,
-) -> (
-    Box<dyn MessageEncrypter>,
-    Box<dyn MessageDecrypter>,
-    Box<dyn upstream_cipher::MessageEncrypter>,
-    Box<dyn upstream_cipher::MessageDecrypter>,
-) {
+) -> (OurDirections, TheirDirections) {
     const IV: [u8; 12] = *b"twelve bytes";
 
     match (ours, theirs) {
         (SupportedCipherSuite::Tls13(ours), upstream::SupportedCipherSuite::Tls13(theirs)) => {
             let ([key, key2], [their_key, their_key2]) = keys(ours.aead_alg.key_len());
             let (ours, theirs) = (ours.aead_alg, theirs.aead_alg);
+            let (iv, their_iv) = (|| Iv::new(IV), || upstream_cipher::Iv::new(IV));
             (
-                ours.encrypter(key, Iv::new(IV)),
-                ours.decrypter(key2, Iv::new(IV)),
-                theirs.encrypter(their_key, upstream_cipher::Iv::new(IV)),
-                theirs.decrypter(their_key2, upstream_cipher::Iv::new(IV)),
+                (ours.encrypter(key, iv()), ours.decrypter(key2, iv())),
+                (
+                    theirs.encrypter(their_key, their_iv()),
+                    theirs.decrypter(their_key2, their_iv()),
+                ),
             )
         }
         (SupportedCipherSuite::Tls12(ours), upstream::SupportedCipherSuite::Tls12(theirs)) => {
@@ -178,10 +182,14 @@ fn record_layers(
             let ([key, key2], [their_key, their_key2]) = keys(shape.enc_key_len);
             let (fixed, explicit) = IV.split_at(shape.fixed_iv_len);
             (
-                ours.encrypter(key, fixed, explicit),
-                ours.decrypter(key2, fixed),
-                theirs.encrypter(their_key, fixed, explicit),
-                theirs.decrypter(their_key2, fixed),
+                (
+                    ours.encrypter(key, fixed, explicit),
+                    ours.decrypter(key2, fixed),
+                ),
+                (
+                    theirs.encrypter(their_key, fixed, explicit),
+                    theirs.decrypter(their_key2, fixed),
+                ),
             )
         }
         _ => panic!("suites of different versions"),

@@ -142,7 +142,7 @@ fn packets_are_bound_to_number_path_and_header() {
 #[test]
 fn limits_are_those_of_rfc9001() {
     let limits: Vec<_> = tls13_suites()
-        .map(|suite| packet_key(suite))
+        .map(packet_key)
         .map(|key| (key.confidentiality_limit(), key.integrity_limit()))
         .collect();
     let aes_gcm = (1 << 23, 1 << 52);
