@@ -10,6 +10,9 @@ use alloc::vec::Vec;
 
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN};
 
+#[cfg(test)]
+mod tests;
+
 /// The size of a receive buffer: a full TLS 1.3 record and the header of the next.
 const RECEIVE_LEN: usize = 2 * HEADER_LEN + MAX_FRAGMENT_LEN + 256;
 

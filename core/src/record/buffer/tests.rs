@@ -1,0 +1,350 @@
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A record as it is received: of this many bytes behind its header, each `fill`.
+fn record(payload_len: usize, fill: u8) -> Vec<u8> {
+    let mut bytes = vec![fill; HEADER_LEN + payload_len];
+    bytes[..3].copy_from_slice(&[23, 3, 3]);
+    bytes[3..HEADER_LEN].copy_from_slice(&(payload_len as u16).to_be_bytes());
+    bytes
+}
+
+/// Receives all of `bytes`, in as many reads as that takes.
+fn receive(buffer: &mut ReceiveBuffer, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        let room = buffer.room();
+        let len = Ord::min(room.len(), bytes.len());
+        room[..len].copy_from_slice(&bytes[..len]);
+        buffer.commit(len);
+        bytes = &bytes[len..];
+    }
+}
+
+#[test]
+fn outgoing_bytes_come_in_order_and_the_memory_goes_when_they_are_gone() {
+    let mut buffer = OutgoingBuffer::default();
+    assert!(buffer.is_empty() && buffer.pending().is_empty());
+    buffer.append(b"hello ");
+    let room = buffer.room(5);
+    assert_eq!(room.len(), 5);
+    room.copy_from_slice(b"world");
+    assert_eq!(buffer.pending(), b"hello ", "not committed yet");
+    buffer.commit(3);
+    assert_eq!(buffer.pending(), b"hello wor");
+    buffer.consume(4);
+    assert_eq!((buffer.len(), buffer.pending()), (5, &b"o wor"[..]));
+    assert!(!buffer.memory.is_empty());
+    buffer.consume(6);
+    assert!(buffer.is_empty() && buffer.memory.is_empty());
+
+    // room that is not used is no reason to keep memory
+    assert_eq!(buffer.room(100).len(), 100);
+    buffer.commit(0);
+    assert!(buffer.memory.is_empty());
+    buffer.append(b"");
+    assert!(buffer.memory.is_empty());
+}
+
+#[test]
+fn outgoing_room_is_made_by_moving_before_growing() {
+    let mut buffer = OutgoingBuffer::default();
+    buffer.append(&[1; 1000]);
+    let len = buffer.memory.len();
+    buffer.consume(600);
+    buffer.append(&[2; 500]);
+    assert_eq!(buffer.memory.len(), len);
+    assert_eq!(buffer.pending(), [vec![1; 400], vec![2; 500]].concat());
+    buffer.append(&[3; 2000]);
+    assert!(buffer.memory.len() >= 2900);
+    assert_eq!(buffer.pending()[900..], [3; 2000]);
+}
+
+#[test]
+fn memory_grows_in_few_steps_and_stays_fit_for_the_pool() {
+    let mut memory = Vec::new();
+    let (mut capacity, mut steps) = (0, 0);
+    for len in (0..1 << 20).step_by(100) {
+        grow(&mut memory, len);
+        assert_eq!(memory.len(), len);
+        assert!(
+            len > MAX_KEPT_LEN || memory.capacity() <= MAX_KEPT_LEN,
+            "{} bytes occupied by {len}",
+            memory.capacity()
+        );
+        if memory.capacity() != capacity {
+            (capacity, steps) = (memory.capacity(), steps + 1);
+        }
+    }
+    assert!(steps < 25, "{steps} steps");
+    grow(&mut memory, 10);
+    assert!(memory.len() > 10, "it never shrinks");
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn no_memory_is_taken_in_steady_state() {
+    let in_steady_state = || {
+        let mut outgoing = OutgoingBuffer::default();
+        let mut received = ReceiveBuffer::default();
+        let mut addresses = Vec::new();
+        let record = record(16401, 7);
+        for round in 0..20 {
+            // sent: one record at a time, then sixteen at once
+            outgoing.append(&record);
+            let first = outgoing.memory.as_ptr() as usize;
+            outgoing.consume(record.len());
+            for _ in 0..4 {
+                outgoing.append(&record);
+            }
+            let second = outgoing.memory.as_ptr() as usize;
+            outgoing.consume(4 * record.len());
+
+            receive(&mut received, &record);
+            received.keep(record.len(), HEADER_LEN..HEADER_LEN + 16384);
+            receive(&mut received, &record[..1000]);
+            let third = received.memory.as_ptr() as usize;
+            received.consume(16384);
+            receive(&mut received, &record[1000..]);
+            received.discard(record.len());
+            assert!(outgoing.memory.is_empty() && received.memory.is_empty());
+            if round >= 5 {
+                addresses.extend([first, second, third]);
+            }
+        }
+        addresses.sort();
+        addresses.dedup();
+        assert!(addresses.len() <= 2, "{} memories in use", addresses.len());
+    };
+    std::thread::spawn(in_steady_state).join().unwrap();
+}
+
+#[test]
+fn room_to_receive_is_for_one_record_and_the_next_header() {
+    let mut buffer = ReceiveBuffer::default();
+    assert_eq!(buffer.room().len(), READ_LEN);
+    receive(&mut buffer, &record(16401, 7)[..4]);
+    assert_eq!(buffer.room().len(), READ_LEN, "no whole header yet");
+    receive(&mut buffer, &record(16401, 7)[4..100]);
+    assert_eq!(buffer.room().len(), HEADER_LEN + 16401 - 100 + HEADER_LEN);
+    receive(&mut buffer, &record(16401, 7)[100..]);
+    assert_eq!(buffer.room().len(), READ_LEN, "a whole record is there");
+    // a record of the greatest length the wire allows fits
+    buffer.discard(HEADER_LEN + 16401);
+    let longest = record(super::super::MAX_WIRE_PAYLOAD_LEN, 9);
+    receive(&mut buffer, &longest);
+    assert_eq!(buffer.unopened(), longest);
+}
+
+#[test]
+fn plaintext_is_found_where_it_lies() {
+    let mut buffer = ReceiveBuffer::default();
+    let [first, second, third] = [record(10, 1), record(30, 2), record(20, 3)];
+    receive(&mut buffer, &[&first[..], &second, &third].concat());
+    assert_eq!(buffer.unread(), 0);
+    assert!(buffer.chunk().is_empty() && !buffer.all_opened());
+
+    buffer.keep(first.len(), 7..11);
+    buffer.keep(second.len(), 13..33);
+    assert_eq!(buffer.unopened(), third);
+    assert_eq!((buffer.unread(), buffer.chunk()), (24, &[1; 4][..]));
+    buffer.consume(3);
+    assert_eq!((buffer.unread(), buffer.chunk()), (21, &[1; 1][..]));
+    // no more than the chunk is consumed at once
+    buffer.consume(100);
+    assert_eq!((buffer.unread(), buffer.chunk()), (20, &[2; 20][..]));
+
+    buffer.keep(third.len(), 5..25);
+    assert!(buffer.all_opened());
+    let mut out = [0xee; 50];
+    assert_eq!(buffer.read(&mut out[..25]), 25);
+    assert_eq!(buffer.read(&mut out[25..]), 15);
+    assert_eq!(out[..40], [[2; 20], [3; 20]].concat());
+    assert_eq!(out[40..], [0xee; 10]);
+    assert_eq!(buffer.read(&mut out), 0);
+    assert!(buffer.memory.is_empty());
+}
+
+#[test]
+fn records_without_plaintext_are_passed_over() {
+    let mut buffer = ReceiveBuffer::default();
+    let bytes = record(10, 1);
+    receive(&mut buffer, &[&bytes[..]; 6].concat());
+    buffer.discard(15);
+    buffer.keep(15, 5..8);
+    buffer.discard(15);
+    buffer.keep(15, 9..9);
+    buffer.keep(15, 14..15);
+    assert_eq!(buffer.unread(), 4);
+    buffer.consume(3);
+    assert_eq!(buffer.chunk(), [1]);
+    buffer.consume(1);
+    assert!(!buffer.memory.is_empty(), "one is not opened");
+    buffer.discard(15);
+    assert!(buffer.memory.is_empty());
+}
+
+#[test]
+fn plaintext_far_inside_its_record_is_kept() {
+    let mut bytes = record(1000, 1);
+    bytes[5 + 255] = 2;
+    bytes[5 + 256] = 3;
+    for start in [255, 256, 257, 999] {
+        let mut buffer = ReceiveBuffer::default();
+        receive(&mut buffer, &bytes);
+        buffer.keep(bytes.len(), 5 + start..bytes.len());
+        assert_eq!(buffer.chunk(), &bytes[5 + start..]);
+        buffer.consume(usize::MAX);
+        assert!(buffer.memory.is_empty());
+    }
+}
+
+#[test]
+fn room_that_stays_unused_holds_no_memory() {
+    let mut buffer = ReceiveBuffer::default();
+    buffer.room();
+    assert!(!buffer.memory.is_empty());
+    buffer.commit(0);
+    assert!(buffer.memory.is_empty());
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Receive up to this many bytes.
+    Receive(usize),
+    /// Open a record, if one is there, and keep this much of it, at most, from this offset on.
+    Keep(usize, usize),
+    Discard,
+    Consume(usize),
+    Read(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (0..6000_usize).prop_map(Step::Receive),
+        4 => (0..600_usize, 0..300_usize).prop_map(|(len, at)| Step::Keep(len, at)),
+        1 => Just(Step::Discard),
+        2 => (0..700_usize).prop_map(Step::Consume),
+        1 => (0..2000_usize).prop_map(Step::Read),
+    ];
+    prop::collection::vec(step, 0..120)
+}
+
+/// What [`ReceiveBuffer`] should hold, without any cleverness.
+#[derive(Default)]
+struct ReceiveModel {
+    unopened: VecDeque<u8>,
+    plaintext: VecDeque<u8>,
+}
+
+impl ReceiveModel {
+    /// Length of the first record when all of it is there.
+    fn record_len(&mut self) -> Option<usize> {
+        let bytes = self.unopened.make_contiguous();
+        let &[_, _, _, high, low] = bytes.first_chunk()?;
+        let len = HEADER_LEN + usize::from(u16::from_be_bytes([high, low]));
+        (bytes.len() >= len).then_some(len)
+    }
+}
+
+proptest! {
+    #[test]
+    fn received_bytes_are_neither_lost_nor_moved_about(
+        lens in prop::collection::vec(0..5000_usize, 1..20),
+        steps in steps(),
+    ) {
+        let mut stream = VecDeque::new();
+        for (i, len) in lens.iter().enumerate() {
+            let mut bytes = record(*len, 0);
+            for (j, byte) in bytes[HEADER_LEN..].iter_mut().enumerate() {
+                *byte = (i * 31 + j) as u8;
+            }
+            stream.extend(bytes);
+        }
+        let mut buffer = ReceiveBuffer::default();
+        let mut model = ReceiveModel::default();
+        for step in steps {
+            match step {
+                Step::Receive(len) => {
+                    let room = buffer.room();
+                    prop_assert!(!room.is_empty());
+                    let len = len.min(room.len()).min(stream.len());
+                    let bytes: Vec<_> = stream.drain(..len).collect();
+                    room[..len].copy_from_slice(&bytes);
+                    buffer.commit(len);
+                    model.unopened.extend(bytes);
+                }
+                Step::Keep(len, at) => {
+                    let Some(record_len) = model.record_len() else { continue };
+                    let start = Ord::min(HEADER_LEN + at, record_len);
+                    let end = Ord::min(start + len, record_len);
+                    buffer.keep(record_len, start..end);
+                    let bytes: Vec<_> = model.unopened.drain(..record_len).collect();
+                    model.plaintext.extend(&bytes[start..end]);
+                }
+                Step::Discard => {
+                    let Some(record_len) = model.record_len() else { continue };
+                    buffer.discard(record_len);
+                    model.unopened.drain(..record_len);
+                }
+                Step::Consume(len) => {
+                    let len = Ord::min(len, buffer.chunk().len());
+                    buffer.consume(len);
+                    model.plaintext.drain(..len);
+                }
+                Step::Read(len) => {
+                    let mut out = vec![0; len];
+                    let read = buffer.read(&mut out);
+                    prop_assert_eq!(read, Ord::min(len, model.plaintext.len()));
+                    let expected: Vec<_> = model.plaintext.drain(..read).collect();
+                    prop_assert_eq!(&out[..read], expected);
+                }
+            }
+            prop_assert_eq!(buffer.unopened(), model.unopened.make_contiguous());
+            prop_assert_eq!(buffer.all_opened(), model.unopened.is_empty());
+            prop_assert_eq!(buffer.unread(), model.plaintext.len());
+            let chunk = buffer.chunk();
+            prop_assert_eq!(chunk.is_empty(), model.plaintext.is_empty());
+            prop_assert!(model.plaintext.make_contiguous().starts_with(chunk));
+            if model.unopened.is_empty() && model.plaintext.is_empty() {
+                prop_assert!(buffer.memory.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn outgoing_bytes_are_neither_lost_nor_moved_about(
+        steps in prop::collection::vec((0..3_u8, 0..5000_usize), 0..100),
+    ) {
+        let mut buffer = OutgoingBuffer::default();
+        let mut model = VecDeque::new();
+        for (i, (kind, len)) in steps.into_iter().enumerate() {
+            let bytes = vec![i as u8; len];
+            match kind {
+                0 => {
+                    buffer.append(&bytes);
+                    model.extend(bytes);
+                }
+                1 => {
+                    let room = buffer.room(len);
+                    prop_assert_eq!(room.len(), len);
+                    room.copy_from_slice(&bytes);
+                    buffer.commit(len / 2);
+                    model.extend(&bytes[..len / 2]);
+                }
+                _ => {
+                    buffer.consume(len);
+                    model.drain(..Ord::min(len, model.len()));
+                }
+            }
+            prop_assert_eq!(buffer.pending(), model.make_contiguous());
+            prop_assert_eq!(buffer.len(), model.len());
+            prop_assert_eq!(buffer.is_empty(), model.is_empty());
+            prop_assert_eq!(buffer.memory.is_empty(), model.is_empty());
+        }
+    }
+}
