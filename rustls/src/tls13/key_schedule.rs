@@ -240,3 +240,6 @@ pub(crate) fn ticket_psk(
     let expander = suite.hkdf_provider.expander_for_okm(resumption_secret);
     expand_label_block(&*expander, b"resumption", ticket_nonce)
 }
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

@@ -48,9 +48,50 @@ impl Transcript {
         self.add(&[HandshakeType::MessageHash.into(), 0, 0, len]);
         self.add(client_hello);
     }
+}
 
-    /// Which hash function this is.
-    pub(crate) fn algorithm(&self) -> hash::HashAlgorithm {
-        self.hash.algorithm()
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use super::*;
+    #[cfg(feature = "aws_lc_rs")]
+    use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_256_GCM_SHA384;
+    #[cfg(not(feature = "aws_lc_rs"))]
+    use crate::crypto::ring::cipher_suite::TLS13_AES_256_GCM_SHA384;
+
+    #[test]
+    fn messages_are_hashed_in_a_row() {
+        let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
+        let mut transcript = Transcript::start(hash, b"ClientHello");
+        assert_eq!(
+            transcript.current().as_ref(),
+            hash.hash(b"ClientHello").as_ref()
+        );
+
+        transcript.add(b"ServerHello");
+        transcript.add(b"");
+        transcript.add(b"...");
+        let all = hash.hash(b"ClientHelloServerHello...");
+        assert_eq!(transcript.current().as_ref(), all.as_ref());
+        assert_eq!(transcript.current().as_ref(), all.as_ref());
+    }
+
+    #[test]
+    fn a_retry_leaves_the_hash_of_the_first_client_hello() {
+        let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
+        let mut transcript = Transcript::start(hash, b"ClientHello1");
+        transcript.replace_with_message_hash();
+        transcript.add(b"HelloRetryRequest");
+
+        // RFC 9846 §4.1
+        let synthetic = [
+            &[254, 0, 0, 48][..],
+            hash.hash(b"ClientHello1").as_ref(),
+            b"HelloRetryRequest",
+        ]
+        .concat();
+        assert_eq!(
+            transcript.current().as_ref(),
+            hash.hash(&synthetic).as_ref()
+        );
     }
 }

@@ -1,0 +1,208 @@
+//! The trace of RFC 8448 §3, and values of an independent implementation (Python's hmac) where that has
+//! none.
+
+use alloc::vec::Vec;
+
+use super::*;
+#[cfg(feature = "aws_lc_rs")]
+use crate::crypto::aws_lc_rs::cipher_suite;
+#[cfg(not(feature = "aws_lc_rs"))]
+use crate::crypto::ring::cipher_suite;
+use crate::crypto::{ActiveKeyExchange, SharedSecret};
+use crate::enums::{CipherSuite, NamedGroup};
+
+/// Transcript-Hash(ClientHello…ServerHello), (…server Finished) and (…client Finished) of the trace.
+const SERVER_HELLO: &str = "860c06edc07858ee8e78f0e7428c58edd6b43f2ca3e6e95f02ed063cf0e1cad8";
+const SERVER_FINISHED: &str = "9608102a0f1ccc6db6250b7b7e417b1a000eaada3daae4777a7686c9ff83df13";
+const CLIENT_FINISHED: &str = "209145a96ee8e2a122ff810047cc952684658d6049e86429426db87c54ad143d";
+const SHARED: &str = "8bd4054fb55b9d63fdfbacf9f04b9f0d35e6d63f537563efd46272900f89492d";
+
+fn suite(suite: CipherSuite) -> &'static Tls13CipherSuite {
+    let found = [
+        cipher_suite::TLS13_AES_128_GCM_SHA256,
+        cipher_suite::TLS13_AES_256_GCM_SHA384,
+    ]
+    .into_iter()
+    .find(|known| known.suite() == suite);
+    found.and_then(|suite| suite.tls13()).unwrap()
+}
+
+fn aes128() -> &'static Tls13CipherSuite {
+    suite(CipherSuite::TLS13_AES_128_GCM_SHA256)
+}
+
+fn hex(digits: &str) -> Vec<u8> {
+    let digit = |digit: u8| (digit as char).to_digit(16).unwrap() as u8;
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
+        .collect()
+}
+
+fn output(digits: &str) -> Output {
+    Output::new(&hex(digits))
+}
+
+#[track_caller]
+fn assert_hex(bytes: impl AsRef<[u8]>, digits: &str) {
+    assert_eq!(bytes.as_ref(), hex(digits));
+}
+
+/// The trace's handshake secret.
+fn handshake_secret() -> HandshakeSecret {
+    EarlySecret::new(aes128(), None).into_handshake_secret_with_shared(&hex(SHARED))
+}
+
+#[test]
+fn rfc8448_handshake_traffic() {
+    let secret = handshake_secret();
+    let client = secret.client_handshake_traffic_secret(&output(SERVER_HELLO));
+    assert_hex(
+        &client,
+        "b3eddb126e067f35a780b3abf45e2d8f3b1a950738f52e9600746a0e27a55a21",
+    );
+    let (key, iv) = traffic_key(aes128(), &client);
+    assert_hex(key, "dbfaa693d1762c5b666af5d950258d01");
+    assert_hex(iv, "5bd3c71b836e0b76bb73265f");
+
+    let server = secret.server_handshake_traffic_secret(&output(SERVER_HELLO));
+    assert_hex(
+        &server,
+        "b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38",
+    );
+    let (key, iv) = traffic_key(aes128(), &server);
+    assert_hex(key, "3fce516009c21727d0f2e4e86ee403bc");
+    assert_hex(iv, "5d313eb2671276ee13000b30");
+}
+
+#[test]
+fn rfc8448_application_traffic() {
+    let secret = handshake_secret().into_main_secret();
+    let client = secret.client_application_traffic_secret_0(&output(SERVER_FINISHED));
+    assert_hex(
+        &client,
+        "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5",
+    );
+    let server = secret.server_application_traffic_secret_0(&output(SERVER_FINISHED));
+    assert_hex(
+        &server,
+        "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643",
+    );
+    let (key, iv) = traffic_key(aes128(), &server);
+    assert_hex(key, "9f02283b6c9c07efc26bb9f2ac92e356");
+    assert_hex(iv, "cf782b88dd83549aadf1e984");
+    assert_hex(
+        secret.exporter_secret(&output(SERVER_FINISHED)),
+        "fe22f881176eda18eb8f44529e6792c50c9a3f89452f68d8ae311b4309d3cf50",
+    );
+
+    let resumption = secret.resumption_secret(&output(CLIENT_FINISHED));
+    assert_hex(
+        &resumption,
+        "7df235f2031d2a051287d02b0241b0bfdaf86cc856231f2d5aba46c434ec196c",
+    );
+    assert_hex(
+        ticket_psk(aes128(), &resumption, &[0, 0]),
+        "4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3",
+    );
+}
+
+#[test]
+fn rfc8448_client_finished() {
+    let client = handshake_secret().client_handshake_traffic_secret(&output(SERVER_HELLO));
+    assert_hex(
+        finished_verify_data(aes128(), &client, &output(SERVER_FINISHED)),
+        "a8ec436d677634ae525ac1fcebe11a039ec17694fac6e98527b642f2edd5ce61",
+    );
+}
+
+/// A key exchange whose result is known.
+struct Known;
+
+impl ActiveKeyExchange for Known {
+    fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+        assert_eq!(peer_pub_key, b"theirs");
+        Ok(hex(SHARED).into())
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        b"ours"
+    }
+
+    fn group(&self) -> NamedGroup {
+        NamedGroup::X25519
+    }
+}
+
+#[test]
+fn a_key_exchange_leads_where_its_shared_secret_does() {
+    let secret = EarlySecret::new(aes128(), None)
+        .into_handshake_secret(Box::new(Known), b"theirs")
+        .unwrap();
+    let hellos = output(SERVER_HELLO);
+    assert_eq!(
+        secret.client_handshake_traffic_secret(&hellos).as_ref(),
+        handshake_secret()
+            .client_handshake_traffic_secret(&hellos)
+            .as_ref()
+    );
+}
+
+#[test]
+fn a_psk_enters_the_early_secret() {
+    let secret =
+        EarlySecret::new(aes128(), Some(&[0x70; 32])).into_handshake_secret_with_shared(b"shared");
+    let transcript: Vec<u8> = (0..32).collect();
+    assert_hex(
+        secret.client_handshake_traffic_secret(&Output::new(&transcript)),
+        "d0b5aa70f6ad58413d63e7bd658f90bb19a8053328a1804d5fb4bff881fdcea9",
+    );
+}
+
+#[test]
+fn the_next_traffic_secret() {
+    let secret: Vec<u8> = (0..48).collect();
+    assert_hex(
+        next_application_traffic_secret(aes128(), &OkmBlock::new(&secret[..32])),
+        "2cecd0a17506ef5fa73edc062d6e7b5397cf074ec1b4d8f99a120772932f0b45",
+    );
+
+    let aes256 = suite(CipherSuite::TLS13_AES_256_GCM_SHA384);
+    let secret = OkmBlock::new(&secret);
+    assert_hex(
+        next_application_traffic_secret(aes256, &secret),
+        "401331b63e9d59f202e8f041042d9516f4cd7fa2e2ee14631d3b49fc340d7af3\
+         7fc2c0c9f252d8036f81ec5b85cbe5db",
+    );
+    let (key, iv) = traffic_key(aes256, &secret);
+    assert_hex(
+        key,
+        "6877d022f1c61d24ebb7487c16752d9a4798e40431c75b39320e537c90e23225",
+    );
+    assert_hex(iv, "42822531a0fe88648fc09e9f");
+}
+
+#[test]
+fn exporters() {
+    let suite = suite(CipherSuite::TLS13_AES_256_GCM_SHA384);
+    let secret: Vec<u8> = (0..48).collect();
+    let secret = OkmBlock::new(&secret);
+    let export = |label: &[u8], context: Option<&[u8]>, len: usize| {
+        let mut output = alloc::vec![0; len];
+        exporter(suite, &secret, label, context, &mut output).map(|()| output)
+    };
+
+    let expected = "81aee7592765e4e7683fa114ff9620df877c2c56e6d629c99204bab52c1092eb\
+                    261fc6fbf59d9168fee463afbd6b197290e3ee0bf6ee8673d6d9848eff10c032\
+                    86695e2aa832";
+    assert_hex(export(b"EXPORTER-test", None, 70).unwrap(), expected);
+    assert_hex(export(b"EXPORTER-test", Some(b""), 70).unwrap(), expected);
+    assert_hex(
+        export(b"EXPORTER-test", Some(b"context"), 16).unwrap(),
+        "de767162cdb728a5be6828442a8bbcd2",
+    );
+
+    assert!(export(&[b'l'; 249], None, 255 * 48).is_ok());
+    assert!(export(&[b'l'; 250], None, 1).is_err());
+    assert!(export(b"l", None, 255 * 48 + 1).is_err());
+}
