@@ -49,10 +49,10 @@ pub struct ClientConfig {
     /// What is remembered of sessions, and where. In memory for 256 sessions by default.
     pub resumption: Resumption,
 
-    /// The length in bytes of the longest record sent, header included; `None` for no limit but the
-    /// protocol's.
+    /// How many bytes of plaintext a record carries at most, plus 5 for its header; `None` for no limit
+    /// but the protocol's, which is 2¹⁴ + 5.
     ///
-    /// It is checked when a connection is made: outside of 32 to 16389 (2¹⁴ + 5) it is
+    /// It is checked when a connection is made: outside of 32 to 16389 it is
     /// [`Error::BadMaxFragmentSize`].
     pub max_fragment_size: Option<usize>,
 
