@@ -78,6 +78,10 @@ impl KeyProvider for KeyLoader {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
+    use rustls_core::enums::NamedGroup;
+
     use super::*;
 
     #[test]
@@ -98,5 +102,36 @@ mod tests {
             let secret = client.complete(&server.pub_key).unwrap();
             assert_eq!(secret.secret_bytes(), server.secret.secret_bytes());
         }
+    }
+
+    /// All but ChaCha20 and X25519 is approved, if the library is.
+    #[test]
+    fn parts_are_approved_as_far_as_the_library_is() {
+        let approved = backend::fips();
+        for suite in ALL_CIPHER_SUITES {
+            let is_chacha20 = format!("{suite:?}").contains("CHACHA20");
+            let expected = approved && !is_chacha20;
+            assert_eq!(suite.fips(), expected, "{suite:?}");
+            assert_eq!(suite.common().hash_provider.fips(), approved);
+            match suite {
+                SupportedCipherSuite::Tls12(suite) => {
+                    assert_eq!(suite.aead_alg.fips(), expected, "{suite:?}");
+                    assert_eq!(suite.prf_provider.fips(), approved);
+                }
+                SupportedCipherSuite::Tls13(suite) => {
+                    assert_eq!(suite.aead_alg.fips(), expected, "{suite:?}");
+                    assert_eq!(suite.quic.map(|it| it.fips()), Some(expected));
+                    assert_eq!(suite.hkdf_provider.fips(), approved);
+                }
+            }
+        }
+        for group in crate::ALL_KX_GROUPS {
+            let is_x25519 = group.name() == NamedGroup::X25519;
+            assert_eq!(group.fips(), approved && !is_x25519, "{group:?}");
+        }
+        let provider = default_provider();
+        assert_eq!(provider.secure_random.fips(), approved);
+        assert_eq!(provider.key_provider.fips(), approved);
+        assert_eq!(provider.fips(), approved);
     }
 }
