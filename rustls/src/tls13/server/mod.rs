@@ -32,6 +32,8 @@ mod flight;
 mod parameters;
 mod retry;
 mod session_value;
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;
 mod tickets;
 
 use alloc::boxed::Box;

@@ -1,0 +1,276 @@
+//! Servers that ask clients for a certificate.
+
+use std::boxed::Box;
+use std::vec;
+use std::vec::Vec;
+
+use super::hello_bytes::*;
+use super::peers::{Identity, PROVIDERS, Setup};
+use super::scripted_client::{Refused, ScriptedClient};
+use super::second_flight::refusal;
+use crate::enums::{AlertDescription, HandshakeType};
+use crate::msgs::{HandshakeMessage, HandshakePayload};
+
+const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
+
+fn setup(client: &Identity) -> Setup {
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.client_certs = client.chain();
+    setup
+}
+
+fn clients(setup: &Setup) -> [ScriptedClient; 2] {
+    setup
+        .both()
+        .map(|server| ScriptedClient::new(server, setup.provider, Hello::new()))
+}
+
+/// Sends the certificate of `identity` and a signature with its key.
+fn authenticate(client: &mut ScriptedClient, identity: &Identity) -> Result<(), Refused> {
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    client.send(&certificate)?;
+    let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
+    client.send(&verify)
+}
+
+#[test]
+fn flight_asks_for_a_certificate() {
+    let client = Identity::new();
+    for mut client in clients(&setup(&client)) {
+        assert_eq!(
+            client.flight_types(),
+            [
+                HandshakeType::EncryptedExtensions,
+                HandshakeType::CertificateRequest,
+                HandshakeType::Certificate,
+                HandshakeType::CertificateVerify,
+                HandshakeType::Finished,
+            ]
+        );
+        let request = client.flight.swap_remove(1);
+        let HandshakePayload::CertificateRequest(request) =
+            HandshakeMessage::read(&request).unwrap().payload
+        else {
+            panic!("no CertificateRequest");
+        };
+        assert!(request.context.is_empty());
+        assert!(!request.signature_algorithms.unwrap().is_empty());
+        assert_eq!(request.certificate_authorities.unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn good_certificates_are_accepted() {
+    for provider in PROVIDERS {
+        for optional in [false, true] {
+            let identity = Identity::new();
+            let mut setup = setup(&identity);
+            setup.provider = *provider;
+            setup.client_auth_optional = optional;
+            for mut client in clients(&setup) {
+                authenticate(&mut client, &identity).unwrap();
+                client.finish().unwrap();
+                assert!(client.server.is_done());
+                assert_eq!(client.server.client_chain(), Some(identity.chain()));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_certificate_is_refused_unless_it_is_optional() {
+    let empty = ScriptedClient::certificate(&[], &[], &[]);
+    let mut setup = setup(&Identity::new());
+    for mut client in clients(&setup) {
+        // RFC 9846 §4.5.1.3
+        let expected = refusal(
+            "NoCertificatesPresented",
+            AlertDescription::CertificateRequired,
+        );
+        assert_eq!(client.send(&empty), expected);
+    }
+    setup.client_auth_optional = true;
+    for mut client in clients(&setup) {
+        client.send(&empty).unwrap();
+        client.finish().unwrap();
+        assert!(client.server.is_done());
+        assert_eq!(client.server.client_chain(), None);
+    }
+}
+
+#[test]
+fn certificates_that_do_not_verify_are_refused() {
+    let (known, stranger) = (Identity::new(), Identity::new());
+    for optional in [false, true] {
+        let mut setup = setup(&known);
+        setup.client_auth_optional = optional;
+        for mut client in clients(&setup) {
+            assert_eq!(
+                authenticate(&mut client, &stranger),
+                refusal(
+                    "InvalidCertificate(UnknownIssuer)",
+                    AlertDescription::UnknownCA
+                )
+            );
+        }
+        for mut client in clients(&setup) {
+            let garbage = ScriptedClient::certificate(&[], &[b"garbage"], &[]);
+            assert_eq!(
+                client.send(&garbage),
+                refusal(
+                    "InvalidCertificate(BadEncoding)",
+                    AlertDescription::BadCertificate
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn certificate_messages_with_anything_unasked_are_refused() {
+    let identity = Identity::new();
+    let ocsp = [&[0, 5, 0, 5, 1][..], &[0, 0, 1, 9]].concat();
+    let alpn = [0, 16, 0, 0];
+    const CONTEXT: &str = "InvalidMessage(InvalidCertRequest)";
+    const UNKNOWN: &str = "InvalidMessage(UnknownCertificateExtension)";
+    const UNSOLICITED: &str = "PeerMisbehaved(UnsolicitedCertExtension)";
+    let cert = &identity.cert[..];
+    for (context, chain, extensions, error, alert) in [
+        (
+            &b"context"[..],
+            &[cert][..],
+            &[][..],
+            CONTEXT,
+            AlertDescription::DecodeError,
+        ),
+        (b"context", &[], &[], CONTEXT, AlertDescription::DecodeError),
+        (
+            b"",
+            &[cert],
+            &ocsp,
+            UNSOLICITED,
+            AlertDescription::UnsupportedExtension,
+        ),
+        (
+            b"",
+            &[cert],
+            &[0x77, 0x77, 0, 0],
+            UNKNOWN,
+            AlertDescription::DecodeError,
+        ),
+        (b"", &[cert], &alpn, UNKNOWN, AlertDescription::DecodeError),
+    ] {
+        let message = ScriptedClient::certificate(context, chain, extensions);
+        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| client.send(&message));
+        assert_eq!(ours, refusal(error, alert));
+        // upstream has no alert for one of them
+        assert_eq!(ours.unwrap_err().error, theirs.unwrap_err().error);
+    }
+}
+
+#[test]
+fn signatures_must_be_right() {
+    let (identity, other) = (Identity::new(), Identity::new());
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    let expected = || {
+        refusal(
+            "InvalidCertificate(BadSignature)",
+            AlertDescription::DecryptError,
+        )
+    };
+    // by another key
+    for mut client in clients(&setup(&identity)) {
+        client.send(&certificate).unwrap();
+        let verify = client.certificate_verify(&*other.signing_key(), ECDSA_SECP256R1_SHA256);
+        assert_eq!(client.send(&verify), expected());
+    }
+    // over another transcript
+    for mut client in clients(&setup(&identity)) {
+        let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
+        client.send(&certificate).unwrap();
+        assert_eq!(client.send(&verify), expected());
+    }
+    // empty
+    for mut client in clients(&setup(&identity)) {
+        client.send(&certificate).unwrap();
+        let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[]);
+        assert_eq!(client.send(&verify), expected());
+    }
+}
+
+#[test]
+fn signature_schemes_must_be_asked_for() {
+    let identity = Identity::new();
+    // RSASSA-PKCS1-v1_5, SHA-1, and one that nobody knows
+    for scheme in [0x0401, 0x0203, 0x0999] {
+        for mut client in clients(&setup(&identity)) {
+            client
+                .send(&ScriptedClient::certificate(&[], &[&identity.cert], &[]))
+                .unwrap();
+            assert_eq!(
+                client.send(&ScriptedClient::certificate_verify_of(scheme, &[1; 70])),
+                refusal(
+                    "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme)",
+                    AlertDescription::IllegalParameter
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn messages_out_of_order_are_unexpected() {
+    let identity = Identity::new();
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[1]);
+    let finished = message(HandshakeType::Finished.into(), &[0; 32]);
+    let cases: Vec<Vec<&[u8]>> = vec![
+        vec![&finished],
+        vec![&verify],
+        vec![&certificate, &finished],
+        vec![&certificate, &certificate],
+    ];
+    for messages in cases {
+        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| {
+            let (last, first) = messages.split_last().unwrap();
+            for message in first {
+                client.send(message).unwrap();
+            }
+            client.send(last).unwrap_err()
+        });
+        assert_eq!(ours, theirs);
+        assert_eq!(
+            ours.alert,
+            Some(vec![2, AlertDescription::UnexpectedMessage.into()])
+        );
+    }
+}
+
+#[test]
+fn half_rtt_data_waits_for_the_client_to_authenticate() {
+    for asks in [false, true] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.send_half_rtt_data = true;
+        if asks {
+            setup.client_certs = Identity::new().chain();
+        }
+        for server in setup.both() {
+            let mut client = ScriptedClient::new(server, setup.provider, Hello::new());
+            client.server.write(b"half");
+            client.receive_output();
+            assert_eq!(client.plaintext, if asks { &b""[..] } else { b"half" });
+            assert!(!client.server.is_done());
+            if !asks {
+                client.finish().unwrap();
+                assert!(client.server.is_done());
+            }
+        }
+    }
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut client = ScriptedClient::new(Box::new(setup.ours()), setup.provider, Hello::new());
+    client.server.write(b"not half");
+    client.receive_output();
+    assert_eq!(client.plaintext, b"");
+    client.finish().unwrap();
+    assert_eq!(client.plaintext, b"not half");
+}

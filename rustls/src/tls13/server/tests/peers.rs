@@ -1,0 +1,354 @@
+//! Servers of this crate and of upstream, built alike and spoken to in bytes.
+
+use std::borrow::ToOwned;
+use std::boxed::Box;
+use std::format;
+use std::io::{Read, Write};
+use std::string::String;
+use std::sync::{Arc, Mutex};
+use std::vec;
+use std::vec::Vec;
+
+use pki_types::{CertificateDer, PrivateKeyDer};
+use {crate as ours, rustls_upstream as theirs};
+
+use crate::conn::ConnectionCommon;
+use crate::conn::common_state::CommonState;
+use crate::conn::core::ConnectionCore;
+use crate::enums::{AlertDescription, ContentType, HandshakeType, Side};
+use crate::server::ServerConnectionData;
+use crate::sign::SigningKey;
+
+// One text for two crates: their types have the same names and are not the same.
+
+macro_rules! provider {
+    ($lib:ident, $provider:expr) => {
+        Arc::new(match $provider {
+            #[cfg(feature = "aws_lc_rs")]
+            Provider::AwsLc => $lib::crypto::aws_lc_rs::default_provider(),
+            #[cfg(feature = "ring")]
+            Provider::Ring => $lib::crypto::ring::default_provider(),
+        })
+    };
+}
+
+macro_rules! config {
+    ($lib:ident, $setup:expr) => {{
+        let provider = provider!($lib, $setup.provider);
+        let builder = $lib::ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&$lib::version::TLS13])
+            .unwrap();
+        let builder = match $setup.client_certs.is_empty() {
+            true => builder.with_no_client_auth(),
+            false => {
+                let mut roots = $lib::RootCertStore::empty();
+                roots.add_parsable_certificates($setup.client_certs.iter().cloned());
+                let mut verifier = $lib::server::WebPkiClientVerifier::builder_with_provider(
+                    Arc::new(roots),
+                    provider,
+                );
+                if $setup.client_auth_optional {
+                    verifier = verifier.allow_unauthenticated();
+                }
+                builder.with_client_cert_verifier(verifier.build().unwrap())
+            }
+        };
+        let mut config = builder
+            .with_single_cert_with_ocsp(
+                $setup.identity.chain(),
+                $setup.identity.key(),
+                $setup.ocsp.clone(),
+            )
+            .unwrap();
+        if $setup.resolves_nothing {
+            config.cert_resolver = Arc::new(Nothing);
+        }
+        config.alpn_protocols = $setup.alpn.clone();
+        config.ignore_client_order = $setup.ignore_client_order;
+        config.send_half_rtt_data = $setup.send_half_rtt_data;
+        config.send_tls13_tickets = $setup.send_tls13_tickets;
+        config.key_log = $setup.secrets.clone();
+        config
+    }};
+}
+
+/// A certificate that signs itself, with its key.
+pub(super) struct Identity {
+    pub(super) cert: CertificateDer<'static>,
+    key: Vec<u8>,
+}
+
+impl Identity {
+    pub(super) fn new() -> Self {
+        Self::with_algorithm(&rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    pub(super) fn with_algorithm(algorithm: &'static rcgen::SignatureAlgorithm) -> Self {
+        use rcgen::PublicKeyData as _;
+
+        let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
+        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        // a name of its own, so that no certificate looks like another's issuer
+        let name = format!("{:x?}", key.subject_public_key_info());
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params
+            .distinguished_name
+            .push(rcgen::DnType::CommonName, name);
+        let cert = params.self_signed(&key).unwrap();
+        Self {
+            cert: cert.der().to_vec().into(),
+            key: key.serialize_der(),
+        }
+    }
+
+    pub(super) fn chain(&self) -> Vec<CertificateDer<'static>> {
+        vec![self.cert.clone()]
+    }
+
+    pub(super) fn signing_key(&self) -> Arc<dyn SigningKey> {
+        let provider = PROVIDERS[0].ours();
+        provider.key_provider.load_private_key(self.key()).unwrap()
+    }
+
+    pub(super) fn key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(self.key.clone().into())
+    }
+}
+
+/// What a server is to be like.
+pub(super) struct Setup {
+    pub(super) provider: Provider,
+    pub(super) identity: Identity,
+    pub(super) alpn: Vec<Vec<u8>>,
+    pub(super) ocsp: Vec<u8>,
+    /// Certificates to accept of clients.
+    pub(super) client_certs: Vec<CertificateDer<'static>>,
+    pub(super) client_auth_optional: bool,
+    /// The resolver has no certificate to give.
+    pub(super) resolves_nothing: bool,
+    pub(super) ignore_client_order: bool,
+    pub(super) send_half_rtt_data: bool,
+    pub(super) send_tls13_tickets: usize,
+    pub(super) secrets: Arc<Secrets>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Provider {
+    #[cfg(feature = "aws_lc_rs")]
+    AwsLc,
+    #[cfg(feature = "ring")]
+    Ring,
+}
+
+pub(super) const PROVIDERS: &[Provider] = &[
+    #[cfg(feature = "aws_lc_rs")]
+    Provider::AwsLc,
+    #[cfg(feature = "ring")]
+    Provider::Ring,
+];
+
+impl Setup {
+    pub(super) fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            identity: Identity::new(),
+            alpn: vec![],
+            ocsp: vec![],
+            client_certs: vec![],
+            client_auth_optional: false,
+            resolves_nothing: false,
+            ignore_client_order: false,
+            send_half_rtt_data: false,
+            send_tls13_tickets: 2,
+            secrets: Arc::default(),
+        }
+    }
+
+    pub(super) fn ours(&self) -> Ours {
+        Ours::new(self.our_config())
+    }
+
+    pub(super) fn our_config(&self) -> ours::ServerConfig {
+        config!(ours, self)
+    }
+
+    pub(super) fn theirs(&self) -> theirs::ServerConnection {
+        let config = config!(theirs, self);
+        theirs::ServerConnection::new(Arc::new(config)).unwrap()
+    }
+
+    /// A server of this crate, and one of upstream.
+    pub(super) fn both(&self) -> [Box<dyn Server>; 2] {
+        [Box::new(self.ours()), Box::new(self.theirs())]
+    }
+}
+
+impl Provider {
+    pub(super) fn ours(self) -> Arc<ours::crypto::CryptoProvider> {
+        provider!(ours, self)
+    }
+
+    pub(super) fn theirs(self) -> theirs::crypto::CryptoProvider {
+        Arc::unwrap_or_clone(provider!(theirs, self))
+    }
+}
+
+/// Resolves no certificate.
+#[derive(Debug)]
+struct Nothing;
+
+impl ours::server::ResolvesServerCert for Nothing {
+    fn resolve(&self, _: ours::server::ClientHello<'_>) -> Option<Arc<ours::sign::CertifiedKey>> {
+        None
+    }
+}
+
+impl theirs::server::ResolvesServerCert for Nothing {
+    fn resolve(
+        &self,
+        _: theirs::server::ClientHello<'_>,
+    ) -> Option<Arc<theirs::sign::CertifiedKey>> {
+        None
+    }
+}
+
+/// A key log: labels, client randoms and secrets.
+#[derive(Debug, Default)]
+pub(super) struct Secrets(pub(super) Mutex<Vec<(String, Vec<u8>, Vec<u8>)>>);
+
+impl Secrets {
+    fn push(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let entry = (label.to_owned(), client_random.to_vec(), secret.to_vec());
+        self.0.lock().unwrap().push(entry);
+    }
+
+    /// What was logged since the last time, sorted.
+    pub(super) fn take(&self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+        let mut entries = std::mem::take(&mut *self.0.lock().unwrap());
+        entries.sort();
+        entries
+    }
+}
+
+impl ours::KeyLog for Secrets {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.push(label, client_random, secret);
+    }
+}
+
+impl theirs::KeyLog for Secrets {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.push(label, client_random, secret);
+    }
+}
+
+/// A server, spoken to in bytes.
+pub(super) trait Server {
+    /// Takes in `bytes`; an error as it prints, which for both crates' should be the same.
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), String>;
+
+    fn write(&mut self, plaintext: &[u8]);
+
+    /// What the server wants to send.
+    fn output(&mut self) -> Vec<u8>;
+
+    /// The application data that has come.
+    fn plaintext(&mut self) -> Vec<u8>;
+
+    fn is_done(&self) -> bool;
+
+    fn client_chain(&self) -> Option<Vec<CertificateDer<'static>>>;
+}
+
+/// A server of this crate: the state machine under test in a buffered connection.
+pub(super) struct Ours(pub(super) ConnectionCommon<ServerConnectionData>);
+
+impl Ours {
+    pub(super) fn new(config: ours::ServerConfig) -> Self {
+        let machine = super::super::start(Arc::new(config)).unwrap();
+        Self(ConnectionCommon::new(ConnectionCore::new(
+            Box::new(machine),
+            ServerConnectionData::default(),
+            CommonState::new(Side::Server),
+        )))
+    }
+
+    pub(super) fn common(&self) -> &CommonState {
+        &self.0.core.common
+    }
+}
+
+macro_rules! impl_server {
+    ($typ:ty $(, $field:tt)?) => {
+        impl Server for $typ {
+            fn feed(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+                let connection = &mut (*self) $(.$field)?;
+                while !bytes.is_empty() {
+                    connection.read_tls(&mut bytes).unwrap();
+                    connection
+                        .process_new_packets()
+                        .map_err(|error| format!("{error:?}"))?;
+                }
+                Ok(())
+            }
+
+            fn output(&mut self) -> Vec<u8> {
+                let connection = &mut (*self) $(.$field)?;
+                let mut bytes = vec![];
+                while connection.wants_write() {
+                    connection.write_tls(&mut bytes).unwrap();
+                }
+                bytes
+            }
+
+            fn write(&mut self, plaintext: &[u8]) {
+                let connection = &mut (*self) $(.$field)?;
+                connection.writer().write_all(plaintext).unwrap();
+            }
+
+            fn plaintext(&mut self) -> Vec<u8> {
+                let connection = &mut (*self) $(.$field)?;
+                let mut bytes = vec![];
+                // while the peer has not closed it ends with WouldBlock
+                let _ = connection.reader().read_to_end(&mut bytes);
+                bytes
+            }
+
+            fn client_chain(&self) -> Option<Vec<CertificateDer<'static>>> {
+                self $(.$field)? .peer_certificates().map(<[_]>::to_vec)
+            }
+
+            fn is_done(&self) -> bool {
+                !self $(.$field)? .is_handshaking()
+            }
+        }
+    };
+}
+
+impl_server!(theirs::ServerConnection);
+impl_server!(Ours, 0);
+
+/// What a server did, as far as it can be seen from outside.
+#[derive(Debug, PartialEq)]
+pub(super) enum Sent {
+    Handshake(HandshakeType),
+    Alert(AlertDescription),
+    ChangeCipherSpec,
+    Encrypted,
+}
+
+/// What is in `bytes`, record by record.
+pub(super) fn records(mut bytes: &[u8]) -> Vec<Sent> {
+    let mut sent = vec![];
+    while let [typ, _, _, high, low, rest @ ..] = bytes {
+        let (payload, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
+        sent.push(match ContentType::from(*typ) {
+            ContentType::Handshake => Sent::Handshake(payload[0].into()),
+            ContentType::Alert => Sent::Alert(payload[1].into()),
+            ContentType::ChangeCipherSpec => Sent::ChangeCipherSpec,
+            _ => Sent::Encrypted,
+        });
+        bytes = rest;
+    }
+    sent
+}

@@ -1,0 +1,239 @@
+//! NewSessionTicket: when, how many, and what is in them.
+
+use std::boxed::Box;
+use std::sync::{Arc, Mutex};
+use std::vec::Vec;
+
+use super::super::session_value::SessionValue;
+use super::hello_bytes::*;
+use super::peers::{Identity, Ours, PROVIDERS, Setup};
+use super::scripted_client::ScriptedClient;
+use crate::ServerConfig;
+use crate::enums::{CipherSuite, HandshakeType};
+use crate::msgs::{HandshakeMessage, HandshakePayload};
+use crate::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+use rustls_core::codec::Codec;
+
+/// A ticketer that hides nothing.
+#[derive(Debug)]
+struct Plain {
+    lifetime: u32,
+    /// How long a session it takes, in bytes.
+    max_len: usize,
+}
+
+impl ProducesTickets for Plain {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.lifetime
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        (plain.len() <= self.max_len).then(|| plain.to_vec())
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// A storage to look into.
+#[derive(Debug, Default)]
+struct Storage(Mutex<Vec<(Vec<u8>, Vec<u8>)>>);
+
+impl StoresServerSessions for Storage {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.0.lock().unwrap().push((key, value));
+        true
+    }
+
+    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn take(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn can_cache(&self) -> bool {
+        true
+    }
+}
+
+struct Ticket {
+    lifetime: u32,
+    age_add: u32,
+    nonce: Vec<u8>,
+    ticket: Vec<u8>,
+}
+
+fn resumable() -> Hello {
+    Hello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
+}
+
+/// The tickets that a client gets who sends `hello`.
+fn tickets_for(hello: Hello, config: ServerConfig) -> (ScriptedClient, Vec<Ticket>) {
+    let server = Box::new(Ours::new(config));
+    let mut client = ScriptedClient::new(server, PROVIDERS[0], hello);
+    client.flight.clear();
+    client.finish().unwrap();
+    let tickets = client.flight.iter().map(|message| {
+        let HandshakePayload::NewSessionTicket(ticket) =
+            HandshakeMessage::read(message).unwrap().payload
+        else {
+            panic!("no NewSessionTicket");
+        };
+        // RFC 9846 §4.3.10: none allows early data
+        assert_eq!(ticket.max_early_data_size, None);
+        Ticket {
+            lifetime: ticket.lifetime,
+            age_add: ticket.age_add,
+            nonce: ticket.nonce.to_vec(),
+            ticket: ticket.ticket.to_vec(),
+        }
+    });
+    let tickets = tickets.collect();
+    (client, tickets)
+}
+
+fn sealing_config(lifetime: u32) -> ServerConfig {
+    let mut config = Setup::new(PROVIDERS[0]).our_config();
+    config.ticketer = Arc::new(Plain {
+        lifetime,
+        max_len: 1 << 20,
+    });
+    config
+}
+
+#[test]
+fn as_many_tickets_as_configured() {
+    for count in [0, 1, 5] {
+        let mut config = sealing_config(100);
+        config.send_tls13_tickets = count;
+        let (_, tickets) = tickets_for(resumable(), config);
+        assert_eq!(tickets.len(), count);
+    }
+}
+
+#[test]
+fn sealed_ticket_holds_the_session() {
+    let mut config = sealing_config(100);
+    config.alpn_protocols = [b"h2".to_vec()].into();
+    let hello = resumable().with(ALPN, protocols(&[b"h2"]));
+    let (client, tickets) = tickets_for(hello, config);
+
+    // RFC 9846 §4.7.1: nonces differ, and so do age_add and the keys
+    let [first, second] = &tickets[..] else {
+        panic!("{} tickets", tickets.len())
+    };
+    assert_ne!(first.nonce, second.nonce);
+    assert_ne!(first.age_add, second.age_add);
+    for ticket in [first, second] {
+        assert_eq!(ticket.lifetime, 100);
+        let session = SessionValue::read_bytes(&ticket.ticket).unwrap();
+        assert_eq!(session.suite, CipherSuite::TLS13_AES_128_GCM_SHA256);
+        assert_eq!(session.psk, client.ticket_psk(&ticket.nonce).as_ref());
+        assert_eq!(session.age_add, ticket.age_add);
+        assert_eq!(session.alpn_protocol, Some(&b"h2"[..]));
+        assert_eq!(session.server_name, Some("localhost"));
+        assert!(session.client_chain.is_empty());
+        let now = pki_types::UnixTime::now().as_secs();
+        assert!(session.issued_at <= now && now - session.issued_at < 60);
+    }
+}
+
+#[test]
+fn ticket_holds_the_clients_certificates() {
+    let identity = Identity::new();
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.client_certs = identity.chain();
+    let mut config = setup.our_config();
+    config.ticketer = sealing_config(100).ticketer;
+
+    let server = Box::new(Ours::new(config));
+    let mut client = ScriptedClient::new(server, setup.provider, resumable());
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    client.send(&certificate).unwrap();
+    let verify = client.certificate_verify(&*identity.signing_key(), 0x0403);
+    client.send(&verify).unwrap();
+    client.finish().unwrap();
+
+    let message = client.flight.last().unwrap();
+    let HandshakePayload::NewSessionTicket(ticket) =
+        HandshakeMessage::read(message).unwrap().payload
+    else {
+        panic!("no NewSessionTicket");
+    };
+    let session = SessionValue::read_bytes(ticket.ticket).unwrap();
+    assert_eq!(session.client_chain, identity.chain());
+}
+
+#[test]
+fn no_ticket_lives_longer_than_a_week() {
+    // RFC 9846 §4.7.1
+    for (configured, sent) in [(0, 0), (604_800, 604_800), (604_801, 604_800)] {
+        let (_, tickets) = tickets_for(resumable(), sealing_config(configured));
+        assert_eq!(tickets[0].lifetime, sent);
+    }
+}
+
+#[test]
+fn stored_session_is_found_by_its_ticket() {
+    let storage = Arc::new(Storage::default());
+    let mut config = Setup::new(PROVIDERS[0]).our_config();
+    config.session_storage = storage.clone();
+    let (client, tickets) = tickets_for(resumable(), config);
+
+    let stored = storage.0.lock().unwrap();
+    assert_eq!((tickets.len(), stored.len()), (2, 2));
+    assert_ne!(tickets[0].ticket, tickets[1].ticket);
+    for (ticket, (key, value)) in tickets.iter().zip(&*stored) {
+        assert_eq!(&ticket.ticket, key);
+        assert_eq!((key.len(), ticket.lifetime), (32, 86_400));
+        let session = SessionValue::read_bytes(value).unwrap();
+        assert_eq!(session.psk, client.ticket_psk(&ticket.nonce).as_ref());
+    }
+}
+
+#[test]
+fn no_tickets_where_none_can_be_made_or_used() {
+    // nowhere to keep a session
+    let mut nowhere = Setup::new(PROVIDERS[0]).our_config();
+    nowhere.session_storage = Arc::new(NoServerSessionStorage {});
+    assert_eq!(tickets_for(resumable(), nowhere).1.len(), 0);
+
+    // a session that is too large
+    let mut small = sealing_config(100);
+    small.ticketer = Arc::new(Plain {
+        lifetime: 100,
+        max_len: 10,
+    });
+    assert_eq!(tickets_for(resumable(), small).1.len(), 0);
+
+    // RFC 9846 §4.3.9: clients that do not say they resume, or only without a key exchange
+    assert_eq!(tickets_for(Hello::new(), sealing_config(100)).1.len(), 0);
+    let psk_ke = Hello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[0]));
+    assert_eq!(tickets_for(psk_ke, sealing_config(100)).1.len(), 0);
+}
+
+#[test]
+fn upstream_sends_tickets_to_the_same_clients() {
+    for hello in [
+        Hello::new(),
+        resumable(),
+        Hello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[0])),
+        Hello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[0, 1])),
+    ] {
+        let setup = Setup::new(PROVIDERS[0]);
+        let [ours, theirs] = setup.both().map(|server| {
+            let mut client = ScriptedClient::new(server, setup.provider, hello.clone());
+            client.finish().unwrap();
+            client.flight_types()
+        });
+        assert_eq!(ours, theirs);
+        assert!(ours.contains(&HandshakeType::Finished));
+    }
+}
