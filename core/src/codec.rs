@@ -11,6 +11,7 @@
 //!   ^start  ^start + 2              appended in place, so vectors nest without temporary buffers
 //! ```
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
@@ -267,6 +268,34 @@ macro_rules! integer_codec {
 
 integer_codec!(u8, u16, u32, u64);
 
+/// Bytes that this layer does not look into, borrowed or owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload<'a>(Cow<'a, [u8]>);
+
+impl Payload<'_> {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The bytes as a vector, copied only if they were borrowed.
+    pub fn into_vec(self) -> Vec<u8> {
+        self.0.into_owned()
+    }
+}
+
+impl<'a> From<&'a [u8]> for Payload<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Payload<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Cow::Owned(bytes))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec;
@@ -460,5 +489,16 @@ mod tests {
             Reader::new(&[1, 2, 3]).list::<u16>(),
             Err(InvalidMessage::MissingData("u16"))
         );
+    }
+
+    #[test]
+    fn an_owned_payload_is_not_copied() {
+        let bytes = vec![1, 2, 3];
+        let address = bytes.as_ptr();
+        let payload = Payload::from(bytes);
+        assert_eq!(payload, Payload::from(&[1, 2, 3][..]));
+        let bytes = payload.into_vec();
+        assert_eq!((bytes.as_ptr(), &bytes[..]), (address, &[1, 2, 3][..]));
+        assert_eq!(Payload::from(&bytes[1..]).into_vec(), [2, 3]);
     }
 }

@@ -1,5 +1,5 @@
-//! What a crypto provider implements to protect records, and the message types that cross that
-//! interface.
+//! What a crypto provider implements to protect records, and what its implementation is made of:
+//! keys, nonces, additional data. The messages that cross that interface are in `message`.
 //!
 //! [`MessageEncrypter`] and [`MessageDecrypter`] know nothing of sockets, buffers or sequence-number
 //! state: the record layer ([`crate::record`]) calls them with the sequence number to use and the
@@ -7,15 +7,21 @@
 //! [`Aead`](super::aead::Aead) and take the framing from [`crate::record::framing`].
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
-use core::ops::{Deref, DerefMut, Range};
 
+pub use message::{
+    BorrowedPayload, InboundOpaqueMessage, InboundPlainMessage, OutboundChunks,
+    OutboundPlainMessage, PlainMessage,
+};
 use zeroize::Zeroize;
 
 use crate::enums::{ContentType, ProtocolVersion};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::Error;
 use crate::suites::ConnectionTrafficSecrets;
+
+mod message;
+#[cfg(test)]
+mod tests;
 
 /// Length in bytes of the nonce of every AEAD used here.
 pub const NONCE_LEN: usize = 12;
@@ -173,7 +179,7 @@ pub trait MessageDecrypter: Send + Sync {
     ///
     /// [`Error::DecryptError`] when the record is not authentic or too short to be,
     /// [`Error::PeerSentOversizedRecord`] when its plaintext exceeds 2^14 bytes,
-    /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] when it has no content type (RFC 9846 §5.4). The
+    /// [`IllegalTlsInnerPlaintext`](crate::error::PeerMisbehaved::IllegalTlsInnerPlaintext) when it has no content type (RFC 9846 §5.4). The
     /// content of the buffer is unspecified then.
     fn decrypt<'a>(
         &mut self,
@@ -340,7 +346,7 @@ impl fmt::Display for EncryptError {
 impl core::error::Error for EncryptError {}
 
 /// The static part of a nonce, derived with the key (RFC 9846 §7.3). Zeroized on drop.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Iv([u8; NONCE_LEN]);
 
 impl Iv {
@@ -482,275 +488,4 @@ impl Drop for AeadKey {
     fn drop(&mut self) {
         self.bytes.zeroize();
     }
-}
-
-/// A message to be sent, not yet encrypted.
-#[derive(Debug)]
-pub struct OutboundPlainMessage<'a> {
-    /// Its content type.
-    pub typ: ContentType,
-
-    /// The version that stands in the record header.
-    pub version: ProtocolVersion,
-
-    /// Its content, at most one record's worth.
-    pub payload: OutboundChunks<'a>,
-}
-
-/// Bytes to be sent, in one piece or several, borrowed from the application.
-#[derive(Clone, Debug)]
-pub enum OutboundChunks<'a> {
-    /// One contiguous piece.
-    Single(&'a [u8]),
-
-    /// The bytes `start..end` of the concatenation of `chunks`.
-    Multiple {
-        /// The pieces.
-        chunks: &'a [&'a [u8]],
-        /// Where in their concatenation the bytes begin.
-        start: usize,
-        /// Where in their concatenation the bytes end.
-        end: usize,
-    },
-}
-
-impl<'a> OutboundChunks<'a> {
-    /// All bytes of `chunks`, in order.
-    pub fn new(chunks: &'a [&'a [u8]]) -> Self {
-        match chunks {
-            [] => Self::new_empty(),
-            [one] => Self::Single(one),
-            _ => Self::Multiple {
-                chunks,
-                start: 0,
-                end: chunks.iter().map(|chunk| chunk.len()).sum(),
-            },
-        }
-    }
-
-    /// No bytes.
-    pub fn new_empty() -> Self {
-        Self::Single(&[])
-    }
-
-    /// The number of bytes.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Single(chunk) => chunk.len(),
-            Self::Multiple { start, end, .. } => end - start,
-        }
-    }
-
-    /// True when there are no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The bytes before `mid`, and those from `mid` on; all and none when there are fewer.
-    pub fn split_at(&self, mid: usize) -> (Self, Self) {
-        let mid = Ord::min(mid, self.len());
-        match *self {
-            Self::Single(chunk) => {
-                let (front, back) = chunk.split_at(mid);
-                (Self::Single(front), Self::Single(back))
-            }
-            Self::Multiple { chunks, start, end } => {
-                let part = |start, end| Self::Multiple { chunks, start, end };
-                (part(start, start + mid), part(start + mid, end))
-            }
-        }
-    }
-
-    /// The bytes as one piece, when they lie in one.
-    ///
-    /// The cipher reads a single piece where it lies; several are gathered into the output first.
-    #[inline]
-    pub fn as_single(&self) -> Option<&'a [u8]> {
-        match self {
-            Self::Single(chunk) => Some(chunk),
-            Self::Multiple { .. } => {
-                let mut pieces = self.pieces();
-                let first = pieces.next().unwrap_or(&[]);
-                pieces.next().is_none().then_some(first)
-            }
-        }
-    }
-
-    /// Copies the bytes to the front of `out`.
-    ///
-    /// # Panics
-    ///
-    /// When `out` is shorter than [`Self::len`].
-    pub fn copy_to_slice(&self, out: &mut [u8]) {
-        let mut used = 0;
-        for piece in self.pieces() {
-            out[used..used + piece.len()].copy_from_slice(piece);
-            used += piece.len();
-        }
-    }
-
-    /// Appends the bytes to `vec`.
-    pub fn copy_to_vec(&self, vec: &mut Vec<u8>) {
-        vec.reserve(self.len());
-        for piece in self.pieces() {
-            vec.extend_from_slice(piece);
-        }
-    }
-
-    /// A copy of the bytes.
-    pub fn to_vec(&self) -> Vec<u8> {
-        let mut vec = Vec::new();
-        self.copy_to_vec(&mut vec);
-        vec
-    }
-
-    /// The non-empty pieces that the bytes consist of.
-    fn pieces(&self) -> impl Iterator<Item = &'a [u8]> {
-        let (single, chunks, start, end) = match *self {
-            Self::Single(chunk) => (Some(chunk), &[][..], 0, 0),
-            Self::Multiple { chunks, start, end } => (None, chunks, start, end),
-        };
-        let mut offset = 0;
-        let multiple = chunks.iter().map(move |chunk| {
-            let from = start.clamp(offset, offset + chunk.len()) - offset;
-            let to = end.clamp(offset, offset + chunk.len()) - offset;
-            offset += chunk.len();
-            &chunk[from..to]
-        });
-        single
-            .into_iter()
-            .chain(multiple)
-            .filter(|piece| !piece.is_empty())
-    }
-}
-
-impl<'a> From<&'a [u8]> for OutboundChunks<'a> {
-    fn from(payload: &'a [u8]) -> Self {
-        Self::Single(payload)
-    }
-}
-
-impl<'a, const N: usize> From<&'a [u8; N]> for OutboundChunks<'a> {
-    fn from(payload: &'a [u8; N]) -> Self {
-        Self::Single(payload)
-    }
-}
-
-/// A received record, still encrypted, in the buffer it arrived in.
-pub struct InboundOpaqueMessage<'a> {
-    /// The content type in its header.
-    pub typ: ContentType,
-
-    /// The version in its header.
-    pub version: ProtocolVersion,
-
-    /// What follows its header.
-    pub payload: BorrowedPayload<'a>,
-}
-
-impl<'a> InboundOpaqueMessage<'a> {
-    /// A record of these parts.
-    pub fn new(typ: ContentType, version: ProtocolVersion, payload: &'a mut [u8]) -> Self {
-        let payload = BorrowedPayload(payload);
-        Self {
-            typ,
-            version,
-            payload,
-        }
-    }
-
-    /// The record's content, which is the whole payload.
-    ///
-    /// For records that are not encrypted, and for decrypters that have left just the plaintext in
-    /// the payload.
-    pub fn into_plain_message(self) -> InboundPlainMessage<'a> {
-        let all = 0..self.payload.len();
-        self.into_plain_message_range(all)
-    }
-
-    /// The record's content, which lies in `range` of the payload.
-    ///
-    /// # Panics
-    ///
-    /// When the payload has no such range.
-    pub fn into_plain_message_range(self, range: Range<usize>) -> InboundPlainMessage<'a> {
-        let Self {
-            typ,
-            version,
-            payload,
-        } = self;
-        InboundPlainMessage {
-            payload: &payload.into_inner()[range],
-            typ,
-            version,
-        }
-    }
-
-    /// The content of a TLS 1.3 record whose payload is a decrypted `TLSInnerPlaintext`: takes off
-    /// padding and content type (RFC 9846 §5.4).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::PeerSentOversizedRecord`] when the `TLSInnerPlaintext` is longer than 2^14 + 1 bytes;
-    /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] when it is nothing but padding.
-    pub fn into_tls13_unpadded_message(self) -> Result<InboundPlainMessage<'a>, Error> {
-        let inner = self.payload.into_inner();
-        // RFC 9846 §5.4: the full encoded TLSInnerPlaintext must not exceed 2^14 + 1 octets
-        if inner.len() > crate::record::MAX_FRAGMENT_LEN + 1 {
-            return Err(Error::PeerSentOversizedRecord);
-        }
-        // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
-        let type_at = inner
-            .iter()
-            .rposition(|&byte| byte != 0)
-            .ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?;
-        Ok(InboundPlainMessage {
-            typ: ContentType::from(inner[type_at]),
-            version: self.version,
-            payload: &inner[..type_at],
-        })
-    }
-}
-
-/// The payload of a received record: a mutable slice that can be shortened but not outlived.
-pub struct BorrowedPayload<'a>(&'a mut [u8]);
-
-impl<'a> BorrowedPayload<'a> {
-    /// Drops all bytes from `len` on; without effect when there are no more than `len`.
-    pub fn truncate(&mut self, len: usize) {
-        if len < self.0.len() {
-            self.0 = core::mem::take(&mut self.0).split_at_mut(len).0;
-        }
-    }
-
-    fn into_inner(self) -> &'a mut [u8] {
-        self.0
-    }
-}
-
-impl Deref for BorrowedPayload<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        self.0
-    }
-}
-
-impl DerefMut for BorrowedPayload<'_> {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        self.0
-    }
-}
-
-/// The content of a received record.
-#[derive(Debug)]
-pub struct InboundPlainMessage<'a> {
-    /// Its content type; for an encrypted TLS 1.3 record the inner one.
-    pub typ: ContentType,
-
-    /// The version in its header.
-    pub version: ProtocolVersion,
-
-    /// Its content.
-    pub payload: &'a [u8],
 }
