@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
 
     /// Fails with [`InvalidMessage::TrailingData`], naming what was read, unless every byte was taken.
     pub fn expect_empty(&self, name: &'static str) -> Result<(), InvalidMessage> {
-        // RFC 9846 §4.3: data left over after parsing a structure is a decode_error
+        // RFC 9846 §6: data left over after parsing a structure is a decode_error
         match self.any_left() {
             true => Err(InvalidMessage::TrailingData(name)),
             false => Ok(()),

@@ -33,7 +33,7 @@ pub trait SigningKey: Debug + Send + Sync {
 pub trait Signer: Debug + Send + Sync {
     /// Signs `message`, which is not hashed yet.
     ///
-    /// The result is encoded as TLS carries it: ECDSA signatures as DER (RFC 9846 §4.2.3).
+    /// The result is encoded as TLS carries it: ECDSA signatures as DER (RFC 9846 §4.3.3).
     ///
     /// # Errors
     ///

@@ -194,7 +194,7 @@ pub struct Tls13CipherSuite {
 impl Tls13CipherSuite {
     /// Returns `previous` if a session made with it can be resumed with this suite.
     ///
-    /// That is so when the hash functions are the same; the AEADs may differ (RFC 9846 §4.6.1).
+    /// That is so when the hash functions are the same; the AEADs may differ (RFC 9846 §4.7.1).
     pub fn can_resume_from(&self, previous: &'static Self) -> Option<&'static Self> {
         let hash = |suite: &Self| suite.common.hash_provider.algorithm();
         (hash(self) == hash(previous)).then_some(previous)

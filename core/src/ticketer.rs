@@ -1,4 +1,4 @@
-//! Protection of session tickets (RFC 9846 §4.6.1, RFC 5077), and the change of its keys over time.
+//! Protection of session tickets (RFC 9846 §4.7.1, RFC 5077), and the change of its keys over time.
 //!
 //! What is inside a ticket is the server's handshake's affair; here it is bytes.
 
@@ -24,7 +24,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 
     /// For how many seconds from now a ticket made now is of use.
     ///
-    /// Clients are told so (RFC 9846 §4.6.1) and drop the ticket after it. An implementation should
+    /// Clients are told so (RFC 9846 §4.7.1) and drop the ticket after it. An implementation should
     /// destroy its keys in time to make that true, for forward secrecy depends on it.
     fn lifetime(&self) -> u32;
 
@@ -87,7 +87,7 @@ pub struct AeadTicketer<A> {
 
 const KEY_NAME_LEN: usize = 16;
 
-/// Length in bytes of the longest ticket: `opaque ticket<1..2^16-1>` (RFC 9846 §4.6.1).
+/// Length in bytes of the longest ticket: `opaque ticket<1..2^16-1>` (RFC 9846 §4.7.1).
 const MAX_TICKET_LEN: usize = 0xffff;
 
 const TICKET_LIFETIME_SECS: u32 = 12 * 60 * 60;

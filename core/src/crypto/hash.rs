@@ -1,6 +1,6 @@
 //! Hash functions, as a provider offers them.
 //!
-//! The transcript hash (RFC 9846 §4.4.1) is what uses them; hashing inside HMAC and signatures is the
+//! The transcript hash (RFC 9846 §4.1) is what uses them; hashing inside HMAC and signatures is the
 //! provider's own affair.
 
 use alloc::boxed::Box;

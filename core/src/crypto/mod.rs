@@ -51,7 +51,7 @@ pub struct CryptoProvider {
     /// The supported key exchange groups, most preferred first.
     ///
     /// The first one usable for TLS 1.3 is the one a client guesses in its first ClientHello
-    /// (RFC 9846 §4.2.8). A group that is named twice counts once.
+    /// (RFC 9846 §4.3.8). A group that is named twice counts once.
     pub kx_groups: Vec<&'static dyn SupportedKxGroup>,
 
     /// The signature algorithms for verifying certificates and handshake signatures.
@@ -283,7 +283,7 @@ pub trait ActiveKeyExchange: Send + Sync {
         ))
     }
 
-    /// Our share, in the encoding that goes on the wire (RFC 9846 §4.2.8).
+    /// Our share, in the encoding that goes on the wire (RFC 9846 §4.3.8).
     fn pub_key(&self) -> &[u8];
 
     /// The parameters when this is a finite-field exchange, `None` for all others.
@@ -359,7 +359,7 @@ pub struct WebPkiSupportedAlgorithms {
     /// For each TLS signature scheme, most preferred first, the algorithms that can verify it.
     ///
     /// One scheme may have several, since TLS 1.2 does not bind an ECDSA scheme to a curve. In
-    /// TLS 1.3 only the first of them counts (RFC 9846 §4.2.3).
+    /// TLS 1.3 only the first of them counts (RFC 9846 §4.3.3).
     pub mapping: &'static [(
         SignatureScheme,
         &'static [&'static dyn SignatureVerificationAlgorithm],

@@ -44,8 +44,8 @@ pub trait Hkdf: Send + Sync {
     /// Takes `okm`, the output of an earlier expansion, as the pseudorandom key.
     fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander>;
 
-    /// `HMAC(key, message)` with the same hash function, for Finished messages (RFC 9846 §4.4.4) and
-    /// PSK binders (§4.2.11.2).
+    /// `HMAC(key, message)` with the same hash function, for Finished messages (RFC 9846 §4.5.3) and
+    /// PSK binders (§4.3.11.2).
     fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag;
 
     /// True when this implementation is FIPS-approved. False unless overridden.

@@ -174,7 +174,7 @@ impl CommonState {
         self.send(ContentType::Handshake, messages);
     }
 
-    /// Queues the change_cipher_spec of middlebox compatibility mode (RFC 9846 §D.4). It is never
+    /// Queues the change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4). It is never
     /// protected.
     pub(crate) fn send_change_cipher_spec(&mut self) {
         const RECORD: [u8; 6] = [0x14, 0x03, 0x03, 0x00, 0x01, 0x01];
@@ -261,7 +261,7 @@ pub enum HandshakeKind {
     /// A full handshake.
     Full,
 
-    /// A full handshake in which the server asked for another ClientHello (RFC 9846 §4.1.4): one
+    /// A full handshake in which the server asked for another ClientHello (RFC 9846 §4.2.4): one
     /// more round trip.
     FullWithHelloRetryRequest,
 
