@@ -92,15 +92,19 @@ pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
 
 pub use crate::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 pub use crate::client::ClientConfig;
+#[cfg(feature = "std")]
+pub use crate::client::ClientConnection;
 pub use crate::conn::{CommonState, HandshakeKind, SideData};
 #[cfg(feature = "std")]
-pub use crate::conn::{ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
+pub use crate::conn::{Connection, ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
 pub use crate::key_log::{KeyLog, NoKeyLog};
 #[cfg(feature = "std")]
 pub use crate::key_log_file::KeyLogFile;
 pub use crate::msgs::certificate_request::DistinguishedName;
 pub use crate::msgs::certificate_verify::DigitallySignedStruct;
 pub use crate::server::ServerConfig;
+#[cfg(feature = "std")]
+pub use crate::server::ServerConnection;
 pub use crate::versions::{ALL_VERSIONS, DEFAULT_VERSIONS, SupportedProtocolVersion};
 pub use crate::webpki::RootCertStore;
 

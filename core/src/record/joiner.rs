@@ -26,11 +26,15 @@ impl HandshakeJoiner {
     ///
     /// # Errors
     ///
-    /// [`InvalidMessage::HandshakePayloadTooLarge`] when the first message that waits is longer than
+    /// [`InvalidMessage::HandshakePayloadTooLarge`] when any message that waits is longer than
     /// [`MAX_HANDSHAKE_LEN`].
     pub fn push(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
         self.bytes.extend_from_slice(payload);
-        self.message_len().map(|_| ())
+        let mut rest = &self.bytes[..];
+        while let Some(len) = message_len(rest)? {
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        Ok(())
     }
 
     /// Takes the next message out, header included; `None` when it is not complete yet.
@@ -39,7 +43,7 @@ impl HandshakeJoiner {
     ///
     /// As for [`Self::push`].
     pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, InvalidMessage> {
-        let Some(len) = self.message_len()? else {
+        let Some(len) = message_len(&self.bytes)? else {
             return Ok(None);
         };
         if len > self.bytes.len() {
@@ -56,17 +60,17 @@ impl HandshakeJoiner {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
+}
 
-    /// Length of the first message, header included, as soon as its header is there.
-    fn message_len(&self) -> Result<Option<usize>, InvalidMessage> {
-        let [_, high, mid, low, ..] = self.bytes[..] else {
-            return Ok(None);
-        };
-        let len = usize::from(high) << 16 | usize::from(mid) << 8 | usize::from(low);
-        match len > MAX_HANDSHAKE_LEN {
-            true => Err(InvalidMessage::HandshakePayloadTooLarge),
-            false => Ok(Some(HANDSHAKE_HEADER_LEN + len)),
-        }
+/// Length of the first message in `bytes`, header included, as soon as its header is there.
+fn message_len(bytes: &[u8]) -> Result<Option<usize>, InvalidMessage> {
+    let [_, high, mid, low, ..] = *bytes else {
+        return Ok(None);
+    };
+    let len = usize::from(high) << 16 | usize::from(mid) << 8 | usize::from(low);
+    match len > MAX_HANDSHAKE_LEN {
+        true => Err(InvalidMessage::HandshakePayloadTooLarge),
+        false => Ok(Some(HANDSHAKE_HEADER_LEN + len)),
     }
 }
 

@@ -57,6 +57,15 @@ impl RecordHeader {
     /// that nothing is waited for or stored on its word.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
+        if let Some(&typ) = bytes.first()
+            && matches!(ContentType::from(typ), ContentType::Unknown(_))
+        {
+            return Err(InvalidMessage::InvalidContentType);
+        }
+        // RFC 9846 §5.1: the minor version is ignored
+        if bytes.get(1).is_some_and(|&major| major != 3) {
+            return Err(InvalidMessage::UnknownProtocolVersion);
+        }
         let Some(&[typ, major, minor, high, low]) = bytes.first_chunk::<HEADER_LEN>() else {
             return Ok(None);
         };
@@ -65,13 +74,6 @@ impl RecordHeader {
             version: ProtocolVersion::from(u16::from_be_bytes([major, minor])),
             payload_len: usize::from(u16::from_be_bytes([high, low])),
         };
-        if matches!(header.typ, ContentType::Unknown(_)) {
-            return Err(InvalidMessage::InvalidContentType);
-        }
-        // RFC 9846 §5.1: the minor version is ignored
-        if major != 3 {
-            return Err(InvalidMessage::UnknownProtocolVersion);
-        }
         // RFC 9846 §5.1: only application data may be empty
         if header.payload_len == 0 && header.typ != ContentType::ApplicationData {
             return Err(InvalidMessage::InvalidEmptyPayload);
@@ -322,7 +324,7 @@ fn passes_in_the_clear(
     }
     match header.typ {
         ContentType::ChangeCipherSpec => true,
-        ContentType::Alert => !opened_any && header.payload_len == 2,
+        ContentType::Alert => !opened_any,
         _ => false,
     }
 }

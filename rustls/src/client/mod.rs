@@ -1,11 +1,15 @@
 //! The client's side of the public API: configuration, certificate resolvers, session storage.
 
 mod config;
+mod connection;
 mod connection_data;
 mod resolver;
 mod session;
 
 pub use config::{ClientConfig, WantsClientCert};
+#[cfg(feature = "std")]
+pub use connection::ClientConnection;
+pub use connection::UnbufferedClientConnection;
 pub use connection_data::ClientConnectionData;
 pub use resolver::ResolvesClientCert;
 #[cfg(feature = "std")]

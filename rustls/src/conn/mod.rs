@@ -11,6 +11,8 @@ pub(crate) mod common_state;
 #[cfg(feature = "std")]
 pub(crate) mod connection;
 pub(crate) mod core;
+#[cfg(feature = "std")]
+mod either;
 pub(crate) mod machine;
 #[cfg(feature = "std")]
 mod reader;
@@ -24,6 +26,8 @@ mod writer;
 pub use common_state::{CommonState, HandshakeKind};
 #[cfg(feature = "std")]
 pub use connection::{ConnectionCommon, IoState};
+#[cfg(feature = "std")]
+pub use either::Connection;
 #[cfg(feature = "std")]
 pub use reader::Reader;
 pub use side_data::SideData;

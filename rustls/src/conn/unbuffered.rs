@@ -5,13 +5,12 @@
 //! caller's slice into the caller's slice. The connection itself stores no record but handshake
 //! messages and alerts that wait to be sent.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroUsize;
 use core::ops::{Deref, Range};
 
 use super::common_state::CommonState;
-use super::core::ConnectionCore;
+use super::core::{ConnectionCore, Processed};
 use crate::client::ClientConnectionData;
 use crate::crypto::cipher::InsufficientSizeError;
 use crate::enums::ContentType;
@@ -23,8 +22,8 @@ use crate::server::ServerConnectionData;
 pub struct UnbufferedConnectionCommon<Data> {
     core: ConnectionCore<Data>,
     progress: Progress,
-    /// Plaintext of a [`ReadTraffic`] that was dropped without being read; its record is gone.
-    unread: Vec<u8>,
+    /// The record at the front of the incoming bytes is opened, and its plaintext not yet handed out.
+    opened: Option<Processed>,
 }
 
 /// What the caller has been told so far.
@@ -67,7 +66,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         Self {
             core,
             progress: Progress::default(),
-            unread: Vec::new(),
+            opened: None,
         }
     }
 
@@ -76,22 +75,20 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
-        if !self.unread.is_empty() {
-            let plaintext = Plaintext::Unread;
-            return UnbufferedStatus {
-                discard: 0,
-                state: Ok(ReadTraffic::new(self, plaintext).into()),
-            };
-        }
         let mut discard = 0;
-        // what waits to be sent comes first, and of incoming records one at a time: each may change
-        // what comes next
         let state = loop {
+            if let Some(opened) = &self.opened {
+                break match opened.record_len <= incoming_tls.len() - discard {
+                    true => Ok(Next::Read),
+                    false => Ok(Next::Idle),
+                };
+            }
+            // what waits to be sent comes first, and of incoming records one at a time: each may
+            // change what comes next
             if let Some(state) = self.sending_state() {
                 break Ok(state);
             }
-            let common = &self.core.common;
-            if common.received_close_notify {
+            if self.core.common.received_close_notify {
                 // RFC 9846 §6.1: data received after a closure alert is ignored
                 discard = incoming_tls.len();
                 break Ok(Next::Closing);
@@ -101,20 +98,14 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             }
             match self.core.process_record(&mut incoming_tls[discard..]) {
                 Ok(None) => break Ok(Next::Idle),
-                Ok(Some(record)) => {
-                    let start = discard;
-                    discard += record.record_len;
-                    if !record.plaintext.is_empty() {
-                        let Range { start: from, end } = record.plaintext;
-                        break Ok(Next::Plaintext(start + from..start + end));
-                    }
-                }
+                Ok(Some(record)) if record.plaintext.is_empty() => discard += record.record_len,
+                Ok(Some(record)) => self.opened = Some(record),
                 Err(error) => break Err(error),
             }
         };
         UnbufferedStatus {
             discard,
-            state: state.map(|next| self.connection_state(next, incoming_tls)),
+            state: state.map(|next| self.connection_state(next, &incoming_tls[discard..])),
         }
     }
 
@@ -129,7 +120,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     fn connection_state<'c, 'i>(
         &'c mut self,
         next: Next,
-        incoming_tls: &'i mut [u8],
+        incoming_tls: &'i [u8],
     ) -> ConnectionState<'c, 'i, Data> {
         match next {
             Next::Encode => EncodeTlsData {
@@ -138,9 +129,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             }
             .into(),
             Next::Transmit => TransmitTlsData { conn: self }.into(),
-            Next::Plaintext(range) => {
-                ReadTraffic::new(self, Plaintext::Received(&incoming_tls[range])).into()
+            Next::Read => ReadTraffic {
+                conn: self,
+                incoming_tls,
             }
+            .into(),
             Next::Closing if !self.progress.told_peer_closed => {
                 self.progress.told_peer_closed = true;
                 ConnectionState::PeerClosed
@@ -211,8 +204,7 @@ impl<Data> fmt::Debug for UnbufferedConnectionCommon<Data> {
 enum Next {
     Encode,
     Transmit,
-    /// Where in the incoming bytes plaintext lies.
-    Plaintext(Range<usize>),
+    Read,
     Closing,
     Idle,
 }
@@ -289,70 +281,38 @@ impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
     }
 }
 
-/// Application data that was received.
+/// Application data was received.
+///
+/// It stays where it was received: a state that is dropped without [`Self::next_record`] comes again.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
-    plaintext: Plaintext<'i>,
-}
-
-/// Where received application data lies.
-enum Plaintext<'i> {
-    /// In the caller's buffer, not yet handed out.
-    Received(&'i [u8]),
-    /// In [`UnbufferedConnectionCommon::unread`], not yet handed out.
-    Unread,
-    /// Handed out.
-    Taken,
+    /// The opened record, and what follows it.
+    incoming_tls: &'i [u8],
 }
 
 impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
-    fn new(conn: &'c mut UnbufferedConnectionCommon<Data>, plaintext: Plaintext<'i>) -> Self {
-        Self { conn, plaintext }
-    }
-
     /// The next record's application data, where it was received; `None` when there is no more
     /// before the next [`UnbufferedConnectionCommon::process_tls_records`].
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        let payload = match core::mem::replace(&mut self.plaintext, Plaintext::Taken) {
-            Plaintext::Received(payload) => payload,
-            Plaintext::Unread => {
-                // freed by the next call: it must outlive this state
-                &self.conn.unread
-            }
-            Plaintext::Taken => return None,
-        };
+        let opened = self.conn.opened.take()?;
         Some(Ok(AppDataRecord {
-            discard: 0,
-            payload,
+            discard: opened.record_len,
+            payload: &self.incoming_tls[opened.plaintext],
         }))
     }
 
     /// How many bytes [`Self::next_record`] will hand out.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
-        match self.plaintext {
-            Plaintext::Received(payload) => NonZeroUsize::new(payload.len()),
-            Plaintext::Unread => NonZeroUsize::new(self.conn.unread.len()),
-            Plaintext::Taken => None,
-        }
-    }
-}
-
-impl<Data> Drop for ReadTraffic<'_, '_, Data> {
-    /// Keeps what was not read, as its bytes will be discarded by the caller.
-    fn drop(&mut self) {
-        match self.plaintext {
-            Plaintext::Received(payload) => self.conn.unread = payload.to_vec(),
-            Plaintext::Unread => {}
-            Plaintext::Taken => self.conn.unread = Vec::new(),
-        }
+        let opened = self.conn.opened.as_ref()?;
+        NonZeroUsize::new(opened.plaintext.len())
     }
 }
 
 /// One record's application data.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
-    /// How many more bytes of `incoming_tls` are done with, to be added to
-    /// [`UnbufferedStatus::discard`].
+    /// How many more bytes of `incoming_tls` are done with. They must be added to
+    /// [`UnbufferedStatus::discard`]: the record is among them.
     pub discard: usize,
 
     /// The application data.

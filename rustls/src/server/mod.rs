@@ -2,12 +2,16 @@
 
 mod client_hello;
 mod config;
+mod connection;
 mod connection_data;
 mod resolver;
 mod session;
 
 pub use client_hello::ClientHello;
 pub use config::{ServerConfig, WantsServerCert};
+#[cfg(feature = "std")]
+pub use connection::ServerConnection;
+pub use connection::UnbufferedServerConnection;
 pub use connection_data::ServerConnectionData;
 pub use resolver::{ResolvesServerCert, ResolvesServerCertUsingSni};
 pub use rustls_core::enums::CertificateType;

@@ -1,0 +1,170 @@
+//! The connection types of a client.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+use pki_types::ServerName;
+
+use super::{ClientConfig, ClientConnectionData};
+#[cfg(feature = "std")]
+use crate::conn::ConnectionCommon;
+use crate::conn::common_state::CommonState;
+use crate::conn::core::ConnectionCore;
+use crate::conn::machine::Context;
+use crate::conn::side_data::{Sealed, SideData};
+use crate::conn::unbuffered::UnbufferedConnectionCommon;
+use crate::enums::Side;
+use crate::error::Error;
+use crate::tls13;
+
+impl Sealed for ClientConnectionData {}
+impl SideData for ClientConnectionData {}
+
+/// Starts a handshake: the ClientHello waits to be sent.
+fn start(
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    alpn_protocols: Vec<Vec<u8>>,
+) -> Result<ConnectionCore<ClientConnectionData>, Error> {
+    let mut common = CommonState::new(Side::Client);
+    common
+        .sender
+        .set_max_fragment_size(config.max_fragment_size)?;
+    let mut data = ClientConnectionData::default();
+    let mut cx = Context {
+        common: &mut common,
+        data: &mut data,
+    };
+    let machine = tls13::client::start(config, name, alpn_protocols, &mut cx)?;
+    Ok(ConnectionCore::new(Box::new(machine), data, common))
+}
+
+/// A buffered client connection.
+///
+/// Send and receive TLS with [`ConnectionCommon::write_tls`], [`ConnectionCommon::read_tls`] and
+/// [`ConnectionCommon::process_new_packets`], plaintext with [`ConnectionCommon::writer`] and
+/// [`ConnectionCommon::reader`]; or put [`Stream`](crate::Stream) on top.
+#[cfg(feature = "std")]
+pub struct ClientConnection {
+    inner: ConnectionCommon<ClientConnectionData>,
+}
+
+#[cfg(feature = "std")]
+impl ClientConnection {
+    /// A new connection to the server called `name`, which its certificate must be valid for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`] and what else keeps a
+    /// ClientHello from being made of `config`.
+    pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
+        let alpn_protocols = config.alpn_protocols.clone();
+        Self::new_with_alpn(config, name, alpn_protocols)
+    }
+
+    /// As [`Self::new`], offering `alpn_protocols` instead of those of `config`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::new`].
+    pub fn new_with_alpn(
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        alpn_protocols: Vec<Vec<u8>>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            inner: ConnectionCommon::new(start(config, name, alpn_protocols)?),
+        })
+    }
+
+    /// How many session tickets the server has sent.
+    pub fn tls13_tickets_received(&self) -> u32 {
+        self.inner.core.data.tickets_received
+    }
+}
+
+#[cfg(feature = "std")]
+impl Deref for ClientConnection {
+    type Target = ConnectionCommon<ClientConnectionData>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.inner
+    }
+}
+
+#[cfg(feature = "std")]
+impl DerefMut for ClientConnection {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.inner
+    }
+}
+
+#[cfg(feature = "std")]
+impl fmt::Debug for ClientConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConnection").finish_non_exhaustive()
+    }
+}
+
+/// A client connection whose buffers are its user's; see
+/// [`unbuffered`](crate::unbuffered).
+pub struct UnbufferedClientConnection {
+    inner: UnbufferedConnectionCommon<ClientConnectionData>,
+}
+
+impl UnbufferedClientConnection {
+    /// A new connection to the server called `name`, which its certificate must be valid for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`] and what else keeps a
+    /// ClientHello from being made of `config`.
+    pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
+        let alpn_protocols = config.alpn_protocols.clone();
+        Self::new_with_alpn(config, name, alpn_protocols)
+    }
+
+    /// As [`Self::new`], offering `alpn_protocols` instead of those of `config`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::new`].
+    pub fn new_with_alpn(
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        alpn_protocols: Vec<Vec<u8>>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            inner: UnbufferedConnectionCommon::new(start(config, name, alpn_protocols)?),
+        })
+    }
+
+    /// How many session tickets the server has sent.
+    pub fn tls13_tickets_received(&self) -> u32 {
+        self.inner.data().tickets_received
+    }
+}
+
+impl Deref for UnbufferedClientConnection {
+    type Target = UnbufferedConnectionCommon<ClientConnectionData>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.inner
+    }
+}
+
+impl DerefMut for UnbufferedClientConnection {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.inner
+    }
+}
+
+impl fmt::Debug for UnbufferedClientConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnbufferedClientConnection")
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,110 @@
+//! A buffered connection of either side, for code that does not care which.
+
+use core::ops::{Deref, DerefMut};
+use std::io;
+
+use super::{CommonState, IoState, Reader, Writer};
+use crate::client::ClientConnection;
+use crate::error::Error;
+use crate::server::ServerConnection;
+
+/// A client's or a server's connection.
+#[derive(Debug)]
+pub enum Connection {
+    /// A client's.
+    Client(ClientConnection),
+    /// A server's.
+    Server(ServerConnection),
+}
+
+/// Calls the method of whichever connection it is.
+macro_rules! either {
+    ($self:expr, $conn:ident => $call:expr) => {
+        match $self {
+            Connection::Client($conn) => $call,
+            Connection::Server($conn) => $call,
+        }
+    };
+}
+
+impl Connection {
+    /// See [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls).
+    pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
+        either!(self, conn => conn.read_tls(rd))
+    }
+
+    /// See [`ConnectionCommon::write_tls`](crate::ConnectionCommon::write_tls).
+    pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
+        either!(self, conn => conn.write_tls(wr))
+    }
+
+    /// See [`ConnectionCommon::reader`](crate::ConnectionCommon::reader).
+    pub fn reader(&mut self) -> Reader<'_> {
+        either!(self, conn => conn.reader())
+    }
+
+    /// See [`ConnectionCommon::writer`](crate::ConnectionCommon::writer).
+    pub fn writer(&mut self) -> Writer<'_> {
+        either!(self, conn => conn.writer())
+    }
+
+    /// See [`ConnectionCommon::process_new_packets`](crate::ConnectionCommon::process_new_packets).
+    pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
+        either!(self, conn => conn.process_new_packets())
+    }
+
+    /// See [`ConnectionCommon::export_keying_material`](crate::ConnectionCommon::export_keying_material).
+    pub fn export_keying_material<T: AsMut<[u8]>>(
+        &self,
+        output: T,
+        label: &[u8],
+        context: Option<&[u8]>,
+    ) -> Result<T, Error> {
+        either!(self, conn => conn.export_keying_material(output, label, context))
+    }
+
+    /// See [`ConnectionCommon::complete_io`](crate::ConnectionCommon::complete_io).
+    pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
+    where
+        Self: Sized,
+        T: io::Read + io::Write,
+    {
+        either!(self, conn => conn.complete_io(io))
+    }
+
+    /// See [`ConnectionCommon::set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit).
+    pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
+        either!(self, conn => conn.set_buffer_limit(limit));
+    }
+
+    /// See [`ConnectionCommon::refresh_traffic_keys`](crate::ConnectionCommon::refresh_traffic_keys).
+    pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
+        either!(self, conn => conn.refresh_traffic_keys())
+    }
+}
+
+impl From<ClientConnection> for Connection {
+    fn from(conn: ClientConnection) -> Self {
+        Self::Client(conn)
+    }
+}
+
+impl From<ServerConnection> for Connection {
+    fn from(conn: ServerConnection) -> Self {
+        Self::Server(conn)
+    }
+}
+
+impl Deref for Connection {
+    type Target = CommonState;
+
+    fn deref(&self) -> &Self::Target {
+        either!(self, conn => conn)
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        either!(self, conn => conn)
+    }
+}

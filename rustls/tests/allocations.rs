@@ -1,0 +1,288 @@
+//! No allocation for a record, sent or received, by either API: counted, not believed.
+//!
+//! One test in a program of its own: the count is of the whole process.
+
+mod endpoints;
+
+use std::alloc::System;
+use std::io::{BufRead, Read, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Plaintext sizes that lie on either side of each limit there is.
+const SIZES: [usize; 7] = [1, 64, 1400, 16383, 16384, 16385, 60_000];
+
+const ROUNDS: usize = 50;
+
+/// Runs `round` until it has what it needs, then counts the allocations of many more.
+fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
+    for _ in 0..10 {
+        round();
+    }
+    let region = Region::new(ALLOCATOR);
+    for _ in 0..ROUNDS {
+        round();
+    }
+    let change = region.change();
+    assert_eq!(
+        (
+            change.allocations,
+            change.reallocations,
+            change.deallocations
+        ),
+        (0, 0, 0),
+        "{what}"
+    );
+}
+
+#[test]
+fn no_allocation_for_a_record() {
+    for provider in PROVIDERS {
+        let (mut client, mut server) = buffered_pair(provider);
+        for size in SIZES {
+            buffered(provider, size, &mut client, &mut server);
+        }
+        buffered_in_place(provider, &mut client, &mut server);
+        let (mut client, mut server) = unbuffered_pair(provider);
+        for size in SIZES {
+            unbuffered(provider, size, &mut client, &mut server);
+        }
+        unbuffered_in_place(provider, &mut client, &mut server);
+    }
+    // the count counts
+    let region = Region::new(ALLOCATOR);
+    drop(Box::new([0u8; 100]));
+    assert_ne!(region.change().allocations, 0);
+}
+
+/// `write` to `write_tls` to `read_tls` to `process_new_packets` to `read`.
+fn buffered(
+    provider: Provider,
+    size: usize,
+    client: &mut rustls::ClientConnection,
+    server: &mut rustls::ServerConnection,
+) {
+    let plaintext = vec![7; size];
+    let mut received = vec![0; size];
+    let mut wire = Vec::with_capacity(2 * size + 1000);
+    assert_no_allocation(&format!("{provider:?} buffered {size}"), || {
+        wire.clear();
+        client.writer().write_all(&plaintext).unwrap();
+        while client.wants_write() {
+            client.write_tls(&mut wire).unwrap();
+        }
+        let (mut rest, mut used) = (&wire[..], 0);
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            let waiting = server.process_new_packets().unwrap();
+            let waiting = waiting.plaintext_bytes_to_read();
+            let into = &mut received[used..used + waiting];
+            server.reader().read_exact(into).unwrap();
+            used += waiting;
+        }
+        assert_eq!(received, plaintext);
+    });
+    // the other direction, vectored and without a copy out
+    assert_no_allocation(&format!("{provider:?} vectored {size}"), || {
+        wire.clear();
+        let (front, back) = plaintext.split_at(size / 2);
+        let pieces = [front, back].map(std::io::IoSlice::new);
+        assert_eq!(server.writer().write_vectored(&pieces).unwrap(), size);
+        while server.wants_write() {
+            server.write_tls(&mut wire).unwrap();
+        }
+        let (mut rest, mut used) = (&wire[..], 0);
+        while !rest.is_empty() {
+            client.read_tls(&mut rest).unwrap();
+            client.process_new_packets().unwrap();
+            let mut reader = client.reader();
+            while let Ok(chunk) = reader.fill_buf() {
+                let len = chunk.len();
+                assert_eq!(chunk, &plaintext[used..used + len]);
+                used += len;
+                reader.consume(len);
+            }
+        }
+        assert_eq!(used, size);
+    });
+}
+
+/// A record built around its plaintext, with the room that the connection asks for.
+fn framed(room: rustls::InPlaceRoom, plaintext: &[u8]) -> (Vec<u8>, Range<usize>) {
+    let payload = room.headroom..room.headroom + plaintext.len();
+    let mut buf = vec![0; payload.end + room.tailroom];
+    buf[payload.clone()].copy_from_slice(plaintext);
+    (buf, payload)
+}
+
+fn buffered_in_place(
+    provider: Provider,
+    client: &mut rustls::ClientConnection,
+    server: &mut rustls::ServerConnection,
+) {
+    let plaintext = [9; 16384];
+    let (mut buf, payload) = framed(client.in_place_room(), &plaintext);
+    let mut received = [0; 16384];
+    assert_no_allocation(&format!("{provider:?} buffered in place"), || {
+        buf[payload.clone()].copy_from_slice(&plaintext);
+        let record = client.encrypt_in_place(&mut buf, payload.clone()).unwrap();
+        let mut rest = &buf[record];
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            server.process_new_packets().unwrap();
+        }
+        server.reader().read_exact(&mut received).unwrap();
+        assert_eq!(received, plaintext);
+    });
+}
+
+fn unbuffered(
+    provider: Provider,
+    size: usize,
+    client: &mut UnbufferedClientConnection,
+    server: &mut UnbufferedServerConnection,
+) {
+    let plaintext = vec![7; size];
+    let mut wire = vec![0; 2 * size + 1000];
+    assert_no_allocation(&format!("{provider:?} unbuffered {size}"), || {
+        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
+        let Ok(ConnectionState::WriteTraffic(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        let len = state.encrypt(&plaintext, &mut wire).unwrap();
+        assert_eq!(receive(server, &mut wire[..len], &plaintext), size);
+    });
+}
+
+fn unbuffered_in_place(
+    provider: Provider,
+    client: &mut UnbufferedClientConnection,
+    server: &mut UnbufferedServerConnection,
+) {
+    let plaintext = [9; 16384];
+    let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
+    let Ok(ConnectionState::WriteTraffic(state)) = state else {
+        panic!("{state:?}");
+    };
+    let (mut buf, payload) = framed(state.in_place_room(), &plaintext);
+    assert_no_allocation(&format!("{provider:?} unbuffered in place"), || {
+        buf[payload.clone()].copy_from_slice(&plaintext);
+        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
+        let Ok(ConnectionState::WriteTraffic(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        let record = state.encrypt_in_place(&mut buf, payload.clone()).unwrap();
+        assert_eq!(
+            receive(server, &mut buf[record], &plaintext),
+            plaintext.len()
+        );
+    });
+}
+
+/// Opens all records of `wire` where they lie; returns how much plaintext they had.
+fn receive(
+    server: &mut UnbufferedServerConnection,
+    mut wire: &mut [u8],
+    plaintext: &[u8],
+) -> usize {
+    let mut used = 0;
+    while !wire.is_empty() {
+        let UnbufferedStatus { mut discard, state } = server.process_tls_records(wire);
+        let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        while let Some(record) = state.next_record() {
+            let record = record.unwrap();
+            let end = used + record.payload.len();
+            assert_eq!(record.payload, &plaintext[used..end]);
+            used = end;
+            discard += record.discard;
+        }
+        drop(state);
+        wire = wire.split_at_mut(discard).1;
+    }
+    used
+}
+
+fn buffered_pair(provider: Provider) -> (rustls::ClientConnection, rustls::ServerConnection) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let config = Arc::new(this::client(provider.this(), key, auth));
+    let mut client = rustls::ClientConnection::new(config, server_name()).unwrap();
+    let config = Arc::new(this::server(provider.this(), key, auth));
+    let mut server = rustls::ServerConnection::new(config).unwrap();
+    while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
+        server.receive(&client.take_output());
+        client.receive(&server.take_output());
+    }
+    (client, server)
+}
+
+/// Just enough to complete a handshake.
+trait Pipe {
+    fn take_output(&mut self) -> Vec<u8>;
+    fn receive(&mut self, bytes: &[u8]);
+}
+
+impl<C, D> Pipe for C
+where
+    C: std::ops::DerefMut<Target = rustls::ConnectionCommon<D>>,
+{
+    fn take_output(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        while self.wants_write() {
+            self.write_tls(&mut out).unwrap();
+        }
+        out
+    }
+
+    fn receive(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            self.read_tls(&mut bytes).unwrap();
+            self.process_new_packets().unwrap();
+        }
+    }
+}
+
+/// Handles one state of an unbuffered handshake; true when the connection needs its peer.
+macro_rules! step {
+    ($conn:expr, $incoming:expr, $outgoing:expr) => {{
+        let UnbufferedStatus { discard, state } = $conn.process_tls_records(&mut $incoming);
+        let mut blocked = false;
+        match state.unwrap() {
+            ConnectionState::EncodeTlsData(mut state) => {
+                let mut out = vec![0; 20_000];
+                let len = state.encode(&mut out).unwrap();
+                $outgoing.extend_from_slice(&out[..len]);
+            }
+            ConnectionState::TransmitTlsData(state) => state.done(),
+            _ => blocked = true,
+        }
+        $incoming.drain(..discard);
+        blocked
+    }};
+}
+
+fn unbuffered_pair(provider: Provider) -> (UnbufferedClientConnection, UnbufferedServerConnection) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let config = Arc::new(this::client(provider.this(), key, auth));
+    let mut client = UnbufferedClientConnection::new(config, server_name()).unwrap();
+    let config = Arc::new(this::server(provider.this(), key, auth));
+    let mut server = UnbufferedServerConnection::new(config).unwrap();
+    let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
+    loop {
+        while !step!(client, to_client, to_server) {}
+        while !step!(server, to_server, to_client) {}
+        if !client.is_handshaking() && !server.is_handshaking() && to_client.is_empty() {
+            return (client, server);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Much data, written in pieces of every kind of size and received cut anywhere.
+
+mod endpoints;
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use endpoints::Noise;
+use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
+
+const MIB: usize = 1 << 20;
+
+/// 64 MiB each way.
+const TOTAL: usize = 64 * MIB;
+
+/// How much is written at once.
+#[derive(Clone, Copy, Debug)]
+enum WriteSize {
+    Fixed(usize),
+    Random,
+}
+
+const WRITE_SIZES: [WriteSize; 7] = [
+    WriteSize::Fixed(1),
+    WriteSize::Fixed(100),
+    WriteSize::Fixed(1400),
+    WriteSize::Fixed(16384),
+    WriteSize::Fixed(16385),
+    WriteSize::Fixed(MIB),
+    WriteSize::Random,
+];
+
+/// A stream of noise, the same for who sends and who checks, repeating after a length that is no
+/// multiple of any size here.
+struct Pattern {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Pattern {
+    const PERIOD: usize = MIB + 4099;
+
+    fn new() -> Self {
+        let mut noise = Noise::new(7);
+        // twice, so that any piece up to a period long lies in one slice
+        let once: Vec<u8> = (0..Self::PERIOD).map(|_| noise.next() as u8).collect();
+        Self {
+            bytes: [&once[..], &once].concat(),
+            at: 0,
+        }
+    }
+
+    fn peek(&self, len: usize) -> &[u8] {
+        &self.bytes[self.at..self.at + len]
+    }
+
+    fn advance(&mut self, len: usize) {
+        self.at = (self.at + len) % Self::PERIOD;
+    }
+}
+
+macro_rules! transfer {
+    ($name:ident, $from:ident, $to:ident) => {
+        /// Sends `total` bytes and checks each that arrives.
+        fn $name(
+            from: &mut $from::Connection,
+            to: &mut $to::Connection,
+            size: WriteSize,
+            total: usize,
+        ) {
+            let mut noise = Noise::new(total as u64);
+            let (mut sent, mut expected) = (Pattern::new(), Pattern::new());
+            let (mut left, mut missing) = (total, total);
+            let mut wire = Vec::new();
+            let mut plaintext = vec![0; 100_000];
+            while missing != 0 {
+                // fill the sender up to its limit, then deliver all of it
+                while left != 0 {
+                    let len = match size {
+                        WriteSize::Fixed(len) => len,
+                        WriteSize::Random => noise.up_to(40_000),
+                    };
+                    match from.writer().write(sent.peek(len.min(left))).unwrap() {
+                        0 => break,
+                        taken => {
+                            sent.advance(taken);
+                            left -= taken;
+                        }
+                    }
+                }
+                wire.clear();
+                while from.wants_write() {
+                    from.write_tls(&mut wire).unwrap();
+                }
+                let mut rest = &wire[..];
+                while !rest.is_empty() {
+                    let mut piece = &rest[..noise.up_to(30_000).min(rest.len())];
+                    let read = to.read_tls(&mut piece).unwrap();
+                    rest = &rest[read..];
+                    let waiting = to.process_new_packets().unwrap().plaintext_bytes_to_read();
+                    let into = &mut plaintext[..waiting];
+                    to.reader().read_exact(into).unwrap();
+                    assert!(*into == *expected.peek(waiting), "changed on the way");
+                    expected.advance(waiting);
+                    missing -= waiting;
+                }
+            }
+            assert_eq!((left, missing), (0, 0));
+        }
+    };
+}
+
+transfer!(this_to_upstream, rustls, rustls_upstream);
+transfer!(upstream_to_this, rustls_upstream, rustls);
+
+macro_rules! complete {
+    ($client:expr, $server:expr) => {
+        while $client.is_handshaking() || $server.is_handshaking() || $server.wants_write() {
+            let mut wire = Vec::new();
+            while $client.wants_write() {
+                $client.write_tls(&mut wire).unwrap();
+            }
+            let mut rest = &wire[..];
+            while !rest.is_empty() {
+                $server.read_tls(&mut rest).unwrap();
+                $server.process_new_packets().unwrap();
+            }
+            let mut wire = Vec::new();
+            while $server.wants_write() {
+                $server.write_tls(&mut wire).unwrap();
+            }
+            let mut rest = &wire[..];
+            while !rest.is_empty() {
+                $client.read_tls(&mut rest).unwrap();
+                $client.process_new_packets().unwrap();
+            }
+        }
+    };
+}
+
+fn our_client(provider: Provider) -> (rustls::Connection, rustls_upstream::Connection) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let config = Arc::new(this::client(provider.this(), key, auth));
+    let mut client = rustls::ClientConnection::new(config, server_name()).unwrap();
+    let config = Arc::new(upstream::server(provider.upstream(), key, auth));
+    let mut server = rustls_upstream::ServerConnection::new(config).unwrap();
+    complete!(client, server);
+    (client.into(), server.into())
+}
+
+fn our_server(provider: Provider) -> (rustls::Connection, rustls_upstream::Connection) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let config = Arc::new(upstream::client(provider.upstream(), key, auth));
+    let mut client = rustls_upstream::ClientConnection::new(config, server_name()).unwrap();
+    let config = Arc::new(this::server(provider.this(), key, auth));
+    let mut server = rustls::ServerConnection::new(config).unwrap();
+    complete!(client, server);
+    (server.into(), client.into())
+}
+
+#[test]
+fn sixty_four_mebibytes_each_way() {
+    for provider in PROVIDERS {
+        for size in WRITE_SIZES {
+            // records of one byte cost 64 times 2^20 of everything: once for each role is enough
+            let total = match (size, provider) {
+                (WriteSize::Fixed(1), Provider::Ring) => MIB,
+                _ => TOTAL,
+            };
+            println!("{provider:?} {size:?}");
+            let (mut ours, mut theirs) = our_client(provider);
+            this_to_upstream(&mut ours, &mut theirs, size, total);
+            upstream_to_this(&mut theirs, &mut ours, size, total.min(TOTAL / 4));
+            let (mut ours, mut theirs) = our_server(provider);
+            this_to_upstream(&mut ours, &mut theirs, size, total.min(TOTAL / 4));
+            upstream_to_this(&mut theirs, &mut ours, size, total);
+        }
+    }
+}

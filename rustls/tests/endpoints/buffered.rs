@@ -1,0 +1,107 @@
+//! Buffered connections, this crate's and upstream's: the same API, so the same code.
+
+use std::io::{Read, Write};
+
+use super::Endpoint;
+
+macro_rules! buffered_endpoint {
+    ($name:ident, $tls:ident) => {
+        pub struct $name {
+            pub conn: $tls::Connection,
+            peer_has_closed: bool,
+        }
+
+        impl $name {
+            pub fn new(conn: impl Into<$tls::Connection>) -> Self {
+                Self {
+                    conn: conn.into(),
+                    peer_has_closed: false,
+                }
+            }
+        }
+
+        impl Endpoint for $name {
+            fn take_output(&mut self) -> Vec<u8> {
+                let mut out = Vec::new();
+                while self.conn.wants_write() {
+                    self.conn.write_tls(&mut out).unwrap();
+                }
+                out
+            }
+
+            fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+                let mut waiting = Vec::new();
+                while !bytes.is_empty() && !self.peer_has_closed {
+                    if self.conn.read_tls(&mut bytes).is_err() {
+                        // full of plaintext: the test reads it later, all of it
+                        self.read_into(&mut waiting);
+                    }
+                    let state = self
+                        .conn
+                        .process_new_packets()
+                        .map_err(|error| format!("{error:?}"))?;
+                    self.peer_has_closed |= state.peer_has_closed();
+                }
+                assert!(waiting.is_empty(), "read in smaller steps");
+                Ok(())
+            }
+
+            fn send(&mut self, plaintext: &[u8]) -> usize {
+                self.conn.writer().write(plaintext).unwrap()
+            }
+
+            fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+                let state = self.conn.process_new_packets().unwrap();
+                let start = plaintext.len();
+                plaintext.resize(start + state.plaintext_bytes_to_read(), 0);
+                self.conn
+                    .reader()
+                    .read_exact(&mut plaintext[start..])
+                    .unwrap();
+            }
+
+            fn close(&mut self) {
+                self.conn.send_close_notify();
+            }
+
+            fn peer_has_closed(&self) -> bool {
+                self.peer_has_closed
+            }
+
+            fn is_handshaking(&self) -> bool {
+                self.conn.is_handshaking()
+            }
+
+            fn negotiated(&self) -> String {
+                format!(
+                    "{:?} {:?} {:?} {:?} {:?}",
+                    self.conn.protocol_version(),
+                    self.conn.negotiated_cipher_suite(),
+                    self.conn
+                        .negotiated_key_exchange_group()
+                        .map(|group| group.name()),
+                    self.conn.alpn_protocol(),
+                    self.conn.handshake_kind(),
+                )
+            }
+
+            fn exported(&self) -> [u8; 32] {
+                self.conn
+                    .export_keying_material([0; 32], b"label", Some(b"context"))
+                    .unwrap()
+            }
+
+            fn peer_certificates(&self) -> Vec<Vec<u8>> {
+                let chain = self.conn.peer_certificates().unwrap_or_default();
+                chain.iter().map(|cert| cert.to_vec()).collect()
+            }
+
+            fn refresh_traffic_keys(&mut self) {
+                self.conn.refresh_traffic_keys().unwrap();
+            }
+        }
+    };
+}
+
+buffered_endpoint!(ThisBuffered, rustls);
+buffered_endpoint!(UpstreamBuffered, rustls_upstream);

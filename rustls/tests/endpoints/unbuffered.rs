@@ -1,0 +1,219 @@
+//! Unbuffered connections of this crate, driven as their documentation says.
+
+use std::ops::DerefMut;
+
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon, UnbufferedStatus,
+    WriteTraffic,
+};
+
+use super::Endpoint;
+
+/// An unbuffered connection with the buffers that an application would have.
+pub struct ThisUnbuffered<C> {
+    pub conn: C,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    received: Vec<u8>,
+    to_send: ToSend,
+    peer_has_closed: bool,
+}
+
+/// The two sides' `process_tls_records`, which are inherent methods of two types.
+pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
+    type Data;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Unbuffered for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+impl Unbuffered for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+/// What waits for [`ConnectionState::WriteTraffic`].
+#[derive(Default)]
+struct ToSend {
+    plaintext: Vec<u8>,
+    close: bool,
+    refresh: bool,
+}
+
+impl<C: Unbuffered> ThisUnbuffered<C> {
+    pub fn new(conn: C) -> Self {
+        Self {
+            conn,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            received: Vec::new(),
+            to_send: ToSend::default(),
+            peer_has_closed: false,
+        }
+    }
+
+    /// Drives the connection until it needs bytes from its peer.
+    fn drive(&mut self) -> Result<(), String> {
+        loop {
+            let UnbufferedStatus { mut discard, state } = self.conn.process(&mut self.incoming);
+            let mut blocked = false;
+            match state {
+                Ok(ConnectionState::EncodeTlsData(mut state)) => {
+                    encode_after_short_tries(&mut self.outgoing, |out| {
+                        state.encode(out).map_err(|error| match error {
+                            EncodeError::InsufficientSize(size) => size.required_size,
+                            EncodeError::AlreadyEncoded => panic!("{error}"),
+                        })
+                    });
+                }
+                Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
+                Ok(ConnectionState::ReadTraffic(mut state)) => {
+                    while let Some(record) = state.next_record() {
+                        let record = record.map_err(|error| format!("{error:?}"))?;
+                        self.received.extend_from_slice(record.payload);
+                        discard += record.discard;
+                    }
+                }
+                Ok(ConnectionState::WriteTraffic(state)) => {
+                    blocked = !self.to_send.send(state, &mut self.outgoing);
+                }
+                Ok(ConnectionState::PeerClosed) => self.peer_has_closed = true,
+                Ok(ConnectionState::BlockedHandshake | ConnectionState::Closed) => blocked = true,
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => {
+                    self.incoming.drain(..discard);
+                    return Err(format!("{error:?}"));
+                }
+            }
+            self.incoming.drain(..discard);
+            if blocked {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl ToSend {
+    /// Sends one thing that waits; false when none does.
+    fn send<D>(&mut self, mut state: WriteTraffic<'_, D>, outgoing: &mut Vec<u8>) -> bool {
+        let required_size = |error| match error {
+            EncryptError::InsufficientSize(size) => size.required_size,
+            EncryptError::EncryptExhausted => panic!("{error}"),
+        };
+        if !self.plaintext.is_empty() {
+            let plaintext = std::mem::take(&mut self.plaintext);
+            encode_after_short_tries(outgoing, |out| {
+                state.encrypt(&plaintext, out).map_err(required_size)
+            });
+        } else if std::mem::take(&mut self.refresh) {
+            state.refresh_traffic_keys().unwrap();
+        } else if std::mem::take(&mut self.close) {
+            encode_after_short_tries(outgoing, |out| {
+                state.queue_close_notify(out).map_err(required_size)
+            });
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+/// Appends what `encode` writes, after asking it with buffers that are too short: none, and one byte
+/// less than it says it needs.
+fn encode_after_short_tries(
+    outgoing: &mut Vec<u8>,
+    mut encode: impl FnMut(&mut [u8]) -> Result<usize, usize>,
+) {
+    let required = encode(&mut []).unwrap_err();
+    let mut out = vec![0xa5; required];
+    assert_eq!(encode(&mut out[..required - 1]), Err(required));
+    assert!(
+        out.iter().all(|&byte| byte == 0xa5),
+        "wrote to a short buffer"
+    );
+    assert_eq!(encode(&mut out), Ok(required));
+    outgoing.extend_from_slice(&out);
+}
+
+impl<C: Unbuffered> Endpoint for ThisUnbuffered<C> {
+    fn take_output(&mut self) -> Vec<u8> {
+        // an error was reported by `receive`, and this is the alert that follows it
+        let _ = self.drive();
+        std::mem::take(&mut self.outgoing)
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.incoming.extend_from_slice(bytes);
+        self.drive()
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> usize {
+        self.to_send.plaintext.extend_from_slice(plaintext);
+        plaintext.len()
+    }
+
+    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+        plaintext.append(&mut self.received);
+    }
+
+    fn close(&mut self) {
+        self.to_send.close = true;
+    }
+
+    fn peer_has_closed(&self) -> bool {
+        self.peer_has_closed
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
+    fn negotiated(&self) -> String {
+        format!(
+            "{:?} {:?} {:?} {:?} {:?}",
+            self.conn.protocol_version(),
+            self.conn.negotiated_cipher_suite(),
+            self.conn
+                .negotiated_key_exchange_group()
+                .map(|group| group.name()),
+            self.conn.alpn_protocol(),
+            self.conn.handshake_kind(),
+        )
+    }
+
+    fn exported(&self) -> [u8; 32] {
+        self.conn
+            .export_keying_material([0; 32], b"label", Some(b"context"))
+            .unwrap()
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        let chain = self.conn.peer_certificates().unwrap_or_default();
+        chain.iter().map(|cert| cert.to_vec()).collect()
+    }
+
+    fn refresh_traffic_keys(&mut self) {
+        self.to_send.refresh = true;
+    }
+}

@@ -1,0 +1,325 @@
+//! TLS 1.3 with OpenSSL as the peer, in either role, over loopback.
+//!
+//! Needs the `openssl` program, 1.1.1 or later, on the path.
+
+mod endpoints;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use endpoints::Noise;
+use endpoints::configs::{
+    CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, SERVER_NAME, server_name,
+    this,
+};
+use rustls::{ClientConnection, ServerConnection, Stream};
+
+/// What a case is restricted to, in both our and OpenSSL's names.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    provider: Provider,
+    key_type: KeyType,
+    auth: ClientAuth,
+    suite: &'static str,
+    /// The only group of the server.
+    group: &'static str,
+}
+
+const SUITES: [&str; 3] = [
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+];
+
+/// The first is that of which our clients send a share: the others take a HelloRetryRequest.
+const GROUPS: [&str; 3] = ["X25519", "P-256", "P-384"];
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for provider in PROVIDERS {
+        let base = Case {
+            provider,
+            key_type: KeyType::EcdsaP256,
+            auth: ClientAuth::None,
+            suite: SUITES[0],
+            group: GROUPS[0],
+        };
+        for suite in SUITES {
+            cases.extend(GROUPS.map(|group| Case {
+                suite,
+                group,
+                ..base
+            }));
+        }
+        for key_type in KEY_TYPES
+            .into_iter()
+            .filter(|key| key.usable_with(provider))
+        {
+            cases.extend(CLIENT_AUTHS.map(|auth| Case {
+                key_type,
+                auth,
+                ..base
+            }));
+        }
+    }
+    cases
+}
+
+impl Case {
+    /// Our provider with the one suite, and groups in the order X25519, P-256, P-384.
+    fn our_provider(&self) -> rustls::crypto::CryptoProvider {
+        let mut provider = self.provider.this();
+        let name = self.suite.replacen("TLS_", "TLS13_", 1);
+        provider
+            .cipher_suites
+            .retain(|suite| suite.suite().as_str() == Some(&name));
+        assert_eq!(provider.cipher_suites.len(), 1);
+        provider.kx_groups = match self.provider {
+            Provider::AwsLc => {
+                use rustls::crypto::aws_lc_rs::kx_group::{SECP256R1, SECP384R1, X25519};
+                vec![X25519, SECP256R1, SECP384R1]
+            }
+            Provider::Ring => {
+                use rustls::crypto::ring::kx_group::{SECP256R1, SECP384R1, X25519};
+                vec![X25519, SECP256R1, SECP384R1]
+            }
+        };
+        provider
+    }
+}
+
+/// The certificates of a key type as files for OpenSSL, in a directory for each test.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(test: &str, key_type: KeyType) -> Self {
+        let directory =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{key_type:?}"));
+        fs::create_dir_all(&directory).unwrap();
+        let identities = key_type.identities();
+        let files = Self(directory);
+        fs::write(files.path("ca.der"), &identities.ca).unwrap();
+        for (name, identity) in [
+            ("server", &identities.server),
+            ("client", &identities.client),
+        ] {
+            fs::write(files.path(&format!("{name}.der")), &identity.chain[0]).unwrap();
+            fs::write(files.path(&format!("{name}.key")), identity.key_pem()).unwrap();
+        }
+        for name in ["ca", "server", "client"] {
+            let status = Command::new("openssl")
+                .args([
+                    "x509",
+                    "-inform",
+                    "DER",
+                    "-in",
+                    &files.path(&format!("{name}.der")),
+                ])
+                .args(["-out", &files.path(&format!("{name}.pem"))])
+                .status()
+                .expect("the openssl program is needed for this test");
+            assert!(status.success());
+        }
+        files
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_string()
+    }
+}
+
+/// A running openssl, ended when it is dropped.
+struct OpenSsl(Child);
+
+impl OpenSsl {
+    fn start(args: &[&str], more: &[String]) -> Self {
+        let child = Command::new("openssl")
+            .args(args)
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the openssl program is needed for this test");
+        Self(child)
+    }
+}
+
+impl Drop for OpenSsl {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts `openssl s_server` and waits until it listens; returns its port and what it prints.
+fn s_server(case: &Case, files: &Files) -> (OpenSsl, u16, BufReader<ChildStdout>) {
+    let mut more = vec!["-cert".into(), files.path("server.pem")];
+    more.extend(["-key".into(), files.path("server.key")]);
+    more.extend(["-ciphersuites".into(), case.suite.into()]);
+    more.extend(["-groups".into(), case.group.into()]);
+    if case.auth != ClientAuth::None {
+        let verify = match case.auth {
+            ClientAuth::Required => "-Verify",
+            _ => "-verify",
+        };
+        more.extend([verify.into(), "2".into(), "-verify_return_error".into()]);
+        more.extend(["-CAfile".into(), files.path("ca.pem")]);
+    }
+    let args = [
+        "s_server",
+        "-tls1_3",
+        "-accept",
+        "127.0.0.1:0",
+        "-rev",
+        "-alpn",
+        "h2",
+    ];
+    let mut server = OpenSsl::start(&args, &more);
+    let mut output = BufReader::new(server.0.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("ACCEPT") {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "s_server ended");
+    }
+    let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+    (server, port, output)
+}
+
+#[test]
+fn our_client_with_their_server() {
+    for case in cases() {
+        println!("{case:?}");
+        let files = Files::new("client", case.key_type);
+        let (_server, port, _output) = s_server(&case, &files);
+        let config = this::client(case.our_provider(), case.key_type, case.auth);
+        let mut conn = ClientConnection::new(Arc::new(config), server_name()).unwrap();
+        let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        sock.set_nodelay(true).unwrap();
+        let mut tls = Stream::new(&mut conn, &mut sock);
+
+        // the server sends each line back reversed
+        for len in [1, 100, 15_000] {
+            let mut noise = Noise::new(len as u64);
+            let line: Vec<u8> = (0..len).map(|_| b'a' + (noise.next() % 26) as u8).collect();
+            tls.write_all(&line).unwrap();
+            tls.write_all(b"\n").unwrap();
+            let mut back = vec![0; len + 1];
+            tls.read_exact(&mut back).unwrap();
+            assert_eq!(back.pop(), Some(b'\n'));
+            back.reverse();
+            assert_eq!(back, line);
+        }
+        let kind = match case.group == GROUPS[0] {
+            true => rustls::HandshakeKind::Full,
+            false => rustls::HandshakeKind::FullWithHelloRetryRequest,
+        };
+        assert_eq!(conn.handshake_kind(), Some(kind));
+        assert_eq!(conn.alpn_protocol(), Some(&b"h2"[..]));
+        conn.refresh_traffic_keys().unwrap();
+        let mut tls = Stream::new(&mut conn, &mut sock);
+        tls.write_all(b"olleh\n").unwrap();
+        let mut back = [0; 6];
+        tls.read_exact(&mut back).unwrap();
+        assert_eq!(&back, b"hello\n");
+        // -rev closes in order when told so
+        let mut tls = Stream::new(&mut conn, &mut sock);
+        tls.write_all(b"CLOSE\n").unwrap();
+        let mut rest = Vec::new();
+        tls.read_to_end(&mut rest).unwrap();
+    }
+}
+
+#[test]
+fn their_client_with_our_server() {
+    const TOTAL: usize = 4 << 20;
+    let mut noise = Noise::new(3);
+    let data: Vec<u8> = (0..TOTAL).map(|_| noise.next() as u8).collect();
+    for case in cases() {
+        println!("{case:?}");
+        let files = Files::new("server", case.key_type);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
+        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
+        more.extend(["-servername".into(), SERVER_NAME.into()]);
+        more.extend(["-verify_hostname".into(), SERVER_NAME.into()]);
+        more.extend(["-ciphersuites".into(), case.suite.into()]);
+        let groups = match case.group == GROUPS[0] {
+            true => case.group.to_string(),
+            // the first group's share is not what our server takes
+            false => format!("{}:{}", GROUPS[0], case.group),
+        };
+        more.extend(["-groups".into(), groups]);
+        if case.auth.is_presented() {
+            more.extend(["-cert".into(), files.path("client.pem")]);
+            more.extend(["-key".into(), files.path("client.key")]);
+        }
+        let args = [
+            "s_client",
+            "-tls1_3",
+            "-quiet",
+            "-no_ign_eof",
+            "-verify_return_error",
+            "-alpn",
+            "http/1.1",
+        ];
+        let mut client = OpenSsl::start(&args, &more);
+
+        let mut provider = case.our_provider();
+        provider
+            .kx_groups
+            .retain(|group| our_name(case.group) == group.name());
+        let config = this::server(provider, case.key_type, case.auth);
+        let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
+        let (mut sock, _) = listener.accept().unwrap();
+        let mut stdin = client.0.stdin.take().unwrap();
+        let mut stdout = client.0.stdout.take().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| stdin.write_all(&data).unwrap());
+            let echoed = scope.spawn(|| {
+                let mut echoed = vec![0; TOTAL];
+                stdout.read_exact(&mut echoed).unwrap();
+                echoed
+            });
+            // echo
+            let mut tls = Stream::new(&mut conn, &mut sock);
+            let mut chunk = vec![0; 20_000];
+            let mut left = TOTAL;
+            while left != 0 {
+                let len = tls.read(&mut chunk).unwrap();
+                tls.write_all(&chunk[..len]).unwrap();
+                left -= len;
+            }
+            tls.flush().unwrap();
+            assert!(echoed.join().unwrap() == data, "changed on the way");
+        });
+        assert_eq!(conn.server_name(), Some(SERVER_NAME));
+        assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
+        let kind = match case.group == GROUPS[0] {
+            true => rustls::HandshakeKind::Full,
+            false => rustls::HandshakeKind::FullWithHelloRetryRequest,
+        };
+        assert_eq!(conn.handshake_kind(), Some(kind));
+        // the end of its input makes s_client close in order
+        drop(stdin);
+        let mut tls = Stream::new(&mut conn, &mut sock);
+        assert_eq!(tls.read(&mut [0; 10]).unwrap(), 0);
+        conn.send_close_notify();
+        while conn.wants_write() {
+            conn.write_tls(&mut sock).unwrap();
+        }
+    }
+}
+
+fn our_name(group: &str) -> rustls::NamedGroup {
+    match group {
+        "X25519" => rustls::NamedGroup::X25519,
+        "P-256" => rustls::NamedGroup::secp256r1,
+        _ => rustls::NamedGroup::secp384r1,
+    }
+}
