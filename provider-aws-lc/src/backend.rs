@@ -12,6 +12,18 @@ pub(crate) use webpki::aws_lc_rs as webpki_algs;
 
 use crate::shared::sign::ecdsa::{EcdsaCurve, P256, P384};
 
+/// What protects records and packets in AES-GCM suites.
+#[cfg(not(feature = "fips"))]
+pub(crate) mod records {
+    pub(crate) use rustls_core::record::framing::Tls12GcmFraming;
+
+    pub(crate) use crate::shared::aead::{self as tls12, self as tls13};
+}
+
+/// What protects records and packets in AES-GCM suites.
+#[cfg(feature = "fips")]
+pub(crate) use crate::fips as records;
+
 /// Seals as [`Aead::seal`](rustls_core::crypto::aead::Aead::seal) asks for, without a copy.
 #[inline]
 pub(crate) fn seal(

@@ -25,6 +25,8 @@ use self::shared::verify::{
 pub use self::shared::{cipher_suite, sign};
 
 mod backend;
+#[cfg(feature = "fips")]
+mod fips;
 mod kx;
 mod shared;
 

@@ -134,10 +134,13 @@ fn each_provider_opens_what_the_other_sealed() {
         let plain = plaintext(len);
         for suites in Suites::all() {
             let typ = ContentType::ApplicationData;
-            let record = seal(suites.aws_lc, typ, &plain);
-            assert!(record == seal(suites.ring, typ, &plain), "{len} bytes");
-            for suite in suites.each() {
-                let opened = open(suite, typ, &record, SEQ);
+            let records = suites.each().map(|suite| seal(suite, typ, &plain));
+            // with FIPS the explicit nonces of TLS 1.2 differ
+            if !cfg!(feature = "fips") {
+                assert!(records[0] == records[1], "{:?} {len}", suites.ring);
+            }
+            for (suite, record) in suites.each().iter().zip(records.iter().rev()) {
+                let opened = open(*suite, typ, record, SEQ);
                 assert!(opened == Ok((typ, plain.clone())), "{suite:?} {len}");
             }
         }
@@ -154,16 +157,16 @@ fn pieces_and_plaintext_in_place_give_the_same_record() {
         let plain = plaintext(len);
         let typ = ContentType::Handshake;
         let expected = seal(suite, typ, &plain);
-        let mut encrypter = encrypter(suite);
 
         for (one, two) in [(0, 0), (0, len), (len / 3, len / 2), (len, len)] {
             let pieces = [&plain[..one], &plain[one..two], &plain[two..]];
             let mut record = vec![0xee; expected.len()];
             let msg = outbound(typ, OutboundChunks::new(&pieces));
-            encrypter.encrypt(msg, SEQ, &mut record).unwrap();
+            encrypter(suite).encrypt(msg, SEQ, &mut record).unwrap();
             assert!(record == expected, "{suite:?} {len} in pieces");
         }
 
+        let mut encrypter = encrypter(suite);
         let offset = encrypter.payload_offset();
         let mut record = vec![0xee; expected.len()];
         record[offset..][..len].copy_from_slice(&plain);
@@ -245,7 +248,7 @@ fn no_two_sequence_numbers_give_the_same_record() {
             encrypter.encrypt(msg, seq, &mut record).unwrap();
             record
         };
-        let numbers = [0, 1, 255, 256, 1 << 32, u64::MAX];
+        let numbers = [0, 1, 255, 256, 1 << 32, 1 << 63];
         let records = numbers.map(&mut seal);
         for (i, record) in records.iter().enumerate() {
             assert!(records[..i].iter().all(|earlier| earlier != record));

@@ -1,5 +1,9 @@
 //! Both providers beside upstream's: the same lists, and records, packets and tickets of the same
 //! bytes or at least of the same shape.
+//!
+//! Not with feature `fips`, which upstream is built without here.
+
+#![cfg(not(feature = "fips"))]
 
 use std::sync::Arc;
 

@@ -15,6 +15,13 @@ use zeroize::Zeroizing;
 
 use crate::shared::sign::ecdsa::{EcdsaCurve, P256, P384};
 
+/// What protects records and packets in AES-GCM suites.
+pub(crate) mod records {
+    pub(crate) use rustls_core::record::framing::Tls12GcmFraming;
+
+    pub(crate) use crate::shared::aead::{self as tls12, self as tls13};
+}
+
 /// Seals as [`Aead::seal`](rustls_core::crypto::aead::Aead::seal) asks for.
 ///
 /// ring seals in place only, so there is one copy.

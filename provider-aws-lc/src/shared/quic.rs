@@ -11,8 +11,9 @@ use rustls_core::quic::{
     SAMPLE_LEN,
 };
 
-use super::aead::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305};
+use super::aead::Chacha20Poly1305;
 use crate::backend::aead::quic;
+use crate::backend::records::tls13::{Aes128Gcm, Aes256Gcm};
 
 pub(crate) static AES_128_GCM: QuicAlgorithm<Aes128Gcm> = QuicAlgorithm {
     aead: PhantomData,

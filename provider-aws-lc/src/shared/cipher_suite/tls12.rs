@@ -5,11 +5,13 @@ use rustls_core::crypto::cipher::Tls12AeadAlgorithm;
 use rustls_core::crypto::tls12::{Prf, PrfUsingHmac};
 use rustls_core::crypto::{CipherSuiteCommon, KeyExchangeAlgorithm};
 use rustls_core::enums::{CipherSuite, SignatureScheme};
-use rustls_core::record::framing::{Tls12Chacha20Framing, Tls12GcmFraming};
+use rustls_core::record::framing::Tls12Chacha20Framing;
 use rustls_core::suites::{SupportedCipherSuite, Tls12CipherSuite};
 
 use super::{AES_GCM_CONFIDENTIALITY_LIMIT, NO_CONFIDENTIALITY_LIMIT, sha256_suite, sha384_suite};
-use crate::shared::aead::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305};
+use crate::backend::records::Tls12GcmFraming;
+use crate::backend::records::tls12::{Aes128Gcm, Aes256Gcm};
+use crate::shared::aead::Chacha20Poly1305;
 use crate::shared::hmac::{HMAC_SHA256, HMAC_SHA384};
 use crate::shared::sign::rsa;
 

@@ -6,7 +6,8 @@ use rustls_core::record::framing::Tls13Framing;
 use rustls_core::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 use super::{AES_GCM_CONFIDENTIALITY_LIMIT, NO_CONFIDENTIALITY_LIMIT, sha256_suite, sha384_suite};
-use crate::shared::aead::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305};
+use crate::backend::records::tls13::{Aes128Gcm, Aes256Gcm};
+use crate::shared::aead::Chacha20Poly1305;
 use crate::shared::hmac::{HMAC_SHA256, HMAC_SHA384};
 use crate::shared::quic;
 
