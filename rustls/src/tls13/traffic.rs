@@ -188,3 +188,6 @@ fn count_key_update(common: &mut CommonState) -> Result<(), PeerMisbehaved> {
     common.key_updates_received += 1;
     Ok(())
 }
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

@@ -73,7 +73,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    fn new(
+    pub(super) fn new(
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,
         alpn_protocols: Vec<Vec<u8>>,

@@ -34,6 +34,8 @@ mod key_shares;
 mod retry;
 mod server_auth;
 mod server_hello;
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;
 
 use alloc::vec;
 use alloc::vec::Vec;

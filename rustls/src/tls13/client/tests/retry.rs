@@ -1,0 +1,315 @@
+//! What a HelloRetryRequest must and must not be (RFC 9846 §4.2.4), and the ClientHello that follows.
+
+use std::vec;
+use std::vec::Vec;
+
+use super::clients::{Client, Ours, config, provider, record_headers};
+use super::scripted_server::{
+    KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes, plain_messages, read_client_hello,
+};
+use super::{ACCEPTED, Peers, refused};
+use crate::conn::HandshakeKind;
+use crate::enums::{
+    AlertDescription as Alert, ContentType, ExtensionType, HandshakeType, NamedGroup,
+};
+use crate::error::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+use crate::msgs::client_hello::ClientHello;
+
+const COOKIE: u16 = 44;
+
+fn with(change: impl FnOnce(&mut Script)) -> Script {
+    let mut script = Script::with_retry();
+    change(&mut script);
+    script
+}
+
+/// A retry for a cookie, and for nothing else.
+fn for_cookie() -> Script {
+    with(|script| {
+        script.group = NamedGroup::X25519;
+        script.retries[0].extensions[1] = bytes(COOKIE, &[0, 3, b'a', b'b', b'c']);
+    })
+}
+
+#[test]
+fn both_causes_are_accepted() {
+    let peers = Peers::new();
+    peers.both_accept(&Script::with_retry());
+    peers.both_accept(&for_cookie());
+    let both = with(|script| {
+        script.retries[0]
+            .extensions
+            .push(bytes(COOKIE, &[0, 1, b'a']));
+    });
+    peers.both_accept(&both);
+
+    let mut client = Ours::new(config(&peers.identity, provider()));
+    peers.identity.run(&mut client, &both);
+    let common = &client.core.common;
+    assert_eq!(
+        common.handshake_kind(),
+        Some(HandshakeKind::FullWithHelloRetryRequest)
+    );
+    let group = common.negotiated_key_exchange_group().unwrap();
+    assert_eq!(group.name(), NamedGroup::secp256r1);
+}
+
+/// Notes what the client under it sends.
+struct Recorded {
+    client: Ours,
+    sent: Vec<Vec<u8>>,
+}
+
+impl Client for Recorded {
+    fn output(&mut self) -> Vec<u8> {
+        let output = self.client.output();
+        self.sent.push(output.clone());
+        output
+    }
+
+    fn input(&mut self, records: &[u8]) -> Result<(), std::string::String> {
+        self.client.input(records)
+    }
+}
+
+/// What a client sends in front of, and in answer to, the script's HelloRetryRequest, and after it.
+fn sent(script: &Script) -> Vec<Vec<u8>> {
+    let peers = Peers::new();
+    let mut recorded = Recorded {
+        client: Ours::new(config(&peers.identity, provider())),
+        sent: Vec::new(),
+    };
+    assert_eq!(peers.identity.run(&mut recorded, script), ACCEPTED);
+    recorded.sent
+}
+
+/// Everything but the extensions that may change.
+fn unchanged<'a>(hello: &ClientHello<'a>) -> ClientHello<'a> {
+    let mut hello = hello.clone();
+    hello.extensions.key_shares = None;
+    hello.extensions.cookie = None;
+    hello
+        .extensions
+        .received
+        .retain(|typ| *typ != ExtensionType::Cookie);
+    hello
+}
+
+#[test]
+fn the_second_client_hello_follows_the_request_and_changes_nothing_else() {
+    for script in [Script::with_retry(), for_cookie()] {
+        let sent = sent(&script);
+        let (first, second) = (plain_messages(&sent[0]), plain_messages(&sent[1]));
+        let (first, second) = (read_client_hello(&first), read_client_hello(&second));
+        assert_eq!(unchanged(&first), unchanged(&second));
+
+        let groups = |hello: &ClientHello<'_>| -> Vec<NamedGroup> {
+            let shares = hello.extensions.key_shares.as_ref().unwrap();
+            shares.iter().map(|share| share.group).collect()
+        };
+        assert_eq!(groups(&first), [NamedGroup::X25519]);
+        assert_eq!(groups(&second), [script.group]);
+        assert_eq!(first.extensions.cookie, None);
+        let cookie = (script.group == NamedGroup::X25519).then_some(&b"abc"[..]);
+        assert_eq!(second.extensions.cookie, cookie);
+        if cookie.is_some() {
+            assert_eq!(first.extensions.key_shares, second.extensions.key_shares);
+        }
+    }
+}
+
+#[test]
+fn change_cipher_spec_is_sent_once_before_the_second_flight() {
+    use ContentType::{ApplicationData, ChangeCipherSpec, Handshake};
+    let sent_headers = |script: &Script| -> Vec<Vec<(ContentType, u16)>> {
+        let sent = sent(script);
+        sent.iter().map(|sent| record_headers(sent)).collect()
+    };
+    let retried = sent_headers(&Script::with_retry());
+    assert_eq!(retried[0], [(Handshake, 0x0301)]);
+    assert_eq!(
+        retried[1],
+        [(ChangeCipherSpec, 0x0303), (Handshake, 0x0303)]
+    );
+    assert_eq!(retried[2], [(ApplicationData, 0x0303)]);
+
+    let straight = sent_headers(&Script::new());
+    assert_eq!(straight[0], [(Handshake, 0x0301)]);
+    assert_eq!(
+        straight[1],
+        [(ChangeCipherSpec, 0x0303), (ApplicationData, 0x0303)]
+    );
+}
+
+#[test]
+fn versions_are_checked() {
+    let peers = Peers::new();
+    let version =
+        |version: &[u8]| with(|script| script.retries[0].extensions[0] = bytes(43, version));
+    let none = with(|script| {
+        script.retries[0].extensions.remove(0);
+    });
+    for script in [version(&[3, 3]), version(&[3, 5]), none] {
+        peers.both_refuse(
+            &script,
+            PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion,
+            Alert::IllegalParameter,
+        );
+    }
+    for legacy_version in [0x0302, 0x0304] {
+        peers.only_we_refuse(
+            &with(|script| script.retries[0].legacy_version = legacy_version),
+            PeerIncompatible::ServerDoesNotSupportTls12Or13,
+            Alert::ProtocolVersion,
+        );
+    }
+}
+
+#[test]
+fn legacy_fields_are_checked() {
+    let peers = Peers::new();
+    peers.both_refuse(
+        &with(|script| script.retries[0].session_id = Some(vec![])),
+        PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId,
+        Alert::IllegalParameter,
+    );
+    peers.both_refuse(
+        &with(|script| script.retries[0].compression = 1),
+        InvalidMessage::UnsupportedCompression,
+        Alert::DecodeError,
+    );
+}
+
+#[test]
+fn the_suite_must_be_one_offered_and_stay() {
+    let peers = Peers::new();
+    let suite = |suite| with(|script| script.retries[0].suite = suite);
+    peers.both_refuse(
+        &suite(0x1304),
+        PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite,
+        Alert::IllegalParameter,
+    );
+    // rustls 0.23 sees that a suite of TLS 1.2 is none for TLS 1.3 one message later
+    assert_eq!(
+        peers.ours(&suite(0xc02f)),
+        refused(
+            PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite,
+            Alert::IllegalParameter
+        )
+    );
+    // another hash, and the same
+    for other in [0x1302, 0x1303] {
+        peers.both_refuse(
+            &suite(other),
+            PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry,
+            Alert::IllegalParameter,
+        );
+    }
+}
+
+#[test]
+fn the_group_must_be_one_offered_without_a_share() {
+    let peers = Peers::new();
+    let group =
+        |group: u8| with(|script| script.retries[0].extensions[1] = bytes(KEY_SHARE, &[0, group]));
+    peers.both_refuse(
+        &group(29),
+        PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup,
+        Alert::IllegalParameter,
+    );
+    peers.both_refuse(
+        &group(24),
+        PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedNamedGroup,
+        Alert::IllegalParameter,
+    );
+    // a cookie is no excuse
+    let mut with_cookie = for_cookie();
+    with_cookie.retries[0]
+        .extensions
+        .push(bytes(KEY_SHARE, &[0, 29]));
+    peers.only_we_refuse(
+        &with_cookie,
+        PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup,
+        Alert::IllegalParameter,
+    );
+}
+
+#[test]
+fn it_must_ask_for_something_new() {
+    Peers::new().both_refuse(
+        &with(|script| {
+            script.retries[0].extensions.pop();
+        }),
+        PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges,
+        Alert::IllegalParameter,
+    );
+}
+
+#[test]
+fn extensions_are_checked() {
+    let peers = Peers::new();
+    let extension =
+        |typ, body: &[u8]| with(|script| script.retries[0].extensions.push(bytes(typ, body)));
+    // unknown, ALPN, supported_groups
+    for (typ, body) in [
+        (0xfafa, &[][..]),
+        (16, &[0, 3, 2, b'h', b'2']),
+        (10, &[0, 2, 0, 29]),
+    ] {
+        peers.both_refuse(
+            &extension(typ, body),
+            InvalidMessage::UnknownHelloRetryRequestExtension,
+            Alert::UnsupportedExtension,
+        );
+    }
+    peers.both_refuse(
+        &extension(0xfe0d, &[0; 8]),
+        PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
+        Alert::UnsupportedExtension,
+    );
+    peers.both_refuse(
+        &extension(SUPPORTED_VERSIONS, &[3, 4]),
+        InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS),
+        Alert::IllegalParameter,
+    );
+    let mut empty_cookie = for_cookie();
+    empty_cookie.retries[0].extensions[1] = bytes(COOKIE, &[0, 0]);
+    assert_eq!(peers.ours(&empty_cookie), peers.theirs(&empty_cookie));
+    assert_ne!(peers.ours(&empty_cookie), ACCEPTED);
+}
+
+#[test]
+fn a_second_one_is_unexpected() {
+    let peers = Peers::new();
+    let error = Error::InappropriateHandshakeMessage {
+        expect_types: vec![HandshakeType::ServerHello],
+        got_type: HandshakeType::HelloRetryRequest,
+    };
+    let twice = with(|script| script.retries.push(script.retries[0].clone()));
+    peers.both_refuse(&twice, error.clone(), Alert::UnexpectedMessage);
+    let other = with(|script| script.retries.push(for_cookie().retries[0].clone()));
+    peers.both_refuse(&other, error, Alert::UnexpectedMessage);
+}
+
+#[test]
+fn the_server_hello_must_hold_to_it() {
+    let peers = Peers::new();
+    // back to the first share, or to a group that was never offered
+    for group in [NamedGroup::X25519, NamedGroup::secp384r1] {
+        peers.both_refuse(
+            &with(|script| script.group = group),
+            PeerMisbehaved::WrongGroupForKeyShare,
+            Alert::IllegalParameter,
+        );
+    }
+    let version_changed = with(|script| {
+        script.server_hello.extensions[0] = bytes(SUPPORTED_VERSIONS, &[3, 3]);
+    });
+    assert_eq!(
+        peers.ours(&version_changed),
+        refused(
+            PeerMisbehaved::SelectedTls12UsingTls13VersionExtension,
+            Alert::IllegalParameter
+        )
+    );
+}
