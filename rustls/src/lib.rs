@@ -141,3 +141,8 @@ pub mod quic {
 }
 
 use rustls_core::{enums, error, record, suites};
+
+/// The code in README compiles.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,0 +1,73 @@
+//! Fetches a page over TLS.
+//!
+//! ```text
+//! cargo run --example client -- HOST PORT CA_FILE [PATH]
+//! ```
+//!
+//! The page goes to standard output, what is worth knowing about the connection to standard error.
+//! The exit status is 0 only when the whole page came, from the server it should come from.
+
+#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
+
+mod fetch;
+
+use std::error::Error;
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use fetch::{Options, Response};
+use rustls::{ClientConnection, Stream};
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut conn = ClientConnection::new(options.config()?, options.server_name()?)?;
+    let mut sock = options.connect()?;
+
+    while conn.is_handshaking() {
+        conn.complete_io(&mut sock)
+            .map_err(|error| format!("no TLS connection: {}", options.explain(&error)))?;
+    }
+    eprintln!(
+        "client: {:?}, {:?}",
+        conn.protocol_version().ok_or("no version was negotiated")?,
+        conn.negotiated_cipher_suite()
+            .ok_or("no cipher suite was negotiated")?
+            .suite(),
+    );
+
+    let mut tls = Stream::new(&mut conn, &mut sock);
+    tls.write_all(&options.request())?;
+    tls.flush()?;
+
+    let mut response = Response::new(io::stdout().lock());
+    let closed = loop {
+        if response.is_complete() {
+            break true;
+        }
+        // a chunk is a record's plaintext where it was received: nothing was copied yet
+        let chunk = match tls.fill_buf() {
+            Ok([]) => break true,
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break false,
+            Err(error) => return Err(options.explain(&error).into()),
+        };
+        response.receive(chunk)?;
+        let len = chunk.len();
+        tls.consume(len);
+    };
+    conn.send_close_notify();
+    conn.write_tls(&mut sock)?;
+    response.finish(closed)?;
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The HTTP response, in the pieces it comes in: its head is collected, its body passed on.
+
+use std::io::{self, Write};
+
+/// How long a head may be.
+const HEAD_LIMIT: usize = 16 * 1024;
+
+/// A response that is being received; its body goes to `out`.
+pub(crate) struct Response<W> {
+    /// Grown to its limit at once: receiving allocates nothing.
+    head: Vec<u8>,
+    head_complete: bool,
+    content_length: Option<u64>,
+    body_len: u64,
+    out: W,
+}
+
+impl<W: Write> Response<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self {
+            head: Vec::with_capacity(HEAD_LIMIT),
+            head_complete: false,
+            content_length: None,
+            body_len: 0,
+            out,
+        }
+    }
+
+    /// Takes in the next piece.
+    pub(crate) fn receive(&mut self, mut piece: &[u8]) -> io::Result<()> {
+        while !self.head_complete {
+            let Some((&byte, rest)) = piece.split_first() else {
+                return Ok(());
+            };
+            if self.head.len() == HEAD_LIMIT {
+                let problem = format!("the head of the response exceeds {HEAD_LIMIT} bytes");
+                return Err(io::Error::other(problem));
+            }
+            self.head.push(byte);
+            piece = rest;
+            self.head_complete = self.head.ends_with(b"\r\n\r\n");
+            if self.head_complete {
+                self.content_length = content_length(&self.head);
+            }
+        }
+        self.body_len += piece.len() as u64;
+        self.out.write_all(piece)
+    }
+
+    /// True when there is nothing more to wait for.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.head_complete && self.content_length.is_some_and(|len| self.body_len >= len)
+    }
+
+    /// Says whether all of the page has come and is a page, after the last piece. `closed` tells that
+    /// the server said by a close_notify that there is no more; an attacker could not have.
+    pub(crate) fn finish(mut self, closed: bool) -> Result<(), String> {
+        self.out
+            .flush()
+            .map_err(|error| format!("cannot print the page: {error}"))?;
+        if !self.head_complete {
+            return Err("the server closed the connection without a response".to_owned());
+        }
+        match self.content_length {
+            Some(expected) if self.body_len != expected => {
+                return Err(format!(
+                    "{expected} bytes were announced, {} came",
+                    self.body_len
+                ));
+            }
+            None if !closed => {
+                return Err("the connection was cut off, more may be missing".to_owned());
+            }
+            _ => {}
+        }
+        let status = self.head.split(|&byte| byte == b'\r').next();
+        let status = String::from_utf8_lossy(status.unwrap_or_default()).into_owned();
+        match status.split(' ').nth(1) {
+            Some("200") => Ok(()),
+            _ => Err(format!("the server answered: {status}")),
+        }
+    }
+}
+
+/// The value of the header `Content-Length`.
+fn content_length(head: &[u8]) -> Option<u64> {
+    let head = std::str::from_utf8(head).ok()?;
+    head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        match name.eq_ignore_ascii_case("content-length") {
+            true => value.trim().parse().ok(),
+            false => None,
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! The HTTP request: its head, collected from the pieces it comes in.
+
+use super::response::Status;
+
+/// How long the head of a request may be.
+const HEAD_LIMIT: usize = 8 * 1024;
+
+/// The head of a request that is being received.
+pub(crate) struct RequestHead {
+    bytes: [u8; HEAD_LIMIT],
+    len: usize,
+    complete: bool,
+}
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request<'a> {
+    /// The path of the URL, percent-decoded.
+    pub(crate) path: &'a str,
+    /// True when only the response's head is wanted.
+    pub(crate) head_only: bool,
+}
+
+impl RequestHead {
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: [0; HEAD_LIMIT],
+            len: 0,
+            complete: false,
+        }
+    }
+
+    /// Takes in the next piece. What follows the head is dropped: it is not asked for.
+    pub(crate) fn receive(&mut self, piece: &[u8]) {
+        for &byte in piece {
+            if self.is_complete() {
+                return;
+            }
+            self.bytes[self.len] = byte;
+            self.len += 1;
+            self.complete = self.bytes[..self.len].ends_with(b"\r\n\r\n");
+        }
+    }
+
+    /// True when there is nothing more to wait for: the head is there, or longer than it may be.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete || self.len == HEAD_LIMIT
+    }
+
+    /// Reads the request line (RFC 9112 §3).
+    ///
+    /// # Errors
+    ///
+    /// The status to answer with.
+    pub(crate) fn parse(&mut self) -> Result<Request<'_>, Status> {
+        if !self.complete {
+            return Err(Status::HeadTooLong);
+        }
+        let line_len = self.bytes.iter().position(|&byte| byte == b'\r');
+        let line = &mut self.bytes[..line_len.unwrap_or(0)];
+        let mut words = line.split_mut(|&byte| byte == b' ');
+        let (Some(method), Some(target), Some(version), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(Status::BadRequest);
+        };
+        if !version.starts_with(b"HTTP/1.") {
+            return Err(Status::BadRequest);
+        }
+        let head_only = match &*method {
+            b"GET" => false,
+            b"HEAD" => true,
+            _ => return Err(Status::MethodNotAllowed),
+        };
+        let path_len = target.iter().position(|&byte| byte == b'?');
+        let path_len = path_len.unwrap_or(target.len());
+        let path = percent_decode(&mut target[..path_len]).ok_or(Status::BadRequest)?;
+        Ok(Request { path, head_only })
+    }
+}
+
+/// Decodes in place (RFC 3986 §2.1); `None` for what is no percent-encoded UTF-8.
+fn percent_decode(bytes: &mut [u8]) -> Option<&str> {
+    let (mut from, mut to) = (0, 0);
+    while from < bytes.len() {
+        bytes[to] = match bytes[from] {
+            b'%' => {
+                let &[high, low] = bytes.get(from + 1..from + 3)?.first_chunk()?;
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                from += 2;
+                u8::try_from(digit(high)? * 16 + digit(low)?).ok()?
+            }
+            byte => byte,
+        };
+        from += 1;
+        to += 1;
+    }
+    std::str::from_utf8(&bytes[..to]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(bytes: &[u8]) -> RequestHead {
+        let mut head = RequestHead::new();
+        head.receive(bytes);
+        head
+    }
+
+    #[test]
+    fn a_request_is_read_in_any_pieces() {
+        let bytes = b"GET /a%20b%c3%a4.txt?query=/ HTTP/1.1\r\nHost: x\r\n\r\nand more";
+        for piece_len in 1..bytes.len() {
+            let mut head = RequestHead::new();
+            for piece in bytes.chunks(piece_len) {
+                head.receive(piece);
+            }
+            assert!(head.is_complete());
+            let request = Request {
+                path: "/a bä.txt",
+                head_only: false,
+            };
+            assert_eq!(head.parse(), Ok(request));
+        }
+    }
+
+    #[test]
+    fn an_incomplete_head_is_waited_for() {
+        assert!(!head(b"GET / HTTP/1.1\r\nHost: x\r\n").is_complete());
+    }
+
+    #[test]
+    fn bad_requests_are_refused() {
+        for line in [
+            "",
+            "GET",
+            "GET /",
+            "GET / HTTP/1.1 more",
+            "GET / HTTP/2.0",
+            "GET /% HTTP/1.1",
+            "GET /%2 HTTP/1.1",
+            "GET /%+f HTTP/1.1",
+            "GET /%ff HTTP/1.1",
+        ] {
+            let mut head = head(format!("{line}\r\n\r\n").as_bytes());
+            assert_eq!(head.parse(), Err(Status::BadRequest), "{line}");
+        }
+        assert_eq!(
+            head(b"POST / HTTP/1.1\r\n\r\n").parse(),
+            Err(Status::MethodNotAllowed)
+        );
+    }
+
+    #[test]
+    fn the_head_is_limited() {
+        let mut head = head(&[b'x'; HEAD_LIMIT - 1]);
+        assert!(!head.is_complete());
+        head.receive(&[b'x'; HEAD_LIMIT]);
+        assert!(head.is_complete());
+        assert_eq!(head.parse(), Err(Status::HeadTooLong));
+    }
+}

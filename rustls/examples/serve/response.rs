@@ -1,0 +1,145 @@
+//! The HTTP response: a head and the bytes of a file, read like a file.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use super::files::Files;
+use super::request::RequestHead;
+
+/// How long the head of a response can get: the longest status line and headers below.
+const HEAD_LEN: usize = 256;
+
+/// The outcomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok,
+    BadRequest,
+    NotFound,
+    MethodNotAllowed,
+    HeadTooLong,
+    Unreadable,
+}
+
+impl Status {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Ok => "200 OK",
+            Self::BadRequest => "400 Bad Request",
+            Self::NotFound => "404 Not Found",
+            Self::MethodNotAllowed => "405 Method Not Allowed",
+            Self::HeadTooLong => "431 Request Header Fields Too Large",
+            Self::Unreadable => "500 Internal Server Error",
+        }
+    }
+}
+
+/// What is sent in answer to a request. Reading it allocates nothing.
+pub(crate) struct Response {
+    head: [u8; HEAD_LEN],
+    head_len: usize,
+    head_read: usize,
+    body: Option<File>,
+    /// How much of the body is still to be read.
+    body_left: u64,
+}
+
+impl Response {
+    /// The answer to what `head` asks for.
+    pub(crate) fn to(head: &mut RequestHead, files: &Files) -> io::Result<Self> {
+        let request = match head.parse() {
+            Ok(request) => request,
+            Err(status) => return Self::without_body(status),
+        };
+        match files.open(request.path) {
+            Ok((file, len)) => {
+                let content_type = content_type(request.path);
+                let body = (!request.head_only).then_some(file);
+                Self::new(Status::Ok, content_type, len, body)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Self::without_body(Status::NotFound)
+            }
+            Err(_) => Self::without_body(Status::Unreadable),
+        }
+    }
+
+    fn without_body(status: Status) -> io::Result<Self> {
+        Self::new(status, "text/plain", 0, None)
+    }
+
+    fn new(
+        status: Status,
+        content_type: &str,
+        content_length: u64,
+        body: Option<File>,
+    ) -> io::Result<Self> {
+        let mut head = [0; HEAD_LEN];
+        let mut free = &mut head[..];
+        write!(
+            free,
+            "HTTP/1.1 {}\r\nContent-Type: {content_type}\r\nContent-Length: {content_length}\r\n\
+             Connection: close\r\n\r\n",
+            status.line(),
+        )?;
+        let head_len = HEAD_LEN - free.len();
+        Ok(Self {
+            head,
+            head_len,
+            head_read: 0,
+            body_left: match body {
+                Some(_) => content_length,
+                None => 0,
+            },
+            body,
+        })
+    }
+
+    /// Fills `out` with what comes next, and says how much that is: as much as fits, 0 at the end.
+    pub(crate) fn fill(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            match self.read(&mut out[filled..])? {
+                0 => break,
+                len => filled += len,
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl Read for Response {
+    /// Fails when the file has become shorter than its announced length.
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let head = &self.head[self.head_read..self.head_len];
+        if !head.is_empty() {
+            let len = Ord::min(head.len(), out.len());
+            out[..len].copy_from_slice(&head[..len]);
+            self.head_read += len;
+            return Ok(len);
+        }
+        let Some(body) = &mut self.body else {
+            return Ok(0);
+        };
+        let len = body.take(self.body_left).read(out)?;
+        if len == 0 && self.body_left != 0 && !out.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.body_left -= len as u64;
+        Ok(len)
+    }
+}
+
+fn content_type(path: &str) -> &'static str {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+    match extension {
+        _ if path.ends_with('/') => "text/html",
+        Some("html") => "text/html",
+        Some("css") => "text/css",
+        Some("js") => "text/javascript",
+        Some("json") => "application/json",
+        Some("png") => "image/png",
+        Some("svg") => "image/svg+xml",
+        Some("txt" | "md" | "rs") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

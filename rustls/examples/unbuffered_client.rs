@@ -1,0 +1,135 @@
+//! Fetches a page over TLS, on the unbuffered API: with one buffer for what is received and one for
+//! what is sent, and without an allocation once the handshake is complete, but for the tickets that a
+//! server may send then.
+//!
+//! ```text
+//! cargo run --example unbuffered_client -- HOST PORT CA_FILE [PATH]
+//! ```
+//!
+//! The connection has no buffers and does no I/O. It says what it needs by its state, and everything
+//! happens in the memory of this program:
+//!
+//! ```text
+//!   socket ──► incoming ──► process_tls_records ──┬─► BlockedHandshake   receive more
+//!                                                 ├─► EncodeTlsData      into outgoing
+//!                                                 ├─► TransmitTlsData    outgoing ──► socket
+//!                                                 ├─► WriteTraffic       encrypt the request into outgoing
+//!                                                 └─► ReadTraffic        the page, where it was received
+//! ```
+
+#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
+
+mod fetch;
+mod unbuffered;
+
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use fetch::{Options, Response};
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use unbuffered::{Incoming, Next, heap};
+
+/// Room for the longest thing that a client usually sends: its part of the handshake.
+const OUTGOING_LEN: usize = 4 * 1024;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("unbuffered_client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut conn = UnbufferedClientConnection::new(options.config()?, options.server_name()?)?;
+    let mut sock = options.connect()?;
+    let mut response = Response::new(io::stdout().lock());
+    let request = options.request();
+    let mut before = 0;
+    let closed = exchange(&mut conn, &mut sock, &request, &mut response, &mut before)
+        .map_err(|error| options.explain(error.as_ref()))?;
+    let allocations = heap::allocations() - before;
+    eprintln!("unbuffered_client: {allocations} allocations after the handshake");
+    response.finish(closed)?;
+    Ok(())
+}
+
+/// Sends the request and receives the response; says whether the server closed the connection as it
+/// should. `allocations` becomes the count at the end of the handshake.
+fn exchange(
+    conn: &mut UnbufferedClientConnection,
+    sock: &mut (impl Read + Write),
+    request: &[u8],
+    response: &mut Response<impl Write>,
+    allocations: &mut usize,
+) -> Result<bool, Box<dyn Error>> {
+    let mut incoming = Incoming::new();
+    let mut outgoing = vec![0; OUTGOING_LEN];
+    let mut encoded = 0;
+    let mut request_sent = false;
+    let mut failure: Option<rustls::Error> = None;
+
+    loop {
+        let UnbufferedStatus { mut discard, state } =
+            conn.process_tls_records(incoming.unprocessed());
+        let next = match state {
+            Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                while let Some(record) = traffic.next_record() {
+                    let record = record?;
+                    discard += record.discard;
+                    response.receive(record.payload)?;
+                }
+                Next::Process
+            }
+            Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                encoded += unbuffered::encode(&mut data, &mut outgoing, encoded)?;
+                Next::Process
+            }
+            Ok(ConnectionState::TransmitTlsData(data)) => {
+                sock.write_all(&outgoing[..encoded])?;
+                encoded = 0;
+                data.done();
+                Next::Process
+            }
+            Ok(ConnectionState::WriteTraffic(mut traffic)) if !request_sent => {
+                *allocations = heap::allocations();
+                let len = traffic.encrypt(request, &mut outgoing)?;
+                sock.write_all(&outgoing[..len])?;
+                request_sent = true;
+                Next::Process
+            }
+            Ok(ConnectionState::WriteTraffic(mut traffic)) if response.is_complete() => {
+                let len = traffic.queue_close_notify(&mut outgoing)?;
+                sock.write_all(&outgoing[..len])?;
+                return Ok(true);
+            }
+            Ok(ConnectionState::WriteTraffic(_) | ConnectionState::BlockedHandshake) => {
+                Next::Receive
+            }
+            Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => return Ok(true),
+            Ok(state) => return Err(format!("not prepared for {state:?}").into()),
+            // once more, for the alert that tells the server why
+            Err(error) if failure.is_none() => {
+                failure = Some(error);
+                Next::Process
+            }
+            Err(error) => return Err(failure.unwrap_or(error).into()),
+        };
+        incoming.discard(discard);
+
+        match next {
+            Next::Process => {}
+            Next::Receive if incoming.receive(sock)? == 0 => match request_sent {
+                true => return Ok(false),
+                false => return Err("the server closed the connection during the handshake".into()),
+            },
+            Next::Receive => {}
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Serves the files of a folder over TLS, on the unbuffered API: each worker has one buffer for what
+//! is received and one for what is sent, for all connections that it serves one after the other, and
+//! nothing is allocated once a handshake is complete.
+//!
+//! ```text
+//! cargo run --example unbuffered_server -- CERT_FILE KEY_FILE FOLDER [--address 127.0.0.1:4443]
+//! ```
+//!
+//! A file is read to the place in the outgoing buffer where its bytes lie in the record, and encrypted
+//! there. It is never copied:
+//!
+//! ```text
+//!             ┌─ headroom ─┐┌─ payload ─────────────┐┌─ tailroom ─┐┌─ spare ──────────┐
+//!  outgoing = │ header     ││ file ──► ciphertext   ││ type, tag  ││ KeyUpdate, alert │
+//!             └────────────┘└───────────────────────┘└────────────┘└──────────────────┘
+//!             └──────────────── record ──► socket ───────────────┘
+//! ```
+
+#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
+
+mod serve;
+mod unbuffered;
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use rustls::ServerConfig;
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{ConnectionState, InPlaceError, UnbufferedStatus, WriteTraffic};
+use serve::{Client, Files, Options, RequestHead, Response};
+use unbuffered::{Incoming, Next, heap};
+
+/// Room for a record of the greatest length, and spare room behind it.
+const OUTGOING_LEN: usize = 20 * 1024;
+
+/// The spare room: for what the connection itself sends while a file is being sent, which is less.
+const SPARE_LEN: usize = 1024;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("unbuffered_server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut config = options.config()?;
+    // a ticket comes after the handshake, and keeping one takes the client an allocation
+    config.send_tls13_tickets = 0;
+    let config = Arc::new(config);
+    let files = options.files()?;
+    options.serve(|| {
+        let mut worker = Worker {
+            config: config.clone(),
+            files: &files,
+            incoming: Incoming::new(),
+            outgoing: vec![0; OUTGOING_LEN],
+        };
+        move |client| worker.serve_one(client)
+    })
+}
+
+/// A worker and its two buffers.
+struct Worker<'f> {
+    config: Arc<ServerConfig>,
+    files: &'f Files,
+    incoming: Incoming,
+    outgoing: Vec<u8>,
+}
+
+impl Worker<'_> {
+    fn serve_one(&mut self, mut client: Client) -> Result<(), Box<dyn Error>> {
+        let Self {
+            config,
+            files,
+            incoming,
+            outgoing,
+        } = self;
+        incoming.clear();
+        let mut conn = UnbufferedServerConnection::new(config.clone())?;
+        let mut head = RequestHead::new();
+        let mut encoded = 0;
+        let mut allocations = None;
+        let mut failure: Option<rustls::Error> = None;
+
+        loop {
+            let UnbufferedStatus { mut discard, state } =
+                conn.process_tls_records(incoming.unprocessed());
+            let next = match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record?;
+                        discard += record.discard;
+                        head.receive(record.payload);
+                    }
+                    Next::Process
+                }
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    encoded += unbuffered::encode(&mut data, outgoing, encoded)?;
+                    Next::Process
+                }
+                Ok(ConnectionState::TransmitTlsData(data)) => {
+                    client.write_all(&outgoing[..encoded])?;
+                    encoded = 0;
+                    data.done();
+                    Next::Process
+                }
+                Ok(ConnectionState::WriteTraffic(mut traffic)) if head.is_complete() => {
+                    let before = allocations.unwrap_or_else(heap::allocations);
+                    let mut response = Response::to(&mut head, files)?;
+                    send(&mut traffic, &mut response, outgoing, &mut client)?;
+                    client.close();
+                    let allocations = heap::allocations() - before;
+                    eprintln!("{allocations} allocations after the handshake, by all workers");
+                    return Ok(());
+                }
+                Ok(ConnectionState::WriteTraffic(_)) => {
+                    allocations.get_or_insert_with(heap::allocations);
+                    Next::Receive
+                }
+                Ok(ConnectionState::BlockedHandshake) => Next::Receive,
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    return Err("the client closed the connection without a request".into());
+                }
+                Ok(state) => return Err(format!("not prepared for {state:?}").into()),
+                // once more, for the alert that tells the client why
+                Err(error) if failure.is_none() => {
+                    failure = Some(error);
+                    Next::Process
+                }
+                Err(error) => return Err(failure.unwrap_or(error).into()),
+            };
+            incoming.discard(discard);
+
+            match next {
+                Next::Process => {}
+                Next::Receive if incoming.receive(&mut client)? == 0 => {
+                    return Err("the client cut the connection off".into());
+                }
+                Next::Receive => {}
+            }
+        }
+    }
+}
+
+/// Sends the response in records that are made around its bytes, and a close_notify.
+fn send(
+    traffic: &mut WriteTraffic<'_, ServerConnectionData>,
+    response: &mut Response,
+    outgoing: &mut [u8],
+    client: &mut Client,
+) -> Result<(), Box<dyn Error>> {
+    let (outgoing, spare) = outgoing.split_at_mut(outgoing.len() - SPARE_LEN);
+    let room = traffic.in_place_room();
+    let start = room.headroom;
+    let end = Ord::min(start + room.max_payload, outgoing.len() - room.tailroom);
+    loop {
+        let len = response.fill(&mut outgoing[start..end])?;
+        if len == 0 {
+            break;
+        }
+        let record = match traffic.encrypt_in_place(outgoing, start..start + len) {
+            Err(InPlaceError::OutputPending) => {
+                // a KeyUpdate goes first; encrypting nothing hands it out
+                let pending = traffic.encrypt(&[], spare)?;
+                client.write_all(&spare[..pending])?;
+                traffic.encrypt_in_place(outgoing, start..start + len)?
+            }
+            record => record?,
+        };
+        client.write_all(&outgoing[record])?;
+    }
+    // without it the client could not tell the end from a cut-off
+    let len = traffic.queue_close_notify(spare)?;
+    client.write_all(&spare[..len])?;
+    Ok(())
+}
