@@ -38,8 +38,8 @@ pub struct ServerConfig {
     /// A client that offers none is served all the same; one that offers others only is not.
     pub alpn_protocols: Vec<Vec<u8>>,
 
-    /// Whether the server's preference decides among the cipher suites and application protocols that
-    /// both sides support, instead of the client's. False by default.
+    /// Whether the server's preference decides among the cipher suites that both sides support, instead of
+    /// the client's. False by default.
     pub ignore_client_order: bool,
 
     /// Whether to send application data right after the server's Finished, half a round trip early. False by

@@ -21,11 +21,11 @@ pub(super) struct WaitCertificate {
 
 impl WaitCertificate {
     pub(super) fn read_certificate(
-        self: Box<Self>,
+        self,
         certificate: &CertificateMsg<'_>,
         encoded: &[u8],
     ) -> Result<ServerState, Error> {
-        let Self { mut finished } = *self;
+        let Self { mut finished } = self;
         // RFC 9846 §4.5.1: the context is that of the CertificateRequest, which is empty
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
@@ -67,7 +67,7 @@ pub(super) struct WaitCertificateVerify {
 
 impl WaitCertificateVerify {
     pub(super) fn read_certificate_verify(
-        self: Box<Self>,
+        self,
         signed: &DigitallySignedStruct,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
@@ -75,7 +75,7 @@ impl WaitCertificateVerify {
         let Self {
             mut finished,
             chain,
-        } = *self;
+        } = self;
         let verifier = &finished.config.verifier;
         // RFC 9846 §4.5.2: a scheme of the CertificateRequest, and no SHA-1 or RSASSA-PKCS1-v1_5
         if !signed.scheme.supported_in_tls13()

@@ -2,7 +2,6 @@
 //!
 //! What is agreed on is chosen in [`super::parameters`].
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -39,7 +38,7 @@ impl WaitClientHello {
 
     /// Decides on the version, and goes on with its handshake.
     pub(super) fn read_client_hello(
-        self: Box<Self>,
+        self,
         hello: &ClientHello<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
@@ -56,12 +55,12 @@ impl WaitClientHello {
 
     /// From RECVD_CH to NEGOTIATED and beyond, or back to START.
     fn negotiate(
-        self: Box<Self>,
+        self,
         hello: &ClientHello<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
     ) -> Result<ServerState, Error> {
-        let Self { config, retry } = *self;
+        let Self { config, retry } = self;
         let extensions = &hello.extensions;
         check_legacy_fields(hello)?;
         check_mandatory_extensions(extensions)?;

@@ -34,7 +34,7 @@ pub(super) struct ApplicationSecrets {
 
 impl WaitFinished {
     pub(super) fn read_finished(
-        self: Box<Self>,
+        self,
         verify_data: &[u8],
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
@@ -46,7 +46,7 @@ impl WaitFinished {
             client_handshake_traffic_secret,
             application,
             accepts_tickets,
-        } = *self;
+        } = self;
 
         check_finished(
             suite,

@@ -6,10 +6,10 @@
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 
 /// A session that may be resumed.
 ///

@@ -5,6 +5,7 @@ mod client_auth;
 mod client_hello;
 mod handshake;
 mod hello_bytes;
+mod negotiation;
 mod peers;
 mod retry;
 mod scripted_client;

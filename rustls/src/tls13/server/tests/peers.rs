@@ -1,17 +1,18 @@
 //! Servers of this crate and of upstream, built alike and spoken to in bytes.
 
+use core::mem;
 use std::borrow::ToOwned;
 use std::boxed::Box;
-use std::format;
 use std::io::{Read, Write};
 use std::string::String;
 use std::sync::{Arc, Mutex};
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use pki_types::{CertificateDer, PrivateKeyDer};
-use {crate as ours, rustls_upstream as theirs};
+use rustls_upstream as theirs;
 
+use crate as ours;
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::core::ConnectionCore;
@@ -212,9 +213,12 @@ impl theirs::server::ResolvesServerCert for Nothing {
     }
 }
 
-/// A key log: labels, client randoms and secrets.
+/// A key log.
 #[derive(Debug, Default)]
-pub(super) struct Secrets(pub(super) Mutex<Vec<(String, Vec<u8>, Vec<u8>)>>);
+pub(super) struct Secrets(Mutex<Vec<Logged>>);
+
+/// Label, client random, secret.
+type Logged = (String, Vec<u8>, Vec<u8>);
 
 impl Secrets {
     fn push(&self, label: &str, client_random: &[u8], secret: &[u8]) {
@@ -223,8 +227,8 @@ impl Secrets {
     }
 
     /// What was logged since the last time, sorted.
-    pub(super) fn take(&self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
-        let mut entries = std::mem::take(&mut *self.0.lock().unwrap());
+    pub(super) fn take(&self) -> Vec<Logged> {
+        let mut entries = mem::take(&mut *self.0.lock().unwrap());
         entries.sort();
         entries
     }

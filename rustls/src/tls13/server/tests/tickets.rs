@@ -4,6 +4,8 @@ use std::boxed::Box;
 use std::sync::{Arc, Mutex};
 use std::vec::Vec;
 
+use rustls_core::codec::Codec;
+
 use super::super::session_value::SessionValue;
 use super::hello_bytes::*;
 use super::peers::{Identity, Ours, PROVIDERS, Setup};
@@ -12,7 +14,6 @@ use crate::ServerConfig;
 use crate::enums::{CipherSuite, HandshakeType};
 use crate::msgs::{HandshakeMessage, HandshakePayload};
 use crate::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
-use rustls_core::codec::Codec;
 
 /// A ticketer that hides nothing.
 #[derive(Debug)]

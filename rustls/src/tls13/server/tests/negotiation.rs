@@ -1,0 +1,196 @@
+//! What client and server agree on, and what they cannot.
+
+use std::vec;
+
+use super::client_hello::{answer, expect_same, flight, refused, retry_request};
+use super::hello_bytes::*;
+use super::peers::{PROVIDERS, Sent, Server, Setup};
+use crate::enums::AlertDescription;
+
+#[test]
+fn key_shares_of_every_kind() {
+    use AlertDescription::{DecodeError, IllegalParameter};
+
+    let shares = |shares: &[(u16, &[u8])]| Hello::new().with(KEY_SHARE, key_shares(shares));
+    let x25519 = &x25519_share()[..];
+    let p256 = &p256_share()[..];
+    const DUPLICATE: &str = "PeerMisbehaved(OfferedDuplicateKeyShares)";
+    const INVALID: &str = "PeerMisbehaved(InvalidKeyShare)";
+    for provider in PROVIDERS {
+        let off_curve = Hello::new()
+            .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256])))
+            .with(KEY_SHARE, key_shares(&[(P256, &[4; 65])]));
+        expect_same(
+            &Setup::new(*provider),
+            vec![
+                ("two", shares(&[(X25519, x25519), (P256, p256)]), flight()),
+                (
+                    "two, not in order",
+                    shares(&[(P256, p256), (X25519, x25519)]),
+                    flight(),
+                ),
+                (
+                    "unsupported besides",
+                    shares(&[(0x9999, &[1]), (X25519, x25519)]),
+                    flight(),
+                ),
+                ("none", shares(&[]), retry_request()),
+                (
+                    "of a less preferred group",
+                    shares(&[(P256, p256)]),
+                    retry_request(),
+                ),
+                (
+                    "twice",
+                    shares(&[(X25519, x25519), (P256, p256), (X25519, x25519)]),
+                    refused(DUPLICATE, IllegalParameter),
+                ),
+                (
+                    "twice of an unknown group",
+                    shares(&[(0x9999, &[1]), (0x9999, &[1]), (X25519, x25519)]),
+                    refused(DUPLICATE, IllegalParameter),
+                ),
+                (
+                    "all zero",
+                    shares(&[(X25519, &[0; 32])]),
+                    refused(INVALID, IllegalParameter),
+                ),
+                (
+                    "short",
+                    shares(&[(X25519, &[9; 31])]),
+                    refused(INVALID, IllegalParameter),
+                ),
+                (
+                    "not on the curve",
+                    off_curve,
+                    refused(INVALID, IllegalParameter),
+                ),
+                (
+                    "empty",
+                    shares(&[(X25519, &[])]),
+                    refused("InvalidMessage(IllegalEmptyValue)", DecodeError),
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn protocols_and_signatures_without_overlap() {
+    use AlertDescription::{HandshakeFailure, NoApplicationProtocol};
+
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
+    let offered = |names: &[&[u8]]| Hello::new().with(ALPN, protocols(names));
+    let schemes =
+        |schemes: &[u16]| Hello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(schemes)));
+    expect_same(
+        &setup,
+        vec![
+            ("no protocols", Hello::new(), flight()),
+            ("one", offered(&[b"aa"]), flight()),
+            ("one of two", offered(&[b"cc", b"bbb"]), flight()),
+        ],
+    );
+    // the same errors and alerts, but upstream has sent its ServerHello by then
+    let scheme_error = refused(
+        "PeerIncompatible(NoSignatureSchemesInCommon)",
+        HandshakeFailure,
+    );
+    for (hello, expected) in [
+        (
+            offered(&[b"cc"]),
+            refused("NoApplicationProtocol", NoApplicationProtocol),
+        ),
+        (schemes(&[0x0804]), scheme_error),
+    ] {
+        let records = [hello.record()];
+        let theirs = answer(&mut setup.theirs(), &records);
+        assert_eq!(answer(&mut setup.ours(), &records), expected);
+        assert_eq!((theirs.error, theirs.sent.len()), (expected.error, 3));
+    }
+    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5, SHA-1 and another curve's scheme sign nothing here
+    for scheme in [0x0401, 0x0203, 0x0503, 0x0999] {
+        let answer = answer(&mut setup.ours(), &[schemes(&[scheme]).record()]);
+        assert_eq!(answer.sent, [Sent::Alert(HandshakeFailure)], "{scheme:#x}");
+    }
+}
+
+#[test]
+fn selection_follows_the_client_or_the_server() {
+    let theirs_first = Hello::new()
+        .edit(|hello| hello.cipher_suites = vec![0x1303, 0x1301])
+        .with(ALPN, protocols(&[b"bbb", b"aa"]));
+    for ignore_client_order in [false, true] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.ignore_client_order = ignore_client_order;
+        setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
+
+        let (mut ours, mut theirs) = (setup.ours(), setup.theirs());
+        ours.feed(&theirs_first.record()).unwrap();
+        theirs.feed(&theirs_first.record()).unwrap();
+        let suite = ours.0.negotiated_cipher_suite().unwrap().suite();
+        assert_eq!(
+            u16::from(suite),
+            u16::from(theirs.negotiated_cipher_suite().unwrap().suite())
+        );
+        assert_eq!(
+            u16::from(suite),
+            if ignore_client_order { 0x1301 } else { 0x1303 }
+        );
+        assert_eq!(ours.0.alpn_protocol(), Some(&b"aa"[..]));
+        assert_eq!(theirs.alpn_protocol(), Some(&b"aa"[..]));
+    }
+}
+
+#[test]
+fn groups_are_the_clients_choice() {
+    let groups = |groups: &[u16], share: u16, payload: &[u8]| {
+        Hello::new()
+            .with(SUPPORTED_GROUPS, u16_vec(&u16s(groups)))
+            .with(KEY_SHARE, key_shares(&[(share, payload)]))
+    };
+    let (x25519, p256) = (&x25519_share()[..], &p256_share()[..]);
+    for provider in PROVIDERS {
+        expect_same(
+            &Setup::new(*provider),
+            vec![
+                ("P-256 first", groups(&[P256, X25519], P256, p256), flight()),
+                (
+                    "P-256 first, no share",
+                    groups(&[P256, X25519], X25519, x25519),
+                    retry_request(),
+                ),
+                (
+                    "unknown first",
+                    groups(&[0x9999, X25519], X25519, x25519),
+                    flight(),
+                ),
+                (
+                    "share without group",
+                    groups(&[P256], X25519, x25519),
+                    retry_request(),
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn client_without_certificate_for_it_is_denied() {
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.resolves_nothing = true;
+    let denied = || {
+        refused(
+            "General(\"no server certificate chain resolved\")",
+            AlertDescription::AccessDenied,
+        )
+    };
+    expect_same(
+        &setup,
+        vec![
+            ("with a share", Hello::new(), denied()),
+            ("without", Hello::without_share(), denied()),
+        ],
+    );
+}
