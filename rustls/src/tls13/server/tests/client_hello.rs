@@ -290,10 +290,10 @@ fn server_names() {
 
     let mut server = Setup::new(PROVIDERS[0]).ours();
     server.feed(&name(b"Example.COM").record()).unwrap();
-    assert_eq!(server.0.core.data.server_name(), Some("example.com"));
+    assert_eq!(server.server_name(), Some("example.com"));
     let mut server = Setup::new(PROVIDERS[0]).ours();
     server.feed(&name(b"127.0.0.1").record()).unwrap();
-    assert_eq!(server.0.core.data.server_name(), None);
+    assert_eq!(server.server_name(), None);
 }
 
 #[test]

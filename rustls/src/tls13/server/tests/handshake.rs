@@ -11,8 +11,8 @@ use rustls_upstream::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
 
-use super::peers::{Identity, Ours, PROVIDERS, Provider, Secrets, Server, Setup};
-use crate::{HandshakeKind, enums};
+use super::peers::{Identity, PROVIDERS, Provider, Secrets, Server, Setup};
+use crate::{HandshakeKind, ServerConnection, enums};
 
 /// What upstream's client is to be like.
 struct Client {
@@ -112,7 +112,7 @@ impl ServerCertVerifier for KeepsOcsp {
 }
 
 /// Moves bytes back and forth until nobody has any.
-fn exchange(client: &mut theirs::ClientConnection, server: &mut Ours) {
+fn exchange(client: &mut theirs::ClientConnection, server: &mut ServerConnection) {
     loop {
         let mut to_server = vec![];
         while client.wants_write() {
@@ -131,7 +131,7 @@ fn exchange(client: &mut theirs::ClientConnection, server: &mut Ours) {
     }
 }
 
-fn handshake(client: &Client, setup: &Setup) -> (theirs::ClientConnection, Ours) {
+fn handshake(client: &Client, setup: &Setup) -> (theirs::ClientConnection, ServerConnection) {
     let mut client = client.connection(setup);
     let mut server = setup.ours();
     exchange(&mut client, &mut server);
@@ -141,25 +141,24 @@ fn handshake(client: &Client, setup: &Setup) -> (theirs::ClientConnection, Ours)
 }
 
 /// Both sides came to the same conclusions, and can talk.
-fn check_agreement(client: &mut theirs::ClientConnection, server: &mut Ours) {
+fn check_agreement(client: &mut theirs::ClientConnection, server: &mut ServerConnection) {
     use std::io::{Read, Write};
 
     assert_eq!(
-        server.0.protocol_version(),
+        server.protocol_version(),
         Some(enums::ProtocolVersion::TLSv1_3)
     );
-    let suite = server.0.negotiated_cipher_suite().unwrap().suite();
+    let suite = server.negotiated_cipher_suite().unwrap().suite();
     let their_suite = client.negotiated_cipher_suite().unwrap().suite();
     assert_eq!(u16::from(suite), u16::from(their_suite));
-    let group = server.0.negotiated_key_exchange_group().unwrap().name();
+    let group = server.negotiated_key_exchange_group().unwrap().name();
     let their_group = client.negotiated_key_exchange_group().unwrap().name();
     assert_eq!(u16::from(group), u16::from(their_group));
-    assert_eq!(server.0.alpn_protocol(), client.alpn_protocol());
+    assert_eq!(server.alpn_protocol(), client.alpn_protocol());
 
     for context in [None, Some(&b"context"[..])] {
         assert_eq!(
             server
-                .0
                 .export_keying_material([0; 40], b"label", context)
                 .unwrap(),
             client
@@ -193,7 +192,7 @@ fn every_suite_and_group() {
                 client.provider.kx_groups = vec![*group];
                 let (mut client, mut server) = handshake(&client, &setup);
                 check_agreement(&mut client, &mut server);
-                assert_eq!(server.0.handshake_kind(), Some(HandshakeKind::Full));
+                assert_eq!(server.handshake_kind(), Some(HandshakeKind::Full));
             }
         }
     }
@@ -242,11 +241,11 @@ fn retried_handshakes() {
 
         let secrets = client.secrets.clone();
         let mut client = client.connection(&setup);
-        let mut server = Ours::new(config);
+        let mut server = ServerConnection::new(config.into()).unwrap();
         exchange(&mut client, &mut server);
         assert!(server.is_done());
         check_agreement(&mut client, &mut server);
-        let kind = server.0.handshake_kind();
+        let kind = server.handshake_kind();
         assert_eq!(kind, Some(HandshakeKind::FullWithHelloRetryRequest));
         assert_eq!(secrets.take(), setup.secrets.take());
     }
@@ -270,8 +269,8 @@ fn protocol_and_server_name() {
     client.alpn = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
     let (mut client, mut server) = handshake(&client, &setup);
     check_agreement(&mut client, &mut server);
-    assert_eq!(server.0.alpn_protocol(), Some(&b"h2"[..]));
-    assert_eq!(server.0.core.data.server_name(), Some("localhost"));
+    assert_eq!(server.alpn_protocol(), Some(&b"h2"[..]));
+    assert_eq!(server.server_name(), Some("localhost"));
 }
 
 #[test]
@@ -304,7 +303,7 @@ fn offered_tickets_get_a_full_handshake() {
         let mut server = setup.ours();
         exchange(&mut client, &mut server);
         check_agreement(&mut client, &mut server);
-        assert_eq!(server.0.handshake_kind(), Some(HandshakeKind::Full));
+        assert_eq!(server.handshake_kind(), Some(HandshakeKind::Full));
         assert_eq!(
             client.tls13_tickets_received(),
             2,
@@ -318,7 +317,7 @@ fn keys_are_refreshed_from_either_side() {
     let setup = Setup::new(PROVIDERS[0]);
     let (mut client, mut server) = handshake(&Client::new(PROVIDERS[0]), &setup);
     for _ in 0..3 {
-        server.0.refresh_traffic_keys().unwrap();
+        server.refresh_traffic_keys().unwrap();
         check_agreement(&mut client, &mut server);
         client.refresh_traffic_keys().unwrap();
         check_agreement(&mut client, &mut server);
@@ -334,8 +333,8 @@ fn nothing_is_exported_or_refreshed_before_the_end() {
         if let Some(hello) = hello {
             server.feed(&hello.record()).unwrap();
         }
-        assert_eq!(server.0.refresh_traffic_keys(), not_complete);
-        let exported = server.0.export_keying_material([0; 8], b"label", None);
+        assert_eq!(server.refresh_traffic_keys(), not_complete);
+        let exported = server.export_keying_material([0; 8], b"label", None);
         assert_eq!(exported.map(|_| ()), not_complete);
     }
 }

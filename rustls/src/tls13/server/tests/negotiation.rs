@@ -129,7 +129,7 @@ fn selection_follows_the_client_or_the_server() {
         let (mut ours, mut theirs) = (setup.ours(), setup.theirs());
         ours.feed(&theirs_first.record()).unwrap();
         theirs.feed(&theirs_first.record()).unwrap();
-        let suite = ours.0.negotiated_cipher_suite().unwrap().suite();
+        let suite = ours.negotiated_cipher_suite().unwrap().suite();
         assert_eq!(
             u16::from(suite),
             u16::from(theirs.negotiated_cipher_suite().unwrap().suite())
@@ -138,7 +138,7 @@ fn selection_follows_the_client_or_the_server() {
             u16::from(suite),
             if ignore_client_order { 0x1301 } else { 0x1303 }
         );
-        assert_eq!(ours.0.alpn_protocol(), Some(&b"aa"[..]));
+        assert_eq!(ours.alpn_protocol(), Some(&b"aa"[..]));
         assert_eq!(theirs.alpn_protocol(), Some(&b"aa"[..]));
     }
 }

@@ -13,11 +13,7 @@ use pki_types::{CertificateDer, PrivateKeyDer};
 use rustls_upstream as theirs;
 
 use crate as ours;
-use crate::conn::ConnectionCommon;
-use crate::conn::common_state::CommonState;
-use crate::conn::core::ConnectionCore;
-use crate::enums::{AlertDescription, ContentType, HandshakeType, Side};
-use crate::server::ServerConnectionData;
+use crate::enums::{AlertDescription, ContentType, HandshakeType};
 use crate::sign::SigningKey;
 
 // One text for two crates: their types have the same names and are not the same.
@@ -165,8 +161,8 @@ impl Setup {
         }
     }
 
-    pub(super) fn ours(&self) -> Ours {
-        Ours::new(self.our_config())
+    pub(super) fn ours(&self) -> ours::ServerConnection {
+        ours::ServerConnection::new(Arc::new(self.our_config())).unwrap()
     }
 
     pub(super) fn our_config(&self) -> ours::ServerConfig {
@@ -264,73 +260,50 @@ pub(super) trait Server {
     fn client_chain(&self) -> Option<Vec<CertificateDer<'static>>>;
 }
 
-/// A server of this crate: the state machine under test in a buffered connection.
-pub(super) struct Ours(pub(super) ConnectionCommon<ServerConnectionData>);
-
-impl Ours {
-    pub(super) fn new(config: ours::ServerConfig) -> Self {
-        let machine = super::super::start(Arc::new(config)).unwrap();
-        Self(ConnectionCommon::new(ConnectionCore::new(
-            Box::new(machine),
-            ServerConnectionData::default(),
-            CommonState::new(Side::Server),
-        )))
-    }
-
-    pub(super) fn common(&self) -> &CommonState {
-        &self.0.core.common
-    }
-}
-
 macro_rules! impl_server {
-    ($typ:ty $(, $field:tt)?) => {
+    ($typ:ty) => {
         impl Server for $typ {
             fn feed(&mut self, mut bytes: &[u8]) -> Result<(), String> {
-                let connection = &mut (*self) $(.$field)?;
                 while !bytes.is_empty() {
-                    connection.read_tls(&mut bytes).unwrap();
-                    connection
-                        .process_new_packets()
+                    self.read_tls(&mut bytes).unwrap();
+                    self.process_new_packets()
                         .map_err(|error| format!("{error:?}"))?;
                 }
                 Ok(())
             }
 
             fn output(&mut self) -> Vec<u8> {
-                let connection = &mut (*self) $(.$field)?;
                 let mut bytes = vec![];
-                while connection.wants_write() {
-                    connection.write_tls(&mut bytes).unwrap();
+                while self.wants_write() {
+                    self.write_tls(&mut bytes).unwrap();
                 }
                 bytes
             }
 
             fn write(&mut self, plaintext: &[u8]) {
-                let connection = &mut (*self) $(.$field)?;
-                connection.writer().write_all(plaintext).unwrap();
+                self.writer().write_all(plaintext).unwrap();
             }
 
             fn plaintext(&mut self) -> Vec<u8> {
-                let connection = &mut (*self) $(.$field)?;
                 let mut bytes = vec![];
                 // while the peer has not closed it ends with WouldBlock
-                let _ = connection.reader().read_to_end(&mut bytes);
+                let _ = self.reader().read_to_end(&mut bytes);
                 bytes
             }
 
             fn client_chain(&self) -> Option<Vec<CertificateDer<'static>>> {
-                self $(.$field)? .peer_certificates().map(<[_]>::to_vec)
+                self.peer_certificates().map(<[_]>::to_vec)
             }
 
             fn is_done(&self) -> bool {
-                !self $(.$field)? .is_handshaking()
+                !self.is_handshaking()
             }
         }
     };
 }
 
+impl_server!(ours::ServerConnection);
 impl_server!(theirs::ServerConnection);
-impl_server!(Ours, 0);
 
 /// What a server did, as far as it can be seen from outside.
 #[derive(Debug, PartialEq)]

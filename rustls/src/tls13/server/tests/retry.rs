@@ -85,16 +85,16 @@ fn the_group_asked_for_is_the_clients_first_one() {
         let mut server = Setup::new(PROVIDERS[0]).ours();
         server.feed(&first.record()).unwrap();
         assert_eq!(
-            server.0.handshake_kind(),
+            server.handshake_kind(),
             Some(HandshakeKind::FullWithHelloRetryRequest)
         );
-        assert!(server.0.negotiated_key_exchange_group().is_none());
+        assert!(server.negotiated_key_exchange_group().is_none());
         server.feed(&second.record()).unwrap();
         assert_eq!(
-            server.0.handshake_kind(),
+            server.handshake_kind(),
             Some(HandshakeKind::FullWithHelloRetryRequest)
         );
-        let group = server.0.negotiated_key_exchange_group().unwrap();
+        let group = server.negotiated_key_exchange_group().unwrap();
         assert_eq!(u16::from(group.name()), share);
     }
 }

@@ -8,12 +8,12 @@ use rustls_core::codec::Codec;
 
 use super::super::session_value::SessionValue;
 use super::hello_bytes::*;
-use super::peers::{Identity, Ours, PROVIDERS, Setup};
+use super::peers::{Identity, PROVIDERS, Setup};
 use super::scripted_client::ScriptedClient;
-use crate::ServerConfig;
 use crate::enums::{CipherSuite, HandshakeType};
 use crate::msgs::{HandshakeMessage, HandshakePayload};
 use crate::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+use crate::{ServerConfig, ServerConnection};
 
 /// A ticketer that hides nothing.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ fn resumable() -> Hello {
 
 /// The tickets that a client gets who sends `hello`.
 fn tickets_for(hello: Hello, config: ServerConfig) -> (ScriptedClient, Vec<Ticket>) {
-    let server = Box::new(Ours::new(config));
+    let server = Box::new(ServerConnection::new(config.into()).unwrap());
     let mut client = ScriptedClient::new(server, PROVIDERS[0], hello);
     client.flight.clear();
     client.finish().unwrap();
@@ -154,7 +154,7 @@ fn ticket_holds_the_clients_certificates() {
     let mut config = setup.our_config();
     config.ticketer = sealing_config(100).ticketer;
 
-    let server = Box::new(Ours::new(config));
+    let server = Box::new(ServerConnection::new(config.into()).unwrap());
     let mut client = ScriptedClient::new(server, setup.provider, resumable());
     let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
     client.send(&certificate).unwrap();
