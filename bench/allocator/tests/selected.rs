@@ -1,0 +1,68 @@
+//! Each allocator serves a process that chose it, and counts.
+//!
+//! One file, one process at a time: the counters are those of the whole process.
+
+use core::hint::black_box;
+use std::env;
+use std::process::Command;
+
+use bench_allocator::{Counted, Kind, Selected, VARIABLE, count, selected};
+
+#[global_allocator]
+static ALLOCATOR: Selected = Selected;
+
+const INNER: &str = "a_process_counts_on_the_allocator_it_chose";
+
+#[test]
+fn every_allocator_can_be_chosen() {
+    for kind in Kind::ALL {
+        let run = Command::new(env::current_exe().unwrap())
+            .args(["--exact", INNER, "--ignored", "--test-threads=1"])
+            .env(VARIABLE, kind.name())
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success(), "{kind:?}: {output}");
+        assert!(output.contains("1 passed"), "{kind:?}: {output}");
+    }
+}
+
+#[test]
+#[ignore = "started by every_allocator_can_be_chosen, in a process of its own"]
+fn a_process_counts_on_the_allocator_it_chose() {
+    let chosen = env::var(VARIABLE).unwrap();
+    assert_eq!(selected().name(), chosen);
+
+    let not_counted = black_box(vec![7u8; 100]);
+    let (kept, counted) = count(|| {
+        let mut kept: Vec<u8> = black_box(Vec::with_capacity(1000));
+        kept.reserve_exact(3000);
+        drop(black_box(vec![0u8; 500]));
+        kept
+    });
+    assert_eq!(
+        counted,
+        Counted {
+            allocations: 3,
+            bytes: 3000
+        }
+    );
+
+    drop(not_counted);
+    let ((), counted) = count(|| drop(kept));
+    assert_eq!(
+        counted,
+        Counted {
+            allocations: 0,
+            bytes: -3000
+        }
+    );
+    let ((), counted) = count(|| ());
+    assert_eq!(
+        counted,
+        Counted {
+            allocations: 0,
+            bytes: 0
+        }
+    );
+}
