@@ -1,0 +1,257 @@
+//! The unbuffered API: `process_tls_records` and the states it returns, over the caller's memory.
+
+use core::hint::black_box;
+
+use super::Configs;
+use super::tls;
+use crate::certificates::SERVER_NAME;
+use crate::workload::{Result, Scenario, Workload, check_received, record_count};
+use tls::client::{ClientConnectionData, UnbufferedClientConnection};
+use tls::server::{ServerConnectionData, UnbufferedServerConnection};
+use tls::unbuffered::{
+    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus,
+};
+
+/// Two connected sides. The client sends, the server receives.
+pub(crate) struct Pair {
+    pub(crate) client: Box<UnbufferedClientConnection>,
+    pub(crate) server: Box<UnbufferedServerConnection>,
+}
+
+impl Pair {
+    /// A pair that is past the handshake and has nothing left to exchange.
+    pub(crate) fn connect(configs: &Configs) -> Result<Self> {
+        Self::connect_through(configs, &mut Vec::new(), &mut Vec::new())
+    }
+
+    /// As [`Self::connect`], with buffers, one for each direction, whose memory is not the pair's.
+    pub(crate) fn connect_through(
+        configs: &Configs,
+        to_server: &mut Vec<u8>,
+        to_client: &mut Vec<u8>,
+    ) -> Result<Self> {
+        let name = SERVER_NAME.try_into()?;
+        let mut client = Box::new(UnbufferedClientConnection::new(
+            configs.client.clone(),
+            name,
+        )?);
+        let mut server = Box::new(UnbufferedServerConnection::new(configs.server.clone())?);
+        to_server.clear();
+        to_client.clear();
+        loop {
+            advance(&mut *client, to_client, to_server)?;
+            if to_server.is_empty() {
+                break;
+            }
+            advance(&mut *server, to_server, to_client)?;
+        }
+        match client.is_handshaking() || server.is_handshaking() {
+            true => Err("the handshake came to a halt".into()),
+            false => Ok(Self { client, server }),
+        }
+    }
+
+    /// Sends `plaintext` each way, through `wire`, which is long enough for its records.
+    pub(crate) fn exchange(&mut self, plaintext: &[u8], wire: &mut [u8]) -> Result<()> {
+        let sealed = send(&mut *self.client, plaintext, wire)?;
+        let received = receive(&mut *self.server, &mut wire[..sealed])?;
+        check_received(received, plaintext.len())?;
+        let sealed = send(&mut *self.server, plaintext, wire)?;
+        let received = receive(&mut *self.client, &mut wire[..sealed])?;
+        check_received(received, plaintext.len())
+    }
+}
+
+/// Timed: the client's `encrypt`, into one output buffer that is used again and again.
+pub(crate) struct Send {
+    pair: Pair,
+    plaintext: Vec<u8>,
+    out: Vec<u8>,
+    sealed_len: usize,
+    writes: usize,
+}
+
+impl Send {
+    pub(crate) fn new(pair: Pair, scenario: &Scenario) -> Self {
+        Self {
+            pair,
+            plaintext: scenario.plaintext(),
+            out: vec![0; scenario.sealed_room()],
+            sealed_len: 0,
+            writes: scenario.writes(),
+        }
+    }
+}
+
+impl Workload for Send {
+    fn run(&mut self) -> Result<()> {
+        for _ in 0..self.writes {
+            let plaintext = black_box(&self.plaintext[..]);
+            self.sealed_len = send(&mut *self.pair.client, plaintext, &mut self.out)?;
+            black_box(&self.out[..self.sealed_len]);
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> usize {
+        record_count(&self.out[..self.sealed_len]) * self.writes
+    }
+}
+
+/// Timed: the server's `process_tls_records` and `next_record`, over a buffer full of records.
+pub(crate) struct Receive {
+    pair: Pair,
+    plaintext: Vec<u8>,
+    incoming: Vec<u8>,
+    incoming_len: usize,
+    records: usize,
+    writes: usize,
+}
+
+impl Receive {
+    pub(crate) fn new(pair: Pair, scenario: &Scenario) -> Self {
+        Self {
+            pair,
+            plaintext: scenario.plaintext(),
+            incoming: vec![0; scenario.sealed_room() * scenario.writes()],
+            incoming_len: 0,
+            records: 0,
+            writes: scenario.writes(),
+        }
+    }
+}
+
+impl Workload for Receive {
+    fn prepare(&mut self) -> Result<()> {
+        self.incoming_len = 0;
+        for _ in 0..self.writes {
+            let free = &mut self.incoming[self.incoming_len..];
+            self.incoming_len += send(&mut *self.pair.client, &self.plaintext, free)?;
+        }
+        self.records = record_count(&self.incoming[..self.incoming_len]);
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let incoming = &mut self.incoming[..self.incoming_len];
+        let received = receive(&mut *self.pair.server, incoming)?;
+        check_received(received, self.plaintext.len() * self.writes)
+    }
+
+    fn records(&self) -> usize {
+        self.records
+    }
+}
+
+/// What the client's and the server's connection type have in common, by another name for each in
+/// this API.
+pub(crate) trait Side {
+    type Data;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Side for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+impl Side for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+/// Seals `plaintext` into `out`, behind what else has to be sent; returns how many bytes were written.
+pub(crate) fn send(side: &mut impl Side, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
+    let mut used = 0;
+    loop {
+        match side.process(&mut []).state? {
+            ConnectionState::WriteTraffic(mut traffic) => {
+                return Ok(used + traffic.encrypt(plaintext, &mut out[used..])?);
+            }
+            ConnectionState::EncodeTlsData(mut data) => used += data.encode(&mut out[used..])?,
+            ConnectionState::TransmitTlsData(data) => data.done(),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// Opens all records of `incoming`; returns how many bytes of application data they carried.
+fn receive(side: &mut impl Side, incoming: &mut [u8]) -> Result<usize> {
+    let (mut start, mut received) = (0, 0);
+    while start < incoming.len() {
+        let UnbufferedStatus { discard, state, .. } = side.process(&mut incoming[start..]);
+        start += discard;
+        match state? {
+            ConnectionState::ReadTraffic(mut traffic) => {
+                while let Some(record) = traffic.next_record() {
+                    let AppDataRecord {
+                        discard, payload, ..
+                    } = record?;
+                    start += discard;
+                    received += black_box(payload).len();
+                }
+            }
+            ConnectionState::WriteTraffic(_) => {}
+            other => return Err(unexpected(&other)),
+        }
+    }
+    Ok(received)
+}
+
+/// Lets `side` take in `incoming` and append what it has to send to `outgoing`, until it needs more.
+fn advance<S: Side>(side: &mut S, incoming: &mut Vec<u8>, outgoing: &mut Vec<u8>) -> Result<()> {
+    loop {
+        let UnbufferedStatus { discard, state, .. } = side.process(incoming);
+        let is_waiting = match state? {
+            ConnectionState::EncodeTlsData(data) => {
+                encode(data, outgoing)?;
+                false
+            }
+            ConnectionState::TransmitTlsData(data) => {
+                data.done();
+                false
+            }
+            ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => true,
+            other => return Err(unexpected(&other)),
+        };
+        incoming.drain(..discard);
+        if is_waiting {
+            return Ok(());
+        }
+    }
+}
+
+fn encode<Data>(mut data: EncodeTlsData<'_, Data>, outgoing: &mut Vec<u8>) -> Result<()> {
+    let used = outgoing.len();
+    let required_size = match data.encode(&mut []) {
+        Ok(_) => return Ok(()),
+        Err(EncodeError::InsufficientSize(error)) => error.required_size,
+        Err(error) => return Err(error.into()),
+    };
+    outgoing.resize(used + required_size, 0);
+    let written = data.encode(&mut outgoing[used..])?;
+    outgoing.truncate(used + written);
+    Ok(())
+}
+
+pub(crate) fn unexpected<Data>(
+    state: &ConnectionState<'_, '_, Data>,
+) -> Box<dyn core::error::Error + core::marker::Send + Sync> {
+    format!("the connection is in an unexpected state: {state:?}").into()
+}

@@ -1,0 +1,45 @@
+//! One process for each allocator: a process has one for its whole life, so to measure on another the
+//! binary starts itself again.
+
+use std::env;
+use std::process::{Command, Stdio};
+
+use bench_allocator::{Kind, VARIABLE};
+use serde::de::DeserializeOwned;
+
+use crate::workload::Result;
+
+/// Runs this command line again on each of `allocators` and collects the rows that are printed.
+pub(crate) fn on_each<Row: DeserializeOwned>(allocators: &[Kind]) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for kind in allocators {
+        let name = kind.name();
+        let run = Command::new(env::current_exe()?)
+            .args(env::args_os().skip(1))
+            .args(["--in-this-process", "--allocator", name])
+            .env(VARIABLE, name)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()?;
+        if !run.status.success() {
+            return Err(format!("measuring on {name} failed: {}", run.status).into());
+        }
+        for line in String::from_utf8(run.stdout)?.lines() {
+            rows.push(serde_json::from_str(line)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// The allocator of this process, which was started to measure on it: one of `asked_for`.
+pub(crate) fn allocator(asked_for: &[Kind]) -> Result<Kind> {
+    let selected = bench_allocator::selected();
+    match asked_for == [selected] {
+        true => Ok(selected),
+        false => Err(format!(
+            "this process runs on {}: let `--allocator` choose, without --in-this-process",
+            selected.name()
+        )
+        .into()),
+    }
+}

@@ -1,0 +1,93 @@
+//! Sending in place, which only this library has: the record is built around the plaintext, in the
+//! buffer that the application wrote it to.
+
+use core::hint::black_box;
+use core::ops::Range;
+
+use super::connection::Configs;
+use super::connection::unbuffered::{Pair, Side, unexpected};
+use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
+use crate::workload::{Direction, Result, Scenario, Workload, record_count};
+
+/// Sealing in place through the unbuffered API, whatever the direction: opening always is.
+pub(crate) fn workload(_: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
+    let mut pair = Pair::connect(&Configs::new(scenario)?)?;
+    let room = match pair.client.process(&mut []).state? {
+        ConnectionState::WriteTraffic(traffic) => traffic.in_place_room(),
+        other => return Err(unexpected(&other)),
+    };
+    let plaintext = scenario.plaintext();
+    Ok(Box::new(SendInPlace {
+        pair,
+        records: plaintext
+            .chunks(room.max_payload)
+            .map(|fragment| Buffer::around(fragment, &room))
+            .collect(),
+        writes: scenario.writes(),
+    }))
+}
+
+/// Timed: the client's `encrypt_in_place`, in the same buffers again and again: what one round leaves
+/// there is plaintext to the next.
+struct SendInPlace {
+    pair: Pair,
+    records: Vec<Buffer>,
+    writes: usize,
+}
+
+/// Plaintext for one record with the room that the record needs around it.
+struct Buffer {
+    bytes: Vec<u8>,
+    payload: Range<usize>,
+    record: Range<usize>,
+}
+
+impl Buffer {
+    fn around(plaintext: &[u8], room: &InPlaceRoom) -> Self {
+        let (head, tail) = (vec![0; room.headroom], vec![0; room.tailroom]);
+        Self {
+            bytes: [&head, plaintext, &tail].concat(),
+            payload: room.headroom..room.headroom + plaintext.len(),
+            record: 0..0,
+        }
+    }
+}
+
+impl Workload for SendInPlace {
+    fn run(&mut self) -> Result<()> {
+        for _ in 0..self.writes {
+            for buffer in &mut self.records {
+                let bytes = black_box(&mut buffer.bytes[..]);
+                buffer.record = seal(&mut *self.pair.client, bytes, &buffer.payload)?;
+                black_box(&bytes[buffer.record.clone()]);
+            }
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> usize {
+        let records = self.records.iter();
+        let of_one_write = records.map(|buffer| record_count(&buffer.bytes[buffer.record.clone()]));
+        of_one_write.sum::<usize>() * self.writes
+    }
+}
+
+fn seal(side: &mut impl Side, buffer: &mut [u8], payload: &Range<usize>) -> Result<Range<usize>> {
+    loop {
+        match side.process(&mut []).state? {
+            ConnectionState::WriteTraffic(mut traffic) => {
+                match traffic.encrypt_in_place(buffer, payload.clone()) {
+                    // the next state hands it out
+                    Err(InPlaceError::OutputPending) => {}
+                    sealed => return Ok(sealed?),
+                }
+            }
+            // nobody receives here
+            ConnectionState::EncodeTlsData(mut data) => {
+                data.encode(&mut [0; 1024])?;
+            }
+            ConnectionState::TransmitTlsData(data) => data.done(),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
