@@ -1,0 +1,122 @@
+//! What happens once for many connections, and once for each: building configurations, and verifying
+//! a server's certificate.
+//!
+//! `cargo bench -p bench --bench config`
+
+// the function that `benchmark_group!` makes is public and has none
+#![allow(missing_docs)]
+
+#[path = "../src/certificates.rs"]
+mod certificates;
+
+use std::sync::Arc;
+
+use bencher::{Bencher, benchmark_group, benchmark_main};
+use pki_types::UnixTime;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+use certificates::{Identity, KeyType, SERVER_NAME};
+
+benchmark_group!(
+    benches,
+    client_config_aws_lc_rs,
+    client_config_ring,
+    server_config_aws_lc_rs,
+    server_config_ring,
+    verify_ecdsa_p256_aws_lc_rs,
+    verify_ecdsa_p256_ring,
+    verify_rsa_2048_aws_lc_rs,
+    verify_rsa_2048_ring
+);
+benchmark_main!(benches);
+
+fn client_config_aws_lc_rs(bencher: &mut Bencher) {
+    client_config(bencher, aws_lc_rs::default_provider());
+}
+
+fn client_config_ring(bencher: &mut Bencher) {
+    client_config(bencher, ring::default_provider());
+}
+
+fn server_config_aws_lc_rs(bencher: &mut Bencher) {
+    server_config(bencher, aws_lc_rs::default_provider());
+}
+
+fn server_config_ring(bencher: &mut Bencher) {
+    server_config(bencher, ring::default_provider());
+}
+
+fn verify_ecdsa_p256_aws_lc_rs(bencher: &mut Bencher) {
+    verify(bencher, aws_lc_rs::default_provider(), KeyType::EcdsaP256);
+}
+
+fn verify_ecdsa_p256_ring(bencher: &mut Bencher) {
+    verify(bencher, ring::default_provider(), KeyType::EcdsaP256);
+}
+
+fn verify_rsa_2048_aws_lc_rs(bencher: &mut Bencher) {
+    verify(bencher, aws_lc_rs::default_provider(), KeyType::Rsa2048);
+}
+
+fn verify_rsa_2048_ring(bencher: &mut Bencher) {
+    verify(bencher, ring::default_provider(), KeyType::Rsa2048);
+}
+
+fn client_config(bencher: &mut Bencher, provider: CryptoProvider) {
+    let provider = Arc::new(provider);
+    let roots = Arc::new(roots(&identity(KeyType::EcdsaP256)));
+    bencher.iter(|| {
+        ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .expect("the provider has suites")
+            .with_root_certificates(roots.clone())
+            .with_no_client_auth()
+    });
+}
+
+fn server_config(bencher: &mut Bencher, provider: CryptoProvider) {
+    let provider = Arc::new(provider);
+    let identity = identity(KeyType::EcdsaP256);
+    bencher.iter(|| {
+        ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .expect("the provider has suites")
+            .with_no_client_auth()
+            .with_single_cert(identity.chain.clone(), identity.key.clone_key())
+            .expect("the key is one the provider signs with")
+    });
+}
+
+fn verify(bencher: &mut Bencher, provider: CryptoProvider, key_type: KeyType) {
+    let identity = identity(key_type);
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots(&identity)), Arc::new(provider))
+            .build()
+            .expect("there is a root");
+    let (end_entity, intermediates) = identity
+        .chain
+        .split_first()
+        .expect("a chain has an end entity");
+    let name = SERVER_NAME.try_into().expect("it is a DNS name");
+    let now = UnixTime::now();
+    bencher.iter(|| {
+        verifier
+            .verify_server_cert(end_entity, intermediates, &name, &[], now)
+            .expect("the certificate is good")
+    });
+}
+
+fn identity(key_type: KeyType) -> Identity {
+    Identity::generate(key_type).expect("rcgen makes certificates")
+}
+
+fn roots(identity: &Identity) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(identity.root.clone())
+        .expect("it is a certificate");
+    roots
+}
