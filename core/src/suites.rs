@@ -269,3 +269,89 @@ pub enum ConnectionTrafficSecrets {
         iv: Iv,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+    use crate::crypto::hash::HashAlgorithm;
+    use crate::crypto::toy::{TLS12_SUITE, TLS13_SUITE, ToyHash, tls13_suite};
+
+    #[test]
+    fn suite_of_either_version_tells_what_it_is() {
+        let tls12 = SupportedCipherSuite::from(&TLS12_SUITE);
+        let tls13 = SupportedCipherSuite::from(&TLS13_SUITE);
+        assert_eq!((tls12.version(), tls13.version()), (&TLS12, &TLS13));
+        assert_eq!((tls12.tls12(), tls12.tls13()), (Some(&TLS12_SUITE), None));
+        assert_eq!((tls13.tls12(), tls13.tls13()), (None, Some(&TLS13_SUITE)));
+        assert_eq!(tls12.suite(), TLS12_SUITE.common.suite);
+        assert_eq!(tls13.common().suite, tls13.suite());
+        assert!(tls12 == tls12 && tls12 != tls13);
+        assert!(!tls12.fips() && !tls13.fips());
+        assert_eq!(
+            format!("{tls12:?} {:?}", tls12.tls12()),
+            "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 \
+             Some(Tls12CipherSuite { suite: TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 })"
+        );
+        assert_eq!(
+            format!("{tls13:?} {:?}", tls13.tls13()),
+            "TLS13_AES_256_GCM_SHA384 \
+             Some(Tls13CipherSuite { suite: TLS13_AES_256_GCM_SHA384 })"
+        );
+    }
+
+    #[test]
+    fn tls12_suite_signs_with_its_own_schemes_in_its_own_order() {
+        assert_eq!(
+            TLS12_SUITE.resolve_sig_schemes(&[
+                SignatureScheme::ECDSA_NISTP256_SHA256,
+                SignatureScheme::RSA_PSS_SHA256,
+                SignatureScheme::ED25519,
+            ]),
+            [
+                SignatureScheme::ED25519,
+                SignatureScheme::ECDSA_NISTP256_SHA256
+            ]
+        );
+        assert!(TLS12_SUITE.resolve_sig_schemes(&[]).is_empty());
+
+        let tls12 = SupportedCipherSuite::from(&TLS12_SUITE);
+        assert!(tls12.usable_for_signature_algorithm(SignatureAlgorithm::ECDSA));
+        assert!(tls12.usable_for_signature_algorithm(SignatureAlgorithm::ED25519));
+        assert!(!tls12.usable_for_signature_algorithm(SignatureAlgorithm::RSA));
+        let tls13 = SupportedCipherSuite::from(&TLS13_SUITE);
+        assert!(tls13.usable_for_signature_algorithm(SignatureAlgorithm::RSA));
+    }
+
+    #[test]
+    fn session_resumes_with_a_suite_of_the_same_hash() {
+        static SHA384: Tls13CipherSuite = tls13_suite(
+            CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+            &ToyHash(HashAlgorithm::SHA384),
+            None,
+        );
+        static SHA256: Tls13CipherSuite = tls13_suite(
+            CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+            &ToyHash(HashAlgorithm::SHA256),
+            None,
+        );
+        assert_eq!(TLS13_SUITE.can_resume_from(&SHA384), Some(&SHA384));
+        assert_eq!(TLS13_SUITE.can_resume_from(&SHA256), None);
+        // suites are told apart by their code points
+        assert!(SHA384 == SHA256 && SHA384 != TLS13_SUITE);
+    }
+
+    #[test]
+    fn quic_is_offered_where_there_is_some() {
+        let suite = TLS13_SUITE.quic_suite().unwrap();
+        assert_eq!(suite.suite, &TLS13_SUITE);
+        static WITHOUT: Tls13CipherSuite = tls13_suite(
+            CipherSuite::TLS13_AES_128_GCM_SHA256,
+            &ToyHash(HashAlgorithm::SHA256),
+            None,
+        );
+        assert!(WITHOUT.quic_suite().is_none());
+        assert!(!WITHOUT.fips());
+    }
+}

@@ -30,3 +30,15 @@ impl fmt::Debug for SupportedProtocolVersion {
         fmt::Debug::fmt(&self.version, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_told_apart_and_print_their_names() {
+        assert_eq!(alloc::format!("{TLS12:?} {TLS13:?}"), "TLSv1_2 TLSv1_3");
+        assert_eq!(TLS13, TLS13);
+        assert_ne!(TLS12, TLS13);
+    }
+}

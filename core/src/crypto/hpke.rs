@@ -151,3 +151,16 @@ pub struct HpkeKeyPair {
 /// The encapsulated key that a sender transmits (`enc` in RFC 9180 §4). It is public.
 #[derive(Debug)]
 pub struct EncapsulatedSecret(pub Vec<u8>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_key_is_what_it_was_made_of() {
+        assert_eq!(
+            HpkePrivateKey::from(alloc::vec![1, 2]).secret_bytes(),
+            [1, 2]
+        );
+    }
+}

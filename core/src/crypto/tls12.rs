@@ -100,6 +100,9 @@ mod tests {
 
     use super::super::toy::ToyHmac;
     use super::*;
+    use crate::crypto::SharedSecret;
+    use crate::enums::NamedGroup;
+    use crate::error::PeerMisbehaved;
 
     #[test]
     fn output_is_the_sequence_of_the_rfc_cut_to_length() {
@@ -116,5 +119,46 @@ mod tests {
             PrfUsingHmac(&ToyHmac).for_secret(&mut output, b"secret", b"label", b"seed");
             assert_eq!(output, expected[..len], "{len} bytes");
         }
+    }
+
+    #[test]
+    fn key_exchange_ends_in_the_master_secret() {
+        struct Exchange;
+
+        impl ActiveKeyExchange for Exchange {
+            fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+                match peer_pub_key {
+                    [] => Err(PeerMisbehaved::InvalidKeyShare.into()),
+                    share => Ok(share.into()),
+                }
+            }
+
+            fn pub_key(&self) -> &[u8] {
+                b"ours"
+            }
+
+            fn group(&self) -> NamedGroup {
+                // RFC 5246 §8.1.2: leading zeros are stripped, in these groups only
+                NamedGroup::FFDHE2048
+            }
+        }
+
+        let prf = PrfUsingHmac(&ToyHmac);
+        let mut expected = [0; 48];
+        prf.for_secret(&mut expected, b"secret", b"label", b"seed");
+        let mut output = [0; 48];
+        prf.for_key_exchange(
+            &mut output,
+            Box::new(Exchange),
+            b"\0\0secret",
+            b"label",
+            b"seed",
+        )
+        .unwrap();
+        assert_eq!(output, expected);
+
+        let failed = prf.for_key_exchange(&mut output, Box::new(Exchange), &[], b"label", b"seed");
+        assert_eq!(failed, Err(PeerMisbehaved::InvalidKeyShare.into()));
+        assert!(!prf.fips());
     }
 }

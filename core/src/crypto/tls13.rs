@@ -293,6 +293,8 @@ mod tests {
 
     use super::super::toy::ToyHmac;
     use super::*;
+    use crate::crypto::SharedSecret;
+    use crate::enums::NamedGroup;
 
     fn hmac(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         ToyHmac.with_key(key).sign(parts).as_ref().to_vec()
@@ -366,5 +368,49 @@ mod tests {
         assert!(expand_label_slice(&*expander, &[0; 249], &[0; 255], &mut by_label).is_ok());
         assert!(expand_label_slice(&*expander, &[0; 250], &[], &mut by_label).is_err());
         assert!(expand_label_slice(&*expander, &[], &[0; 256], &mut by_label).is_err());
+    }
+
+    #[test]
+    fn secrets_come_from_key_exchange_and_earlier_output() {
+        struct Exchange;
+
+        impl ActiveKeyExchange for Exchange {
+            fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+                Ok(peer_pub_key.into())
+            }
+
+            fn pub_key(&self) -> &[u8] {
+                b"ours"
+            }
+
+            fn group(&self) -> NamedGroup {
+                // RFC 9846 §7.4.1: leading zeros stay
+                NamedGroup::FFDHE2048
+            }
+        }
+
+        let hkdf = HkdfUsingHmac(&ToyHmac);
+        let salt = Some(&b"salt"[..]);
+        let by_exchange = hkdf
+            .extract_from_kx_shared_secret(salt, Box::new(Exchange), b"\0shared")
+            .unwrap()
+            .expand_block(&[b"info"]);
+        let by_secret = hkdf
+            .extract_from_secret(salt, b"\0shared")
+            .expand_block(&[b"info"]);
+        assert_eq!(by_exchange.as_ref(), by_secret.as_ref());
+
+        let okm = OkmBlock::new(b"earlier output");
+        assert_eq!(
+            hkdf.expander_for_okm(&okm)
+                .expand_block(&[b"info"])
+                .as_ref(),
+            hmac(b"earlier output", &[b"info\x01"])
+        );
+        assert_eq!(
+            hkdf.hmac_sign(&okm, b"message").as_ref(),
+            hmac(b"earlier output", &[b"message"])
+        );
+        assert!(!hkdf.fips());
     }
 }

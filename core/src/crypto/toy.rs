@@ -4,8 +4,16 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
-use super::cipher::{AeadKey, Nonce};
+use super::cipher::{AeadKey, Iv, Nonce};
+use super::hash::{Context, Hash, HashAlgorithm, Output};
 use super::hmac::{Hmac, Key, Tag};
+use super::tls12::PrfUsingHmac;
+use super::tls13::HkdfUsingHmac;
+use crate::crypto::{CipherSuiteCommon, KeyExchangeAlgorithm};
+use crate::enums::{CipherSuite, SignatureScheme};
+use crate::quic;
+use crate::record::framing::{Tls12GcmFraming, Tls13Framing};
+use crate::suites::{Tls12CipherSuite, Tls13CipherSuite};
 
 /// A keyed checksum in the place of HMAC.
 pub(crate) struct ToyHmac;
@@ -122,6 +130,156 @@ impl AeadAlgorithm for ToyAlgorithm {
         ToyAead(key.as_ref()[0])
     }
 }
+
+/// A checksum in the place of a hash function.
+pub(crate) struct ToyHash(pub(crate) HashAlgorithm);
+
+impl Hash for ToyHash {
+    fn start(&self) -> Box<dyn Context> {
+        Box::new(ToyContext(Vec::new()))
+    }
+
+    fn hash(&self, data: &[u8]) -> Output {
+        Output::new(&checksum(&[data]))
+    }
+
+    fn output_len(&self) -> usize {
+        ToyHmac::LEN
+    }
+
+    fn algorithm(&self) -> HashAlgorithm {
+        self.0
+    }
+}
+
+struct ToyContext(Vec<u8>);
+
+impl Context for ToyContext {
+    fn fork_finish(&self) -> Output {
+        Output::new(&checksum(&[&self.0]))
+    }
+
+    fn fork(&self) -> Box<dyn Context> {
+        Box::new(Self(self.0.clone()))
+    }
+
+    fn finish(self: Box<Self>) -> Output {
+        self.fork_finish()
+    }
+
+    fn update(&mut self, data: &[u8]) {
+        self.0.extend_from_slice(data);
+    }
+}
+
+/// QUIC keys that give themselves away: a packet key writes key and IV over the payload, a header key
+/// masks with the first bytes of the key.
+pub(crate) struct ToyQuic;
+
+impl ToyQuic {
+    pub(crate) const KEY_LEN: usize = 16;
+}
+
+impl quic::Algorithm for ToyQuic {
+    fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn quic::PacketKey> {
+        Box::new(quic::AeadPacketKey::new(
+            Telltale(key, iv.clone()),
+            iv,
+            23,
+            52,
+        ))
+    }
+
+    fn header_protection_key(&self, key: AeadKey) -> Box<dyn quic::HeaderProtectionKey> {
+        Box::new(quic::MaskHeaderKey::new(Telltale(key, Iv::default())))
+    }
+
+    fn aead_key_len(&self) -> usize {
+        Self::KEY_LEN
+    }
+}
+
+struct Telltale(AeadKey, Iv);
+
+impl Aead for Telltale {
+    fn seal(&self, _: Nonce, _: &[u8], _: &[u8], _: &[u8], _: &mut [u8]) -> Result<(), AeadError> {
+        Err(AeadError)
+    }
+
+    fn seal_in_place(
+        &self,
+        _: Nonce,
+        _: &[u8],
+        _: usize,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<(), AeadError> {
+        Err(AeadError)
+    }
+
+    fn seal_in_place_separate_tag(
+        &self,
+        _: Nonce,
+        _: &[u8],
+        in_out: &mut [u8],
+    ) -> Result<[u8; TAG_LEN], AeadError> {
+        let (key, iv) = in_out.split_at_mut(self.0.as_ref().len());
+        key.copy_from_slice(self.0.as_ref());
+        iv.copy_from_slice(self.1.as_ref());
+        Ok([0; TAG_LEN])
+    }
+
+    fn open_in_place(&self, _: Nonce, _: &[u8], _: &mut [u8]) -> Result<usize, AeadError> {
+        Err(AeadError)
+    }
+}
+
+impl quic::HeaderMask for Telltale {
+    fn mask(&self, _: &[u8; quic::SAMPLE_LEN]) -> Result<[u8; quic::MASK_LEN], AeadError> {
+        self.0.as_ref().first_chunk().copied().ok_or(AeadError)
+    }
+}
+
+/// A suite of TLS 1.3, with QUIC, made of toys.
+pub(crate) static TLS13_SUITE: Tls13CipherSuite = tls13_suite(
+    CipherSuite::TLS13_AES_256_GCM_SHA384,
+    &ToyHash(HashAlgorithm::SHA384),
+    Some(&ToyQuic),
+);
+
+pub(crate) const fn tls13_suite(
+    suite: CipherSuite,
+    hash: &'static ToyHash,
+    quic: Option<&'static dyn quic::Algorithm>,
+) -> Tls13CipherSuite {
+    Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            suite,
+            hash_provider: hash,
+            confidentiality_limit: 1 << 24,
+        },
+        hkdf_provider: &HkdfUsingHmac(&ToyHmac),
+        aead_alg: &Tls13Framing::<ToyAlgorithm>::NEW,
+        quic,
+    }
+}
+
+/// A suite of TLS 1.2 made of toys.
+pub(crate) static TLS12_SUITE: Tls12CipherSuite = Tls12CipherSuite {
+    common: CipherSuiteCommon {
+        suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        hash_provider: &ToyHash(HashAlgorithm::SHA384),
+        confidentiality_limit: 1 << 24,
+    },
+    kx: KeyExchangeAlgorithm::ECDHE,
+    sign: &[
+        SignatureScheme::ED25519,
+        SignatureScheme::ECDSA_NISTP384_SHA384,
+        SignatureScheme::ECDSA_NISTP256_SHA256,
+    ],
+    aead_alg: &Tls12GcmFraming::<ToyAlgorithm>::NEW,
+    prf_provider: &PrfUsingHmac(&ToyHmac),
+};
 
 /// Two FNV-1a hashes side by side.
 fn checksum(pieces: &[&[u8]]) -> [u8; 16] {

@@ -1,7 +1,6 @@
-use alloc::format;
 use alloc::string::ToString;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::*;
 use crate::codec::Payload;

@@ -1,7 +1,6 @@
 use alloc::boxed::Box;
-use alloc::format;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::super::toy::{Protection, plaintext, sealed};
 use super::*;

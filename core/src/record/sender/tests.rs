@@ -1,8 +1,7 @@
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::ToString;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::super::toy::{Protection, plaintext, sealed};
 use super::*;

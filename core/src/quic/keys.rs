@@ -1,0 +1,273 @@
+//! The keys of an encryption level, from connection ID or traffic secrets (RFC 9001 §5.1, §5.2, §6.1).
+
+use alloc::boxed::Box;
+
+use zeroize::Zeroize;
+
+use super::{Algorithm, HeaderProtectionKey, PacketKey};
+use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
+use crate::crypto::tls13::{HkdfExpander, OkmBlock, expand_label_block, expand_label_slice};
+use crate::enums::Side;
+use crate::suites::Tls13CipherSuite;
+
+/// A version of QUIC, by which salt and labels of the key derivation differ.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub enum Version {
+    /// The drafts 29 to 32 of version 1.
+    V1Draft,
+
+    /// Version 1 (RFC 9000, RFC 9001).
+    #[default]
+    V1,
+
+    /// Version 2 (RFC 9369).
+    V2,
+}
+
+impl Version {
+    /// RFC 9001 §5.1, §5.2 and §6.1; RFC 9369 §3.3.1 and §3.3.2; draft-ietf-quic-tls-29 §5.2.
+    fn derivation(self) -> &'static Derivation {
+        const V1: Derivation = Derivation {
+            salt: b"\x38\x76\x2c\xf7\xf5\x59\x34\xb3\x4d\x17\
+                  \x9a\xe6\xa4\xc8\x0c\xad\xcc\xbb\x7f\x0a",
+            key: b"quic key",
+            iv: b"quic iv",
+            header: b"quic hp",
+            update: b"quic ku",
+        };
+        match self {
+            Self::V1 => &V1,
+            Self::V1Draft => &Derivation {
+                salt: b"\xaf\xbf\xec\x28\x99\x93\xd2\x4c\x9e\x97\
+                  \x86\xf1\x9c\x61\x11\xe0\x43\x90\xa8\x99",
+                ..V1
+            },
+            Self::V2 => &Derivation {
+                salt: b"\x0d\xed\xe3\xde\xf7\x00\xa6\xdb\x81\x93\
+                  \x81\xbe\x6e\x26\x9d\xcb\xf9\xbd\x2e\xd9",
+                key: b"quicv2 key",
+                iv: b"quicv2 iv",
+                header: b"quicv2 hp",
+                update: b"quicv2 ku",
+            },
+        }
+    }
+}
+
+/// What a version puts into the derivation of its keys.
+struct Derivation {
+    /// For the secret of the Initial packets.
+    salt: &'static [u8; 20],
+    key: &'static [u8],
+    iv: &'static [u8],
+    header: &'static [u8],
+    update: &'static [u8],
+}
+
+/// A cipher suite with its QUIC part, see [`Tls13CipherSuite::quic_suite`].
+#[derive(Clone, Copy)]
+pub struct Suite {
+    /// The cipher suite.
+    pub suite: &'static Tls13CipherSuite,
+
+    /// Its QUIC part.
+    pub quic: &'static dyn Algorithm,
+}
+
+impl Suite {
+    /// The keys of Initial packets; see [`Keys::initial`].
+    pub fn keys(&self, client_dst_connection_id: &[u8], side: Side, version: Version) -> Keys {
+        let Self { suite, quic } = *self;
+        Keys::initial(version, suite, quic, client_dst_connection_id, side)
+    }
+}
+
+/// The keys of one encryption level, both directions.
+pub struct Keys {
+    /// For the packets that we send.
+    pub local: DirectionalKeys,
+
+    /// For the packets that we receive.
+    pub remote: DirectionalKeys,
+}
+
+impl Keys {
+    /// The keys of Initial packets (RFC 9001 §5.2).
+    ///
+    /// `client_dst_connection_id` is the Destination Connection ID of the client's first Initial
+    /// packet, on either side. After a Retry it is the one that the server chose.
+    pub fn initial(
+        version: Version,
+        suite: &'static Tls13CipherSuite,
+        quic: &'static dyn Algorithm,
+        client_dst_connection_id: &[u8],
+        side: Side,
+    ) -> Self {
+        let initial_secret = suite
+            .hkdf_provider
+            .extract_from_secret(Some(version.derivation().salt), client_dst_connection_id);
+        let secret = |label| expand_label_block(&*initial_secret, label, &[]);
+        Self::new(&Secrets::new(
+            Suite { suite, quic },
+            version,
+            side,
+            secret(b"client in".as_slice()),
+            secret(b"server in"),
+        ))
+    }
+
+    /// The keys made of the traffic secrets of both directions.
+    pub fn new(secrets: &Secrets) -> Self {
+        let (local, remote) = secrets.local_and_remote();
+        let Suite { suite, quic } = secrets.suite;
+        let keys = |secret| DirectionalKeys::new(suite, quic, secret, secrets.version);
+        Self {
+            local: keys(local),
+            remote: keys(remote),
+        }
+    }
+}
+
+/// The keys of one encryption level, one direction.
+pub struct DirectionalKeys {
+    /// For headers. It stays the same through key updates (RFC 9001 §6.1).
+    pub header: Box<dyn HeaderProtectionKey>,
+
+    /// For payloads.
+    pub packet: Box<dyn PacketKey>,
+}
+
+impl DirectionalKeys {
+    /// The keys made of a traffic secret of TLS 1.3 (RFC 9001 §5.1).
+    pub fn new(
+        suite: &'static Tls13CipherSuite,
+        quic: &'static dyn Algorithm,
+        secret: &OkmBlock,
+        version: Version,
+    ) -> Self {
+        let expander = suite.hkdf_provider.expander_for_okm(secret);
+        let header_key = derive_key(&*expander, version.derivation().header, quic.aead_key_len());
+        Self {
+            header: quic.header_protection_key(header_key),
+            packet: derive_packet_key(&*expander, quic, version),
+        }
+    }
+}
+
+fn derive_packet_key(
+    expander: &dyn HkdfExpander,
+    quic: &'static dyn Algorithm,
+    version: Version,
+) -> Box<dyn PacketKey> {
+    let labels = version.derivation();
+    let mut iv = [0; NONCE_LEN];
+    expand_label_slice(expander, labels.iv, &[], &mut iv).expect(SHORT_OUTPUT);
+    let packet_key = quic.packet_key(
+        derive_key(expander, labels.key, quic.aead_key_len()),
+        Iv::new(iv),
+    );
+    iv.zeroize();
+    packet_key
+}
+
+fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey {
+    let mut buffer = [0; AeadKey::MAX_LEN];
+    let bytes = &mut buffer[..len];
+    expand_label_slice(expander, label, &[], bytes).expect(SHORT_OUTPUT);
+    let key = AeadKey::new(bytes);
+    buffer.zeroize();
+    key
+}
+
+const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash function";
+
+/// The 1-RTT traffic secrets, from which later packet keys are derived.
+///
+/// They are those of the keys in use; each call of [`next_packet_keys`](Self::next_packet_keys) goes
+/// on to the next generation. Zeroized on drop.
+#[derive(Clone)]
+pub struct Secrets {
+    suite: Suite,
+    version: Version,
+    side: Side,
+    client: OkmBlock,
+    server: OkmBlock,
+}
+
+impl Secrets {
+    /// The traffic secrets of `client` and `server` as the key schedule gives them; `side` is ours.
+    pub fn new(
+        suite: Suite,
+        version: Version,
+        side: Side,
+        client: OkmBlock,
+        server: OkmBlock,
+    ) -> Self {
+        Self {
+            suite,
+            version,
+            side,
+            client,
+            server,
+        }
+    }
+
+    /// Derives the next generation of packet keys, for a key update (RFC 9001 §6.1).
+    pub fn next_packet_keys(&mut self) -> PacketKeySet {
+        self.client = self.next_secret(&self.client);
+        self.server = self.next_secret(&self.server);
+        let (local, remote) = self.local_and_remote();
+        PacketKeySet {
+            local: self.packet_key(local),
+            remote: self.packet_key(remote),
+        }
+    }
+
+    fn next_secret(&self, secret: &OkmBlock) -> OkmBlock {
+        let label = self.version.derivation().update;
+        expand_label_block(&*self.expander(secret), label, &[])
+    }
+
+    fn packet_key(&self, secret: &OkmBlock) -> Box<dyn PacketKey> {
+        derive_packet_key(&*self.expander(secret), self.suite.quic, self.version)
+    }
+
+    fn expander(&self, secret: &OkmBlock) -> Box<dyn HkdfExpander> {
+        self.suite.suite.hkdf_provider.expander_for_okm(secret)
+    }
+
+    fn local_and_remote(&self) -> (&OkmBlock, &OkmBlock) {
+        match self.side {
+            Side::Client => (&self.client, &self.server),
+            Side::Server => (&self.server, &self.client),
+        }
+    }
+}
+
+/// The packet keys of both directions after a key update.
+pub struct PacketKeySet {
+    /// For the packets that we send.
+    pub local: Box<dyn PacketKey>,
+
+    /// For the packets that we receive.
+    pub remote: Box<dyn PacketKey>,
+}
+
+/// New keys that the handshake has made.
+pub enum KeyChange {
+    /// The handshake goes on under these.
+    Handshake {
+        /// The keys of Handshake packets.
+        keys: Keys,
+    },
+
+    /// Application data can be sent under these.
+    OneRtt {
+        /// The keys of 1-RTT packets.
+        keys: Keys,
+
+        /// What the keys after the next key updates are derived from.
+        next: Secrets,
+    },
+}
