@@ -16,6 +16,10 @@
 //! - [`record`]: records, sent and received.
 
 #![no_std]
+#![cfg_attr(
+    not(test),
+    warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)
+)]
 #![warn(missing_docs)]
 
 extern crate alloc;

@@ -5,6 +5,10 @@
 //! are about aws-lc-rs alone, and `shared`, which the provider over ring shares.
 
 #![no_std]
+#![cfg_attr(
+    not(test),
+    warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)
+)]
 
 extern crate alloc;
 #[cfg(feature = "std")]

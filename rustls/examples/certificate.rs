@@ -8,8 +8,6 @@
 //! writes `ca.pem` (for the client), `server.pem` and `server.key` (for the server) into FOLDER. They
 //! are for trying things out: the authority's key is not kept.
 
-#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
-
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;

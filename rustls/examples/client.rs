@@ -7,8 +7,6 @@
 //! The page goes to standard output, what is worth knowing about the connection to standard error.
 //! The exit status is 0 only when the whole page came, from the server it should come from.
 
-#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
-
 mod fetch;
 
 use std::error::Error;

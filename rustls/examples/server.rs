@@ -7,8 +7,6 @@
 //! Only what is in the folder when the server starts can be fetched, requests are limited in length
 //! and time, and the number of connections that are served at once is fixed.
 
-#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
-
 mod serve;
 
 use std::error::Error;

@@ -17,8 +17,6 @@
 //!                                                 └─► ReadTraffic        the page, where it was received
 //! ```
 
-#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
-
 mod fetch;
 mod unbuffered;
 

@@ -16,8 +16,6 @@
 //!             └──────────────── record ──► socket ───────────────┘
 //! ```
 
-#![allow(clippy::std_instead_of_core)] // a lint for what builds without std, as this does not
-
 mod serve;
 mod unbuffered;
 

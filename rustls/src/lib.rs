@@ -45,6 +45,10 @@
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
+#![cfg_attr(
+    not(test),
+    warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)
+)]
 #![warn(missing_docs)]
 
 extern crate alloc;

@@ -1,7 +1,12 @@
 //! Connections of this crate and of upstream rustls behind one interface, so that a test says once
 //! what any two of them do with each other.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "each test file uses a part of this"
+)]
 
 mod buffered;
 pub mod configs;
