@@ -7,6 +7,9 @@ use crate::conn::CommonState;
 use crate::crypto::hash;
 use crate::msgs::EncodeMessage;
 
+/// How many bytes a flight has room for at first: enough for all but one that carries certificates.
+const USUAL_LEN: usize = 256;
+
 /// Messages in one piece of memory, each added to the transcript as it is appended.
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
@@ -16,7 +19,7 @@ pub(crate) struct Flight<'a> {
 impl<'a> Flight<'a> {
     pub(crate) fn new(transcript: &'a mut Transcript) -> Self {
         Self {
-            messages: Vec::new(),
+            messages: Vec::with_capacity(USUAL_LEN),
             transcript,
         }
     }

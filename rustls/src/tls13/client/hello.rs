@@ -20,7 +20,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
-use crate::msgs::extensions::ProtocolName;
+use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_name::ServerNamePayload;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
@@ -43,7 +43,7 @@ pub(crate) fn start(
     }
 
     let offer = Box::new(Offer::new(config, server_name, alpn_protocols)?);
-    let shares = KeyShares::start(offer.first_group()?, &offer.groups())?;
+    let shares = KeyShares::start(offer.first_group()?, offer.groups())?;
     let client_hello = offer.client_hello(&shares, None);
 
     // RFC 9846 §5.1: the record of the first ClientHello may say 0x0301, all others say 0x0303
@@ -61,6 +61,9 @@ pub(crate) fn start(
         state: Some(ClientState::WaitServerHello(state)),
     })
 }
+
+/// Enough for most ClientHellos without their key shares, in bytes.
+const USUAL_LEN: usize = 384;
 
 /// What stays the same in both ClientHellos of a connection.
 pub(super) struct Offer {
@@ -92,6 +95,11 @@ impl Offer {
 
     /// Encodes a ClientHello that offers these shares; a cookie if a HelloRetryRequest brought one.
     pub(super) fn client_hello(&self, shares: &KeyShares, cookie: Option<&[u8]>) -> Vec<u8> {
+        let shares = shares.entries();
+        let shares_len = shares
+            .iter()
+            .map(|share| share.payload.len())
+            .sum::<usize>();
         let hello = ClientHello {
             // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
             legacy_version: ProtocolVersion::TLSv1_2,
@@ -101,21 +109,21 @@ impl Offer {
             compression_methods: vec![Compression::Null],
             extensions: self.extensions(shares, cookie),
         };
-        let mut message = Vec::new();
+        let mut message = Vec::with_capacity(USUAL_LEN + shares_len);
         hello.encode_message(&mut message);
         message
     }
 
     fn extensions<'a>(
         &'a self,
-        shares: &'a KeyShares,
+        shares: Vec<KeyShareEntry<'a>>,
         cookie: Option<&'a [u8]>,
     ) -> ClientExtensions<'a> {
         let verifier = &self.config.verifier;
         ClientExtensions {
             server_name: self.sent_name(),
             status_request: Some(CertificateStatusRequest::Ocsp),
-            supported_groups: Some(self.groups()),
+            supported_groups: Some(self.groups().collect()),
             signature_algorithms: Some(verifier.supported_verify_schemes()),
             alpn_protocol_names: self.protocol_names(),
             // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
@@ -124,7 +132,7 @@ impl Offer {
             // RFC 9846 §4.3.9: without it no server sends tickets
             psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
             certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
-            key_shares: Some(shares.entries()),
+            key_shares: Some(shares),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share and cookie
             order_seed: self.extension_order,
             ..ClientExtensions::default()
@@ -195,14 +203,10 @@ impl Offer {
     }
 
     /// The names of all groups offered, most preferred first, none twice.
-    fn groups(&self) -> Vec<NamedGroup> {
-        let mut names = Vec::with_capacity(self.config.provider.kx_groups.len());
-        for group in self.tls13_groups() {
-            if !names.contains(&group.name()) {
-                names.push(group.name());
-            }
-        }
-        names
+    fn groups(&self) -> impl Iterator<Item = NamedGroup> {
+        let names = || self.tls13_groups().map(|group| group.name());
+        let first = move |(i, name): &(usize, NamedGroup)| !names().take(*i).any(|n| n == *name);
+        names().enumerate().filter(first).map(|(_, name)| name)
     }
 
     /// The group of this name, if it was offered.

@@ -24,7 +24,7 @@ impl KeyShares {
     /// The share of `group`, and of its classical part if that is among the `offered` groups, behind it.
     pub(super) fn start(
         group: &'static dyn SupportedKxGroup,
-        offered: &[NamedGroup],
+        offered: impl Iterator<Item = NamedGroup>,
     ) -> Result<Self, Error> {
         let mut shares = Self::start_single(group)?;
         let hybrid = shares.exchange.group();
@@ -34,10 +34,8 @@ impl KeyShares {
             .map(|(component, _)| component)
             // RFC 9846 §4.3.8: shares are of groups offered, no two of the same, in their order
             .filter(|component| {
-                let mut both = offered
-                    .iter()
-                    .filter(|group| [hybrid, *component].contains(group));
-                both.next() == Some(&hybrid) && both.next() == Some(component)
+                let both = [hybrid, *component];
+                offered.filter(|group| both.contains(group)).eq(both)
             });
         Ok(shares)
     }

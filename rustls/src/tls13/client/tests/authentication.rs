@@ -1,12 +1,22 @@
 //! CertificateRequest, Certificate, CertificateVerify and Finished: RFC 9846 §4.4.2 and §4.5.
 
+use std::format;
+use std::string::String;
+use std::sync::{Arc, Mutex};
 use std::vec;
 use std::vec::Vec;
 
+use pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::clients::{Ours, Outcome, config, provider};
 use super::scripted_server::{Extension, Script, bytes};
-use super::{Peers, refused, script};
+use super::{ACCEPTED, Peers, refused, script};
+use crate::DigitallySignedStruct;
+use crate::client::ResolvesClientCert;
+use crate::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use crate::enums::{AlertDescription as Alert, SignatureScheme};
 use crate::error::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+use crate::sign::CertifiedKey;
 
 fn request(change: impl FnOnce(&mut Script)) -> Script {
     let mut script = Script::with_request();
@@ -224,4 +234,178 @@ fn nothing_may_follow_finished_in_its_record() {
             Alert::UnexpectedMessage,
         );
     }
+}
+
+#[test]
+fn nothing_is_answered_to_a_finished_with_something_behind_it() {
+    let peers = Peers::new();
+    let mut client = Ours::new(config(&peers.identity, provider()));
+    let script = script(|script| script.after_finished = vec![24]);
+    peers.identity.run(&mut client, &script);
+    assert!(client.core.common.is_handshaking());
+    // after the handshake's keys came into use: one record, the alert
+    assert_eq!(client.core.common.sender.sequence(), 1);
+}
+
+/// Accepts everything, and notes what it was asked.
+#[derive(Debug, Default)]
+struct Lax(Mutex<Vec<String>>);
+
+impl ServerCertVerifier for Lax {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let asked = format!(
+            "chain {} {intermediates:?} {} {ocsp_response:?}",
+            end_entity.len(),
+            server_name.to_str(),
+        );
+        self.0.lock().unwrap().push(asked);
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("not TLS 1.2".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let asked = format!(
+            "signature {} {} {:?}",
+            message.len(),
+            cert.len(),
+            dss.scheme
+        );
+        self.0.lock().unwrap().push(asked);
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![
+            SignatureScheme::ECDSA_NISTP256_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA256,
+            SignatureScheme::Unknown(0xfe00),
+        ]
+    }
+}
+
+/// A client that accepts everything, and what its verifier was asked.
+fn lax(script: &Script) -> (Outcome, Vec<String>) {
+    let peers = Peers::new();
+    let verifier = Arc::new(Lax::default());
+    let mut config = config(&peers.identity, provider());
+    config
+        .dangerous()
+        .set_certificate_verifier(verifier.clone());
+    let outcome = peers.identity.run(&mut Ours::new(config), script);
+    let asked = verifier.0.lock().unwrap().clone();
+    (outcome, asked)
+}
+
+#[test]
+fn the_verifier_gets_what_the_server_sent() {
+    let script = script(|script| {
+        script.certificates = vec![
+            (Some(vec![7; 5]), vec![bytes(5, &[1, 0, 0, 2, 8, 9])]),
+            (Some(vec![6]), vec![bytes(5, &[1, 0, 0, 1, 1])]),
+        ];
+    });
+    let (outcome, asked) = lax(&script);
+    assert_eq!(outcome, ACCEPTED);
+    assert_eq!(
+        asked,
+        [
+            "chain 5 [CertificateDer(0x06)] localhost [8, 9]",
+            "signature 130 5 ECDSA_NISTP256_SHA256",
+        ]
+    );
+}
+
+#[test]
+fn a_lax_verifier_is_not_asked_about_schemes_that_are_out_of_the_question() {
+    let with = |scheme| script(|script| script.scheme = Some(scheme));
+    let refused = refused(
+        PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
+        Alert::IllegalParameter,
+    );
+    for (scheme, accepted) in [
+        (SignatureScheme::ECDSA_NISTP256_SHA256, true),
+        // for private use, and offered
+        (SignatureScheme::Unknown(0xfe00), true),
+        // offered for certificates
+        (SignatureScheme::RSA_PKCS1_SHA256, false),
+        // not offered
+        (SignatureScheme::ECDSA_NISTP384_SHA384, false),
+    ] {
+        let (outcome, asked) = lax(&with(scheme));
+        match accepted {
+            true => assert_eq!(outcome, ACCEPTED, "{scheme:?}"),
+            false => assert_eq!(outcome, refused, "{scheme:?}"),
+        }
+        assert_eq!(asked.len(), 1 + usize::from(accepted), "{scheme:?}");
+    }
+}
+
+/// Has no certificate, and notes what it was asked.
+#[derive(Debug, Default)]
+struct Asked(Mutex<Vec<String>>);
+
+impl ResolvesClientCert for Asked {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let asked = format!("{root_hint_subjects:?} {sigschemes:?}");
+        self.0.lock().unwrap().push(asked);
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn the_resolver_gets_what_the_server_asks_for() {
+    let peers = Peers::new();
+    let resolver = Arc::new(Asked::default());
+    let mut config = config(&peers.identity, provider());
+    config.client_auth_cert_resolver = resolver.clone();
+    let config = Arc::new(config);
+
+    let outcome = peers
+        .identity
+        .run(&mut Ours::new(config.clone()), &Script::new());
+    assert_eq!(outcome, ACCEPTED);
+    assert!(resolver.0.lock().unwrap().is_empty());
+
+    let script = request(|script| {
+        script.request_extensions = vec![
+            bytes(47, &[0, 6, 0, 1, b'a', 0, 1, b'b']),
+            bytes(13, &[0, 6, 4, 1, 8, 4, 4, 3]),
+        ];
+    });
+    assert_eq!(
+        peers.identity.run(&mut Ours::new(config), &script),
+        ACCEPTED
+    );
+    assert_eq!(
+        *resolver.0.lock().unwrap(),
+        ["[[97], [98]] [RSA_PSS_SHA256, ECDSA_NISTP256_SHA256]"]
+    );
 }

@@ -1,7 +1,7 @@
 //! What may come after the handshake: RFC 9846 §4.7.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::vec;
 use std::vec::Vec;
 

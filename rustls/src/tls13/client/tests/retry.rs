@@ -279,6 +279,18 @@ fn extensions_are_checked() {
 }
 
 #[test]
+fn nothing_may_follow_in_its_record() {
+    let peers = Peers::new();
+    for rest in [vec![2], vec![8, 0, 0, 2, 0, 0]] {
+        peers.both_refuse(
+            &with(|script| script.after_retry = rest),
+            PeerMisbehaved::KeyEpochWithPendingFragment,
+            Alert::UnexpectedMessage,
+        );
+    }
+}
+
+#[test]
 fn a_second_one_is_unexpected() {
     let peers = Peers::new();
     let error = Error::InappropriateHandshakeMessage {

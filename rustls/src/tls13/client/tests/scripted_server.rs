@@ -67,6 +67,8 @@ pub(super) struct Script {
     /// Changes the signature.
     pub(super) flip_signature: bool,
     pub(super) edit_verify_data: fn(&mut Vec<u8>),
+    /// Appended to each HelloRetryRequest in its record.
+    pub(super) after_retry: Vec<u8>,
     /// Appended to the ServerHello in its record.
     pub(super) after_server_hello: Vec<u8>,
     /// Appended to the Finished in its record.
@@ -110,6 +112,7 @@ impl Script {
             scheme: None,
             flip_signature: false,
             edit_verify_data: |_| {},
+            after_retry: Vec::new(),
             after_server_hello: Vec::new(),
             after_finished: Vec::new(),
             post_handshake: Vec::new(),
@@ -205,7 +208,8 @@ impl Server<'_> {
                 Some(transcript) => transcript.add(&client_hello),
             }
             self.transcript.as_mut().unwrap().add(&message);
-            self.common.send_handshake(&message);
+            self.common
+                .send_handshake(&[message, script.after_retry.clone()].concat());
             client.input(&self.output())?;
             client_hello = plain_messages(&client.output());
         }
@@ -319,7 +323,7 @@ impl Server<'_> {
             let last = signature.len() - 1;
             signature[last] ^= 1;
         }
-        let scheme = script.scheme.unwrap_or(signer.scheme());
+        let scheme = script.scheme.unwrap_or_else(|| signer.scheme());
         [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
     }
 

@@ -173,7 +173,10 @@ fn every_suite_and_group() {
 
 /// The lines of a key log.
 #[derive(Debug, Default)]
-struct Log(Mutex<Vec<(String, Vec<u8>, Vec<u8>)>>);
+struct Log(Mutex<Vec<LogLine>>);
+
+/// Label, client random, secret.
+type LogLine = (String, Vec<u8>, Vec<u8>);
 
 impl Log {
     fn note(&self, label: &str, client_random: &[u8], secret: &[u8]) {
@@ -181,7 +184,7 @@ impl Log {
         self.0.lock().unwrap().push(line);
     }
 
-    fn sorted(&self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    fn sorted(&self) -> Vec<LogLine> {
         let mut lines = self.0.lock().unwrap().clone();
         lines.sort();
         lines
