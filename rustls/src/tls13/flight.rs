@@ -17,11 +17,16 @@ pub(crate) struct Flight<'a> {
 }
 
 impl<'a> Flight<'a> {
-    pub(crate) fn new(transcript: &'a mut Transcript) -> Self {
+    /// `capacity` is how many bytes it is expected to have; more take more memory only.
+    pub(crate) fn with_capacity(capacity: usize, transcript: &'a mut Transcript) -> Self {
         Self {
-            messages: Vec::with_capacity(USUAL_LEN),
+            messages: Vec::with_capacity(capacity),
             transcript,
         }
+    }
+
+    pub(crate) fn new(transcript: &'a mut Transcript) -> Self {
+        Self::with_capacity(USUAL_LEN, transcript)
     }
 
     pub(crate) fn add(&mut self, message: &impl EncodeMessage) {

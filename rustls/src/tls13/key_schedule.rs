@@ -237,8 +237,21 @@ pub(crate) fn ticket_psk(
     resumption_secret: &OkmBlock,
     ticket_nonce: &[u8],
 ) -> OkmBlock {
-    let expander = suite.hkdf_provider.expander_for_okm(resumption_secret);
-    expand_label_block(&*expander, b"resumption", ticket_nonce)
+    TicketPsks::new(suite, resumption_secret).psk(ticket_nonce)
+}
+
+/// The same for several tickets of a connection.
+pub(crate) struct TicketPsks(Box<dyn HkdfExpander>);
+
+impl TicketPsks {
+    pub(crate) fn new(suite: &'static Tls13CipherSuite, resumption_secret: &OkmBlock) -> Self {
+        Self(suite.hkdf_provider.expander_for_okm(resumption_secret))
+    }
+
+    /// A nonce is at most 255 bytes long on the wire.
+    pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> OkmBlock {
+        expand_label_block(&*self.0, b"resumption", ticket_nonce)
+    }
 }
 
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]

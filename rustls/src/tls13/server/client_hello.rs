@@ -2,6 +2,7 @@
 //!
 //! What is agreed on is chosen in [`super::parameters`].
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -28,11 +29,11 @@ const MAX_SKIPPED_EARLY_DATA: usize = 1 << 14;
 /// Waits for a ClientHello: the first, or the one after a HelloRetryRequest.
 pub(super) struct WaitClientHello {
     config: Arc<ServerConfig>,
-    retry: Option<Retry>,
+    retry: Option<Box<Retry>>,
 }
 
 impl WaitClientHello {
-    pub(super) fn new(config: Arc<ServerConfig>, retry: Option<Retry>) -> Self {
+    pub(super) fn new(config: Arc<ServerConfig>, retry: Option<Box<Retry>>) -> Self {
         Self { config, retry }
     }
 
@@ -70,7 +71,7 @@ impl WaitClientHello {
             retry.check(hello, server_name.as_ref(), cx.data)?;
         }
         let certified_key = resolve_certificate(hello, server_name.as_ref(), &config, cx)?;
-        let selection = Selection::new(hello, certified_key, retry.as_ref(), &config)?;
+        let selection = Selection::new(hello, certified_key, retry.as_deref(), &config)?;
 
         // RFC 9846 §5.1: nothing may follow in the same records. Either answer changes keys, or waits for
         // another flight
@@ -157,10 +158,13 @@ fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), E
     }
 }
 
-/// By sorting, as a hostile list has thousands.
 fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
-    if shares.len() < 2 {
-        return false;
+    // clients send few; of the thousands in a hostile list it does not compare each with each
+    if shares.len() <= 8 {
+        return shares
+            .iter()
+            .enumerate()
+            .any(|(i, share)| shares[..i].iter().any(|other| other.group == share.group));
     }
     let mut groups: Vec<_> = shares.iter().map(|share| u16::from(share.group)).collect();
     groups.sort_unstable();

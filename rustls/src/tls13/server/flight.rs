@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::client_auth::WaitCertificate;
 use super::finished::{ApplicationSecrets, WaitFinished};
@@ -28,6 +29,9 @@ use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, finished_verify_d
 use crate::tls13::traffic::{set_receiving_secret, set_sending_secret};
 use crate::tls13::transcript::Transcript;
 
+/// The length of a ServerHello but for its share.
+const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;
+
 /// NEGOTIATED: a ClientHello, and what came of it.
 pub(super) struct Negotiated<'a> {
     pub(super) hello: &'a ClientHello<'a>,
@@ -48,13 +52,15 @@ impl Negotiated<'_> {
     ) -> Result<ServerState, Error> {
         let exchange = self.exchange_keys(cx.common)?;
 
-        let mut flight = Flight::new(&mut transcript);
+        let len = SERVER_HELLO_LEN + exchange.pub_key.len();
+        let mut flight = Flight::with_capacity(len, &mut transcript);
         self.add_server_hello(&mut flight, &exchange)?;
         flight.send(cx.common);
         self.send_change_cipher_spec(cx.common);
         let handshake = self.install_handshake_keys(&exchange, &transcript, cx.common)?;
 
-        let mut flight = Flight::new(&mut transcript);
+        let len = self.encrypted_flight_len();
+        let mut flight = Flight::with_capacity(len, &mut transcript);
         self.add_encrypted_extensions(&mut flight, cx);
         let asks_for_certificate = self.add_certificate_request(&mut flight);
         self.add_certificate(&mut flight);
@@ -100,6 +106,16 @@ impl Negotiated<'_> {
         if !self.is_retried && !self.hello.legacy_session_id.is_empty() {
             common.send_change_cipher_spec();
         }
+    }
+
+    /// About how long the messages from EncryptedExtensions to Finished are.
+    fn encrypted_flight_len(&self) -> usize {
+        // all but the certificates: extensions, framing, a signature and a MAC
+        const OTHERS: usize = 768;
+
+        let certified_key = &self.parameters.certified_key;
+        let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
+        chain + certified_key.ocsp.as_ref().map_or(0, Vec::len) + OTHERS
     }
 
     /// `transcript` is ClientHello…ServerHello.

@@ -61,7 +61,7 @@ pub(crate) fn start(config: Arc<ServerConfig>) -> Result<ServerMachine, Error> {
         return Err(Error::General("raw public keys are not supported".into()));
     }
     Ok(ServerMachine {
-        state: ServerState::WaitClientHello(Box::new(WaitClientHello::new(config, None))),
+        state: ServerState::WaitClientHello(WaitClientHello::new(config, None)),
     })
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct ServerMachine {
 
 /// What the server waits for.
 enum ServerState {
-    WaitClientHello(Box<WaitClientHello>),
+    WaitClientHello(WaitClientHello),
     WaitCertificate(Box<WaitCertificate>),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(Box<WaitFinished>),

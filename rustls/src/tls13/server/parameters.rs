@@ -172,11 +172,8 @@ fn select_signer(
         .as_deref()
         .unwrap_or(&[]);
     // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5 and SHA-1 sign no handshake
-    let usable: Vec<SignatureScheme> = offered
-        .iter()
-        .copied()
-        .filter(SignatureScheme::supported_in_tls13)
-        .collect();
+    let mut usable = offered.to_vec();
+    usable.retain(SignatureScheme::supported_in_tls13);
     certified_key
         .key
         .choose_scheme(&usable)

@@ -63,28 +63,30 @@ impl Retry {
         }
         cx.common.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
 
-        let retry = Self {
+        let retry = Box::new(Self {
             suite,
             group,
             transcript,
             random: hello.random,
             legacy_session_id: hello.legacy_session_id,
             offered_psk: hello.extensions.pre_shared_key.is_some(),
-        };
-        Ok(ServerState::WaitClientHello(Box::new(
-            WaitClientHello::new(config, Some(retry)),
+        });
+        Ok(ServerState::WaitClientHello(WaitClientHello::new(
+            config,
+            Some(retry),
         )))
     }
 
     /// The transcript up to a ClientHello, the first or the one after this.
     pub(super) fn transcript(
-        retry: Option<Self>,
+        retry: Option<Box<Self>>,
         client_hello: &[u8],
         suite: &'static Tls13CipherSuite,
     ) -> Transcript {
         match retry {
             None => Transcript::start(suite.common.hash_provider, client_hello),
-            Some(Self { mut transcript, .. }) => {
+            Some(retry) => {
+                let Self { mut transcript, .. } = *retry;
                 transcript.add(client_hello);
                 transcript
             }

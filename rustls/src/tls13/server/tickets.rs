@@ -15,13 +15,16 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::ticket_psk;
+use crate::tls13::key_schedule::TicketPsks;
 
 /// RFC 9846 §4.7.1: no ticket lives longer, in seconds.
 const MAX_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
 /// For how long a session in the storage may be asked for, in seconds.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
+
+/// The length in bytes of a NewSessionTicket but for its ticket.
+const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + 8) + 2 + 2;
 
 /// How many bytes name a session in the storage: too many to guess.
 const STORAGE_KEY_LEN: usize = 32;
@@ -42,10 +45,11 @@ pub(super) fn send_tickets(
         return Ok(());
     };
     let mut messages = Vec::new();
+    let psks = TicketPsks::new(suite, resumption_secret);
     for number in 0..config.send_tls13_tickets {
         // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
         let nonce = (number as u64).to_be_bytes();
-        let psk = ticket_psk(suite, resumption_secret, &nonce);
+        let psk = psks.psk(&nonce);
         let session = SessionValue {
             suite: suite.common.suite,
             psk: psk.as_ref(),
@@ -59,11 +63,12 @@ pub(super) fn send_tickets(
         let Some(ticket) = kind.make(&session, config)? else {
             break;
         };
+        messages.reserve(TICKET_OVERHEAD + ticket.as_ref().len());
         NewSessionTicket {
             lifetime: kind.lifetime(config),
             age_add: session.age_add,
             nonce: &nonce,
-            ticket: &ticket,
+            ticket: ticket.as_ref(),
             ..NewSessionTicket::default()
         }
         .encode_message(&mut messages);
@@ -101,20 +106,18 @@ impl TicketKind {
         self,
         session: &SessionValue<'_>,
         config: &ServerConfig,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<Option<Ticket>, Error> {
         match self {
             Self::Sealed => {
                 let plain = Zeroizing::new(session.to_vec());
-                Ok(config
-                    .ticketer
-                    .encrypt(&plain)
-                    .filter(|ticket| !ticket.is_empty()))
+                let ticket = config.ticketer.encrypt(&plain);
+                Ok(ticket.filter(|it| !it.is_empty()).map(Ticket::Sealed))
             }
             Self::Stored => {
                 let mut key = [0; STORAGE_KEY_LEN];
                 config.provider.secure_random.fill(&mut key)?;
                 let stored = config.session_storage.put(key.to_vec(), session.to_vec());
-                Ok(stored.then(|| key.to_vec()))
+                Ok(stored.then_some(Ticket::Stored(key)))
             }
         }
     }
@@ -123,6 +126,21 @@ impl TicketKind {
         match self {
             Self::Sealed => config.ticketer.lifetime().min(MAX_LIFETIME),
             Self::Stored => STORED_LIFETIME,
+        }
+    }
+}
+
+/// The `ticket` of a NewSessionTicket.
+enum Ticket {
+    Sealed(Vec<u8>),
+    Stored([u8; STORAGE_KEY_LEN]),
+}
+
+impl AsRef<[u8]> for Ticket {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Sealed(sealed) => sealed,
+            Self::Stored(key) => key,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What client and server agree on, and what they cannot.
 
 use std::vec;
+use std::vec::Vec;
 
 use super::client_hello::{answer, expect_same, flight, refused, retry_request};
 use super::hello_bytes::*;
@@ -16,6 +17,14 @@ fn key_shares_of_every_kind() {
     let p256 = &p256_share()[..];
     const DUPLICATE: &str = "PeerMisbehaved(OfferedDuplicateKeyShares)";
     const INVALID: &str = "PeerMisbehaved(InvalidKeyShare)";
+    // as many as to be looked at in another way
+    let many = |more: &[(u16, &'static [u8])]| {
+        let unknown = (0x9000..0x9010).map(|group| (group, &[1][..]));
+        let all = unknown
+            .chain(more.iter().copied())
+            .chain([(X25519, x25519)]);
+        shares(&all.collect::<Vec<_>>())
+    };
     for provider in PROVIDERS {
         let off_curve = Hello::new()
             .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256])))
@@ -48,6 +57,12 @@ fn key_shares_of_every_kind() {
                 (
                     "twice of an unknown group",
                     shares(&[(0x9999, &[1]), (0x9999, &[1]), (X25519, x25519)]),
+                    refused(DUPLICATE, IllegalParameter),
+                ),
+                ("many", many(&[]), flight()),
+                (
+                    "twice among many",
+                    many(&[(0x9001, &[1])]),
                     refused(DUPLICATE, IllegalParameter),
                 ),
                 (
