@@ -484,6 +484,7 @@ mod tests {
         let ticketer = ticketer();
         assert!(ticketer.enabled());
         assert_eq!(ticketer.lifetime(), 43_200);
+        assert_eq!(alloc::format!("{ticketer:?}"), "AeadTicketer { .. }");
 
         let ticket = ticketer.encrypt(b"session").unwrap();
         assert_eq!(ticket.len(), 16 + 12 + 7 + 16);

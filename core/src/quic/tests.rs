@@ -271,16 +271,20 @@ fn key_update_goes_from_secret_to_secret() {
         assert_derived(&keys.local, &OkmBlock::new(b"client's"), prefix);
         assert_derived(&keys.remote, &OkmBlock::new(b"server's"), prefix);
 
-        let mut expected = OkmBlock::new(b"client's");
-        for _ in 0..3 {
-            let expander = TLS13_SUITE.hkdf_provider.expander_for_okm(&expected);
+        let next = |secret: &OkmBlock| {
+            let expander = TLS13_SUITE.hkdf_provider.expander_for_okm(secret);
             let label = [prefix, " ku"].concat();
-            expected = expand_label_block(&*expander, label.as_bytes(), &[]);
+            expand_label_block(&*expander, label.as_bytes(), &[])
+        };
+        let mut clients = OkmBlock::new(b"client's");
+        let mut servers = OkmBlock::new(b"server's");
+        for _ in 0..3 {
+            (clients, servers) = (next(&clients), next(&servers));
             let (ours, theirs) = (client.next_packet_keys(), server.next_packet_keys());
-            let (key_and_iv_expected, _) = derived(&expected, prefix);
-            assert_eq!(key_and_iv(&*ours.local), key_and_iv_expected);
-            assert_eq!(key_and_iv(&*theirs.remote), key_and_iv_expected);
-            assert_eq!(key_and_iv(&*ours.remote), key_and_iv(&*theirs.local));
+            assert_eq!(key_and_iv(&*ours.local), derived(&clients, prefix).0);
+            assert_eq!(key_and_iv(&*ours.remote), derived(&servers, prefix).0);
+            assert_eq!(key_and_iv(&*theirs.local), key_and_iv(&*ours.remote));
+            assert_eq!(key_and_iv(&*theirs.remote), key_and_iv(&*ours.local));
         }
         // the copy goes on from where it was made
         let next = client.clone().next_packet_keys();

@@ -123,5 +123,11 @@ mod tests {
             Err(InvalidMessage::HandshakePayloadTooLarge)
         );
         assert!(joiner.bytes.capacity() < 100);
+        // of whatever message that waits
+        let mut joiner = HandshakeJoiner::default();
+        assert_eq!(
+            joiner.push(&[1, 0, 0, 1, 7, 2, 0, 0, 0, 3, 1, 0, 0]),
+            Err(InvalidMessage::HandshakePayloadTooLarge)
+        );
     }
 }
