@@ -16,6 +16,8 @@ use crate::workload::{Result, Workload};
 pub(crate) struct Plan {
     /// How many times every workload has its turn.
     pub(crate) rounds: usize,
+    /// How many workloads there are.
+    pub(crate) workloads: usize,
     /// About how long a turn takes, its untimed part included.
     pub(crate) turn: Duration,
     /// How many threads do the same at once.
@@ -23,7 +25,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    const ROUNDS: f64 = 60.0;
+    const ROUNDS: f64 = 180.0;
     const FEWEST_ROUNDS: f64 = 5.0;
     const TOTAL: Duration = Duration::from_millis(1600);
 
@@ -33,6 +35,7 @@ impl Plan {
         let turns = rounds * workloads as f64;
         Self {
             rounds: rounds as usize,
+            workloads,
             turn: Self::TOTAL.mul_f64(multiplier / turns),
             threads,
         }
@@ -41,7 +44,7 @@ impl Plan {
 
 /// What all threads do.
 pub(crate) struct Work<'a> {
-    /// Makes the workloads; each thread has its own.
+    /// Makes the workloads, [`Plan::workloads`] of them; each thread has its own.
     pub(crate) build: &'a (dyn Fn() -> Result<Vec<Box<dyn Workload>>> + Sync),
     /// How many bytes of plaintext one batch of each workload has.
     pub(crate) batch_len: usize,
@@ -100,7 +103,7 @@ struct OneThread<'a> {
     /// All threads take their turns at the same time. So a thread that fails goes on meeting the
     /// others here.
     barrier: &'a Barrier,
-    /// How many batches make a turn: the same for all workloads and threads.
+    /// How many batches of a turn are timed: the same for all workloads and threads.
     batches: &'a AtomicUsize,
     /// True for the one thread that decides on `batches` and reports progress.
     leads: bool,
@@ -114,18 +117,23 @@ impl OneThread<'_> {
             Err(_) => Ok(()),
         };
         let mut outcome = warm_up.and(workloads);
-        let mut rates: Rates = match &outcome {
-            Ok(workloads) => vec![Vec::with_capacity(self.plan.rounds); workloads.len()],
-            Err(_) => Vec::new(),
-        };
+        let mut rates: Rates = vec![Vec::with_capacity(self.plan.rounds); self.plan.workloads];
         for round in 0..self.plan.rounds {
-            self.barrier.wait();
-            let result = match &mut outcome {
-                Ok(workloads) => self.round(round, workloads, &mut rates),
-                Err(_) => Ok(()),
-            };
-            if let Err(error) = result {
-                outcome = Err(error);
+            for place in 0..self.plan.workloads {
+                // the order changes from round to round: nobody always follows the same
+                let index = match round.is_multiple_of(2) {
+                    true => place,
+                    false => self.plan.workloads - 1 - place,
+                };
+                self.barrier.wait();
+                let rate = match &mut outcome {
+                    Ok(workloads) => self.turn(&mut *workloads[index]),
+                    Err(_) => continue,
+                };
+                match rate {
+                    Ok(rate) => rates[index].push(rate),
+                    Err(error) => outcome = Err(error),
+                }
             }
             if self.leads {
                 (self.work.progress)((round + 1) as f64 / self.plan.rounds as f64);
@@ -147,32 +155,23 @@ impl OneThread<'_> {
         if self.leads {
             let mean = start.elapsed().as_secs_f64() / (2 * workloads.len()) as f64;
             let batches = (self.plan.turn.as_secs_f64() / mean).round() as usize;
-            self.batches.store(batches.max(1), Ordering::SeqCst);
+            // one more is not timed
+            self.batches
+                .store(Ord::max(batches, 2) - 1, Ordering::SeqCst);
         }
         Ok(())
     }
 
-    /// One turn of each workload, in an order that changes from round to round.
-    fn round(
-        &self,
-        round: usize,
-        workloads: &mut [Box<dyn Workload>],
-        rates: &mut Rates,
-    ) -> Result<()> {
+    /// One turn of `workload`; returns its throughput.
+    fn turn(&self, workload: &mut dyn Workload) -> Result<f64> {
+        // what the workload before has pushed out of the caches comes back with the first batch
+        batch(workload)?;
         let batches = self.batches.load(Ordering::SeqCst);
-        for turn in 0..workloads.len() {
-            let index = match round.is_multiple_of(2) {
-                true => turn,
-                false => workloads.len() - 1 - turn,
-            };
-            let mut time = Duration::ZERO;
-            for _ in 0..batches {
-                time += batch(&mut *workloads[index])?;
-            }
-            let bytes = (batches * self.work.batch_len) as f64;
-            rates[index].push(bytes / time.as_secs_f64());
+        let mut time = Duration::ZERO;
+        for _ in 0..batches {
+            time += batch(workload)?;
         }
-        Ok(())
+        Ok((batches * self.work.batch_len) as f64 / time.as_secs_f64())
     }
 }
 
