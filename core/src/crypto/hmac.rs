@@ -36,6 +36,16 @@ pub trait Key: Send + Sync {
     fn tag_len(&self) -> usize;
 }
 
+impl Key for Box<dyn Key> {
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        (**self).sign_concat(first, middle, last)
+    }
+
+    fn tag_len(&self) -> usize {
+        (**self).tag_len()
+    }
+}
+
 /// An HMAC tag, kept without allocation. Zeroized on drop, as key derivation makes secrets of tags.
 ///
 /// It has no equality on purpose. Compare tags in constant time, with `subtle::ConstantTimeEq`.

@@ -248,16 +248,24 @@ impl Hkdf for HkdfUsingHmac<'_> {
 }
 
 /// The [`HkdfExpander`] of [`HkdfUsingHmac`]: an HMAC keyed with the pseudorandom key.
-pub struct HkdfExpanderUsingHmac(Box<dyn Key>);
+///
+/// A provider that has an [`Hkdf`] of its own may make it from a key type of its own, and so do without
+/// the box around the key.
+pub struct HkdfExpanderUsingHmac<K = Box<dyn Key>>(K);
 
-impl HkdfExpanderUsingHmac {
+impl<K: Key> HkdfExpanderUsingHmac<K> {
+    /// Expands from the pseudorandom key that `key` was made from.
+    pub fn new(key: K) -> Self {
+        Self(key)
+    }
+
     /// `T(i)` of RFC 5869 §2.3, where `before` is `T(i-1)`: empty for the first block.
     fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
         self.0.sign_concat(before, info, &[i])
     }
 }
 
-impl HkdfExpander for HkdfExpanderUsingHmac {
+impl<K: Key> HkdfExpander for HkdfExpanderUsingHmac<K> {
     fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
         // RFC 5869 §2.3: L <= 255 * HashLen
         if output.len().div_ceil(self.hash_len()) > usize::from(u8::MAX) {

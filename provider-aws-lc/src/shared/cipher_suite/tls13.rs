@@ -1,6 +1,5 @@
 //! The cipher suites of TLS 1.3 (RFC 9846 §B.4).
 
-use rustls_core::crypto::tls13::HkdfUsingHmac;
 use rustls_core::enums::CipherSuite;
 use rustls_core::record::framing::Tls13Framing;
 use rustls_core::suites::{SupportedCipherSuite, Tls13CipherSuite};
@@ -18,7 +17,7 @@ pub static TLS13_AES_128_GCM_SHA256: SupportedCipherSuite =
             CipherSuite::TLS13_AES_128_GCM_SHA256,
             AES_GCM_CONFIDENTIALITY_LIMIT,
         ),
-        hkdf_provider: &HkdfUsingHmac(&HMAC_SHA256),
+        hkdf_provider: &HMAC_SHA256,
         aead_alg: &Tls13Framing::<Aes128Gcm>::NEW,
         quic: Some(&quic::AES_128_GCM),
     });
@@ -30,7 +29,7 @@ pub static TLS13_AES_256_GCM_SHA384: SupportedCipherSuite =
             CipherSuite::TLS13_AES_256_GCM_SHA384,
             AES_GCM_CONFIDENTIALITY_LIMIT,
         ),
-        hkdf_provider: &HkdfUsingHmac(&HMAC_SHA384),
+        hkdf_provider: &HMAC_SHA384,
         aead_alg: &Tls13Framing::<Aes256Gcm>::NEW,
         quic: Some(&quic::AES_256_GCM),
     });
@@ -42,7 +41,7 @@ pub static TLS13_CHACHA20_POLY1305_SHA256: SupportedCipherSuite =
             CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
             NO_CONFIDENTIALITY_LIMIT,
         ),
-        hkdf_provider: &HkdfUsingHmac(&HMAC_SHA256),
+        hkdf_provider: &HMAC_SHA256,
         aead_alg: &Tls13Framing::<Chacha20Poly1305>::NEW,
         quic: Some(&quic::CHACHA20_POLY1305),
     });

@@ -91,19 +91,43 @@ fn hkdf_vectors_of_rfc5869() {
 
 fn check_hkdf(salt: Option<&[u8]>, ikm: &[u8], info: &[u8], okm: &str) {
     let expected = hex(okm);
-    let expander = HkdfUsingHmac(&HMAC_SHA256).extract_from_secret(salt, ikm);
-    for len in 0..=expected.len() {
-        let mut okm = vec![0; len];
-        expander.expand_slice(&[info], &mut okm).unwrap();
-        assert_eq!(okm, expected[..len]);
+    for hkdf in hkdfs() {
+        let expander = hkdf.extract_from_secret(salt, ikm);
+        assert_eq!(expander.hash_len(), 32);
+        for len in 0..=expected.len() {
+            let mut okm = vec![0; len];
+            expander.expand_slice(&[info], &mut okm).unwrap();
+            assert_eq!(okm, expected[..len]);
+        }
+        assert_eq!(expander.expand_block(&[info]).as_ref(), &expected[..32]);
     }
-    assert_eq!(expander.expand_block(&[info]).as_ref(), &expected[..32]);
+}
+
+#[test]
+fn hkdf_signs_with_its_hmac() {
+    let expected = HMAC_SHA256.with_key(b"key").sign(&[b"message"]);
+    for hkdf in hkdfs() {
+        let tag = hkdf.hmac_sign(&OkmBlock::new(b"key"), b"message");
+        assert_eq!(tag.as_ref(), expected.as_ref());
+        assert_eq!(hkdf.fips(), crate::backend::fips());
+    }
+}
+
+/// HKDF-SHA-256 of this crate, and what `core` makes of its HMAC.
+fn hkdfs() -> [&'static dyn Hkdf; 2] {
+    static OF_CORE: HkdfUsingHmac<'static> = HkdfUsingHmac(&HMAC_SHA256);
+    [&HMAC_SHA256, &OF_CORE]
 }
 
 /// RFC 8448 §3: the secrets of a simple handshake, from the shared secret to the server's keys.
 #[test]
 fn key_schedule_fragment_of_rfc8448() {
-    let hkdf = HkdfUsingHmac(&HMAC_SHA256);
+    for hkdf in hkdfs() {
+        check_key_schedule(hkdf);
+    }
+}
+
+fn check_key_schedule(hkdf: &dyn Hkdf) {
     let hash_of_nothing = hex("e3b0c44298fc1c149afbf4c8996fb924 27ae41e4649b934ca495991b7852b855");
     let client_hello_to_server_hello =
         hex("860c06edc07858ee8e78f0e7428c58ed d6b43f2ca3e6e95f02ed063cf0e1cad8");
