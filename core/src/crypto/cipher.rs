@@ -395,11 +395,9 @@ impl Nonce {
     /// the IV (RFC 9846 §5.3).
     #[inline]
     pub fn new(iv: &Iv, seq: u64) -> Self {
-        let mut nonce = iv.0;
-        for (byte, seq) in nonce[4..].iter_mut().zip(seq.to_be_bytes()) {
-            *byte ^= seq;
-        }
-        Self(nonce)
+        let [a, b, c, d, rest @ ..] = iv.0;
+        let [e, f, g, h, i, j, k, l] = (u64::from_ne_bytes(rest) ^ seq.to_be()).to_ne_bytes();
+        Self([a, b, c, d, e, f, g, h, i, j, k, l])
     }
 
     /// The nonce of packet `pn` on path `path_id` of a multipath QUIC connection: the path

@@ -23,7 +23,7 @@ const READ_LEN: usize = 4096;
 /// A memory for records: from the pool where there is one, otherwise new.
 fn take_memory(len: usize) -> Vec<u8> {
     #[cfg(feature = "std")]
-    let mut memory = super::pool::take(len);
+    let mut memory = super::pool::take();
     #[cfg(not(feature = "std"))]
     let mut memory = Vec::new();
     grow(&mut memory, len);
@@ -77,21 +77,25 @@ pub struct OutgoingBuffer {
 
 impl OutgoingBuffer {
     /// What waits to be sent.
+    #[inline]
     pub fn pending(&self) -> &[u8] {
         &self.memory[self.start..self.end]
     }
 
     /// How many bytes wait to be sent.
+    #[inline]
     pub fn len(&self) -> usize {
         self.end - self.start
     }
 
     /// True when nothing waits to be sent.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
     /// Exactly `len` bytes of room behind what waits; [`Self::commit`] adds what was written there.
+    #[inline]
     pub fn room(&mut self, len: usize) -> &mut [u8] {
         if self.memory.len() - self.end < len {
             self.make_room(len);
@@ -111,6 +115,7 @@ impl OutgoingBuffer {
     }
 
     /// Appends the first `len` bytes of the last [`Self::room`].
+    #[inline]
     pub fn commit(&mut self, len: usize) {
         debug_assert!(self.end + len <= self.memory.len());
         self.end += len;
@@ -118,17 +123,20 @@ impl OutgoingBuffer {
     }
 
     /// Appends a copy of `bytes`.
+    #[inline]
     pub fn append(&mut self, bytes: &[u8]) {
         self.room(bytes.len()).copy_from_slice(bytes);
         self.commit(bytes.len());
     }
 
     /// Drops the first `len` bytes that wait, or all when there are fewer.
+    #[inline]
     pub fn consume(&mut self, len: usize) {
         self.start += Ord::min(len, self.len());
         self.release_if_empty();
     }
 
+    #[inline]
     fn release_if_empty(&mut self) {
         if self.is_empty() {
             (self.start, self.end) = (0, 0);
@@ -199,6 +207,7 @@ impl ReceiveBuffer {
     /// Room to read into: to the end of the record that is being received and the header of the next,
     /// or a few kilobytes when that is little or unknown. Never empty. [`Self::commit`] adds what was
     /// read.
+    #[inline]
     pub fn room(&mut self) -> &mut [u8] {
         let want = self.wanted();
         if self.memory.len() - self.filled < want {
@@ -208,6 +217,7 @@ impl ReceiveBuffer {
     }
 
     /// How much to read next.
+    #[inline]
     fn wanted(&self) -> usize {
         let waiting = &self.memory[self.opened..self.filled];
         let record_len = match waiting.first_chunk::<HEADER_LEN>() {
@@ -232,6 +242,7 @@ impl ReceiveBuffer {
     }
 
     /// Adds the first `len` bytes of the last [`Self::room`] to what was received.
+    #[inline]
     pub fn commit(&mut self, len: usize) {
         debug_assert!(self.filled + len <= self.memory.len());
         self.filled += len;
@@ -239,17 +250,20 @@ impl ReceiveBuffer {
     }
 
     /// What was received and not yet opened. The record layer opens the first record in it in place.
+    #[inline]
     pub fn unopened(&mut self) -> &mut [u8] {
         &mut self.memory[self.opened..self.filled]
     }
 
     /// True when there is nothing that was not yet opened.
+    #[inline]
     pub fn all_opened(&self) -> bool {
         self.opened == self.filled
     }
 
     /// Keeps the plaintext at `payload` of the first `record_len` bytes of [`Self::unopened`], for
     /// [`Self::chunk`] to find; the record counts as opened.
+    #[inline]
     pub fn keep(&mut self, record_len: usize, mut payload: core::ops::Range<usize>) {
         if payload.start - HEADER_LEN > usize::from(u8::MAX) {
             // further in than any cipher puts it, and than a marker can say
@@ -275,11 +289,13 @@ impl ReceiveBuffer {
     }
 
     /// How many bytes of plaintext wait to be read.
+    #[inline]
     pub fn unread(&self) -> usize {
         self.unread
     }
 
     /// The first piece of plaintext that waits, where it lies; empty when none does.
+    #[inline]
     pub fn chunk(&self) -> &[u8] {
         if self.unread == 0 {
             return &[];
@@ -291,6 +307,7 @@ impl ReceiveBuffer {
     }
 
     /// Drops the first `len` bytes of [`Self::chunk`], or all of it when it has fewer.
+    #[inline]
     pub fn consume(&mut self, len: usize) {
         let len = Ord::min(len, self.chunk().len());
         self.partly += len;
@@ -299,6 +316,7 @@ impl ReceiveBuffer {
     }
 
     /// Copies plaintext to the front of `out` until one of the two ends; returns how much.
+    #[inline]
     pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut used = 0;
         while used < out.len() && self.unread != 0 {
@@ -312,6 +330,7 @@ impl ReceiveBuffer {
     }
 
     /// Goes past opened records that have no more plaintext to read.
+    #[inline]
     fn skip_read(&mut self) {
         while self.read < self.opened {
             let marker = Marker::read(&self.memory[self.read..]);
@@ -324,6 +343,7 @@ impl ReceiveBuffer {
         self.release_if_empty();
     }
 
+    #[inline]
     fn release_if_empty(&mut self) {
         if self.read == self.filled {
             (self.read, self.opened, self.filled) = (0, 0, 0);

@@ -24,6 +24,7 @@ mod tests;
 
 /// Seals `msg` where the payload may be in one piece (read where it lies) or in several (gathered
 /// into the output first, then sealed there).
+#[inline]
 fn seal<A: Aead>(
     aead: &A,
     nonce: Nonce,

@@ -13,35 +13,47 @@ use super::buffer::MAX_KEPT_LEN;
 /// How many buffers a thread keeps: for both directions of a connection and of the one it forwards to.
 const SLOTS: usize = 4;
 
-std::thread_local! {
-    static POOL: RefCell<[Vec<u8>; SLOTS]> = const { RefCell::new([const { Vec::new() }; SLOTS]) };
+/// A stack: the buffer given back last is the one most likely in the cache.
+struct Pool {
+    slots: [Vec<u8>; SLOTS],
+    used: usize,
 }
 
-/// The shortest buffer that has `len` bytes, else the longest there is (to be grown), else an empty
-/// one. Its content is arbitrary.
-pub(super) fn take(len: usize) -> Vec<u8> {
+std::thread_local! {
+    static POOL: RefCell<Pool> = const {
+        RefCell::new(Pool {
+            slots: [const { Vec::new() }; SLOTS],
+            used: 0,
+        })
+    };
+}
+
+/// The buffer that was given back last, or an empty one. Its content is arbitrary.
+///
+/// It may be shorter than is needed; whoever grows it gives back a longer one, so that soon all are
+/// long enough.
+pub(super) fn take() -> Vec<u8> {
     // during the destruction of the thread's locals there is no pool any more
     POOL.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        let slot = pool.iter_mut().max_by_key(|slot| match slot.len() >= len {
-            true => (true, usize::MAX - slot.len()),
-            false => (false, slot.len()),
-        });
-        slot.map(core::mem::take).unwrap_or_default()
+        pool.used = pool.used.saturating_sub(1);
+        let last = pool.used;
+        core::mem::take(&mut pool.slots[last])
     })
     .unwrap_or_default()
 }
 
-/// Keeps `buffer` for the next [`take`], in the place of the shortest if that is shorter.
+/// Keeps `buffer` for the next [`take`], unless it is too long or there are enough.
 pub(super) fn give(buffer: Vec<u8>) {
     if buffer.is_empty() || buffer.capacity() > MAX_KEPT_LEN {
         return;
     }
     let _ = POOL.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        let slot = pool.iter_mut().min_by_key(|slot| slot.len());
-        if let Some(slot) = slot.filter(|slot| slot.len() < buffer.len()) {
+        let next = pool.used;
+        if let Some(slot) = pool.slots.get_mut(next) {
             *slot = buffer;
+            pool.used += 1;
         }
     });
 }
@@ -58,14 +70,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_that_is_long_enough_is_taken_else_the_longest() {
+    fn the_last_given_is_the_first_taken() {
         on_a_new_thread(|| {
-            assert!(take(1).is_empty());
+            assert!(take().is_empty());
             for len in [300, 100, 200] {
                 give(vec![0; len]);
             }
-            let lens = [150, 150, 150, 150].map(|len| take(len).len());
-            assert_eq!(lens, [200, 300, 100, 0]);
+            assert_eq!([(); 4].map(|()| take().len()), [200, 100, 300, 0]);
         });
     }
 
@@ -76,7 +87,7 @@ mod tests {
             let address = buffer.as_ptr();
             give(buffer);
             for _ in 0..10 {
-                let buffer = take(1000);
+                let buffer = take();
                 assert_eq!((buffer.as_ptr(), buffer.len()), (address, 1000));
                 give(buffer);
             }
@@ -91,23 +102,12 @@ mod tests {
             let mut roomy = Vec::with_capacity(MAX_KEPT_LEN + 1);
             roomy.push(0);
             give(roomy);
-            assert!(take(1).is_empty());
+            assert!(take().is_empty());
 
-            give(vec![0; MAX_KEPT_LEN]);
-            for len in 1..=2 * SLOTS {
+            for len in [MAX_KEPT_LEN, 1, 2, 3, 4] {
                 give(vec![0; len]);
             }
-            // the longest are kept; the shorter made way
-            let mut lens: Vec<_> = (0..=SLOTS).map(|_| take(1).len()).collect();
-            lens.sort();
-            assert_eq!(lens, [0, 6, 7, 8, MAX_KEPT_LEN]);
-
-            // and a shorter one than all does not replace any
-            for len in [5, 5, 5, 5, 4] {
-                give(vec![0; len]);
-            }
-            let lens: Vec<_> = (0..=SLOTS).map(|_| take(1).len()).collect();
-            assert_eq!(lens, [5, 5, 5, 5, 0]);
+            assert_eq!([(); 5].map(|()| take().len()), [3, 2, 1, MAX_KEPT_LEN, 0]);
         });
     }
 
@@ -118,7 +118,7 @@ mod tests {
         impl Drop for AtExit {
             fn drop(&mut self) {
                 give(core::mem::take(&mut self.0));
-                drop(take(10));
+                drop(take());
             }
         }
 

@@ -180,6 +180,7 @@ impl RecordSender {
     /// [`SealError::Exhausted`] when there are fewer sequence numbers than records: nothing was
     /// written and no sequence number used. [`SealError::Failed`] when the cipher refuses; the
     /// connection is unusable then.
+    #[inline]
     pub fn seal(
         &mut self,
         typ: ContentType,
@@ -194,12 +195,20 @@ impl RecordSender {
             }));
         }
         self.check_sequence(records as u64)?;
-        if payload.len() <= self.max_fragment_len {
-            return match payload.is_empty() {
-                true => Ok(0),
-                false => self.seal_record(typ, payload, out),
-            };
+        match records {
+            0 => Ok(0),
+            1 => self.seal_record(typ, payload, out),
+            _ => self.seal_fragments(typ, payload, out),
         }
+    }
+
+    /// Writes several records; `out` is long enough, and there are sequence numbers left.
+    fn seal_fragments(
+        &mut self,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+        out: &mut [u8],
+    ) -> Result<usize, SealError> {
         let mut rest = payload;
         let mut used = 0;
         while !rest.is_empty() {

@@ -15,7 +15,7 @@ use crate::client::ClientConnectionData;
 use crate::crypto::cipher::InsufficientSizeError;
 use crate::enums::ContentType;
 use crate::error::Error;
-use crate::record::sender::{InPlaceError, InPlaceRoom};
+use crate::record::sender::{InPlaceError, InPlaceRoom, SealError};
 use crate::server::ServerConnectionData;
 
 /// What unbuffered client and server connections have in common.
@@ -95,6 +95,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             }
             if let Err(error) = self.core.check_failed() {
                 break Err(error);
+            }
+            if discard == incoming_tls.len() {
+                break Ok(Next::Idle);
             }
             match self.core.process_record(&mut incoming_tls[discard..]) {
                 Ok(None) => break Ok(Next::Idle),
@@ -344,14 +347,17 @@ impl<Data> WriteTraffic<'_, Data> {
         }
         core.refresh_worn_keys(application_data.len())
             .map_err(|_| EncryptError::EncryptExhausted)?;
-        let len = core.common.sender.sealed_len(application_data.len());
+        let len = match core.common.wants_write() {
+            true => core.common.sender.sealed_len(application_data.len()),
+            // nothing waits: the sender itself knows what is too short
+            false => 0,
+        };
         self.conn
             .send_behind_pending(outgoing_tls, len, |common, out| {
                 common
                     .sender
                     .seal(ContentType::ApplicationData, application_data.into(), out)
-                    // there is enough room: what is left is a key that can take no more
-                    .map_err(|_| EncryptError::EncryptExhausted)
+                    .map_err(EncryptError::from)
             })
     }
 
@@ -506,6 +512,15 @@ pub enum EncryptError {
 
     /// Nothing can be encrypted on this connection any more.
     EncryptExhausted,
+}
+
+impl From<SealError> for EncryptError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::InsufficientSize(size) => Self::InsufficientSize(size),
+            SealError::Exhausted | SealError::Failed => Self::EncryptExhausted,
+        }
+    }
 }
 
 impl From<InsufficientSizeError> for EncryptError {

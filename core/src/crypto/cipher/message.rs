@@ -64,6 +64,7 @@ impl<'a> OutboundChunks<'a> {
     }
 
     /// The number of bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Self::Single(chunk) => chunk.len(),
@@ -72,11 +73,13 @@ impl<'a> OutboundChunks<'a> {
     }
 
     /// True when there are no bytes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The bytes before `mid`, and those from `mid` on; all and none when there are fewer.
+    #[inline]
     pub fn split_at(&self, mid: usize) -> (Self, Self) {
         let mid = Ord::min(mid, self.len());
         match *self {
