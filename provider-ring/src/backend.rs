@@ -17,9 +17,14 @@ use crate::shared::sign::ecdsa::{EcdsaCurve, P256, P384};
 
 /// What protects records and packets in AES-GCM suites.
 pub(crate) mod records {
-    pub(crate) use rustls_core::record::framing::Tls12GcmFraming;
+    #[cfg(feature = "tls12")]
+    pub(crate) mod tls12 {
+        pub(crate) use rustls_core::record::framing::Tls12GcmFraming as GcmFraming;
 
-    pub(crate) use crate::shared::aead::{self as tls12, self as tls13};
+        pub(crate) use crate::shared::aead::{Aes128Gcm, Aes256Gcm};
+    }
+
+    pub(crate) use crate::shared::aead as tls13;
 }
 
 /// Seals as [`Aead::seal`](rustls_core::crypto::aead::Aead::seal) asks for.

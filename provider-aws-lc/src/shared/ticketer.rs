@@ -10,7 +10,6 @@ use super::aead::Aes256Gcm;
 use super::provider::Random;
 
 /// The recommended way to protect session tickets.
-#[non_exhaustive]
 pub struct Ticketer {}
 
 impl Ticketer {

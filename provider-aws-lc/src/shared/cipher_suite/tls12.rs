@@ -9,8 +9,7 @@ use rustls_core::record::framing::Tls12Chacha20Framing;
 use rustls_core::suites::{SupportedCipherSuite, Tls12CipherSuite};
 
 use super::{AES_GCM_CONFIDENTIALITY_LIMIT, NO_CONFIDENTIALITY_LIMIT, sha256_suite, sha384_suite};
-use crate::backend::records::Tls12GcmFraming;
-use crate::backend::records::tls12::{Aes128Gcm, Aes256Gcm};
+use crate::backend::records::tls12::{Aes128Gcm, Aes256Gcm, GcmFraming};
 use crate::shared::aead::Chacha20Poly1305;
 use crate::shared::hmac::{HMAC_SHA256, HMAC_SHA384};
 use crate::shared::sign::rsa;
@@ -23,7 +22,7 @@ pub static TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: SupportedCipherSuite =
             AES_GCM_CONFIDENTIALITY_LIMIT,
         ),
         ECDSA_SCHEMES,
-        &Tls12GcmFraming::<Aes128Gcm>::NEW,
+        &GcmFraming::<Aes128Gcm>::NEW,
         PRF_SHA256,
     ));
 
@@ -35,7 +34,7 @@ pub static TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: SupportedCipherSuite =
             AES_GCM_CONFIDENTIALITY_LIMIT,
         ),
         ECDSA_SCHEMES,
-        &Tls12GcmFraming::<Aes256Gcm>::NEW,
+        &GcmFraming::<Aes256Gcm>::NEW,
         PRF_SHA384,
     ));
 
@@ -59,7 +58,7 @@ pub static TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: SupportedCipherSuite =
             AES_GCM_CONFIDENTIALITY_LIMIT,
         ),
         rsa::SCHEMES,
-        &Tls12GcmFraming::<Aes128Gcm>::NEW,
+        &GcmFraming::<Aes128Gcm>::NEW,
         PRF_SHA256,
     ));
 
@@ -71,7 +70,7 @@ pub static TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: SupportedCipherSuite =
             AES_GCM_CONFIDENTIALITY_LIMIT,
         ),
         rsa::SCHEMES,
-        &Tls12GcmFraming::<Aes256Gcm>::NEW,
+        &GcmFraming::<Aes256Gcm>::NEW,
         PRF_SHA384,
     ));
 

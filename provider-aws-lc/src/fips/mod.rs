@@ -10,27 +10,18 @@
 //! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` does
 //! not speak of them.
 
-use alloc::boxed::Box;
 use core::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aws_lc_rs::aead::{Aad, TlsProtocolId, TlsRecordOpeningKey, TlsRecordSealingKey};
 use rustls_core::crypto::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
-use rustls_core::crypto::cipher::{
-    AeadKey, KeyBlockShape, MessageDecrypter, MessageEncrypter, Nonce, Tls12AeadAlgorithm,
-    UnsupportedOperationError,
-};
-use rustls_core::record::framing;
-use rustls_core::suites::ConnectionTrafficSecrets;
+use rustls_core::crypto::cipher::{AeadKey, Nonce};
 
 use crate::backend::{self, aead};
 use crate::shared::aead::to_library;
 
-/// AES-GCM for the records of TLS 1.2.
-pub(crate) mod tls12 {
-    pub(crate) type Aes128Gcm = super::Aes128Gcm<super::Tls12>;
-    pub(crate) type Aes256Gcm = super::Aes256Gcm<super::Tls12>;
-}
+#[cfg(feature = "tls12")]
+pub(crate) mod tls12;
 
 /// AES-GCM for the records of TLS 1.3, and for the packets of QUIC.
 pub(crate) mod tls13 {
@@ -41,12 +32,6 @@ pub(crate) mod tls13 {
 /// A protocol version, by which the order of nonces differs.
 pub(crate) trait Protocol: Send + Sync + 'static {
     const ID: TlsProtocolId;
-}
-
-pub(crate) struct Tls12;
-
-impl Protocol for Tls12 {
-    const ID: TlsProtocolId = TlsProtocolId::TLS12;
 }
 
 pub(crate) struct Tls13;
@@ -178,47 +163,5 @@ impl Aead for RecordKey {
             .open_in_place(to_library(nonce), Aad::from(aad), in_out)
             .map(|plain| plain.len())
             .map_err(|_| AeadError)
-    }
-}
-
-/// TLS 1.2 record protection for AES-GCM with the sequence number as the explicit nonce.
-///
-/// RFC 5288 §3 leaves the explicit nonce to the sender, and other framing starts it at a value from
-/// the key block. The module wants it to grow.
-pub(crate) struct Tls12GcmFraming<A>(PhantomData<A>);
-
-impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
-    pub(crate) const NEW: Self = Self(PhantomData);
-
-    const FRAMING: framing::Tls12GcmFraming<A> = framing::Tls12GcmFraming::NEW;
-
-    /// What the sequence number is XORed into.
-    const EXPLICIT_NONCE: &[u8] = &[0; 8];
-}
-
-impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
-    fn encrypter(&self, key: AeadKey, iv: &[u8], _extra: &[u8]) -> Box<dyn MessageEncrypter> {
-        Self::FRAMING.encrypter(key, iv, Self::EXPLICIT_NONCE)
-    }
-
-    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
-        Self::FRAMING.decrypter(key, iv)
-    }
-
-    fn key_block_shape(&self) -> KeyBlockShape {
-        Self::FRAMING.key_block_shape()
-    }
-
-    fn extract_keys(
-        &self,
-        key: AeadKey,
-        iv: &[u8],
-        _explicit: &[u8],
-    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        Self::FRAMING.extract_keys(key, iv, Self::EXPLICIT_NONCE)
-    }
-
-    fn fips(&self) -> bool {
-        Self::FRAMING.fips()
     }
 }
