@@ -109,7 +109,7 @@ fn hkdf_signs_with_its_hmac() {
     for hkdf in hkdfs() {
         let tag = hkdf.hmac_sign(&OkmBlock::new(b"key"), b"message");
         assert_eq!(tag.as_ref(), expected.as_ref());
-        assert_eq!(hkdf.fips(), crate::backend::fips());
+        assert_eq!(hkdf.fips(), backend::fips());
     }
 }
 
