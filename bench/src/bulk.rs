@@ -292,13 +292,21 @@ fn cells(measured: &Measured) -> Vec<String> {
         row.implementation.clone(),
         row.api.clone(),
         row.direction.clone(),
-        format!("{:.0}", row.mb_per_s),
-        format!("{low:.0}–{high:.0}"),
+        megabytes(row.mb_per_s),
+        format!("{}–{}", megabytes(low), megabytes(high)),
         format!("{:.0}", measured.ns_per_record),
         format!("{:.2} ×", row.ratio_to_upstream),
         format!("{:.1} %", 100.0 * row.share_of_limit),
         format!("{:.2}", row.allocations_per_record),
     ]
+}
+
+/// Three digits at the least.
+fn megabytes(mb_per_s: f64) -> String {
+    match mb_per_s < 100.0 {
+        true => format!("{mb_per_s:.1}"),
+        false => format!("{mb_per_s:.0}"),
+    }
 }
 
 /// The rows as bars.

@@ -208,6 +208,11 @@ fn receive(side: &mut impl Side, incoming: &mut [u8]) -> Result<usize> {
                 }
             }
             ConnectionState::WriteTraffic(_) => {}
+            // the answer to a KeyUpdate, which goes nowhere: this side sends no data behind it
+            ConnectionState::EncodeTlsData(mut data) => {
+                data.encode(&mut [0; 1024])?;
+            }
+            ConnectionState::TransmitTlsData(data) => data.done(),
             other => return Err(unexpected(&other)),
         }
     }
