@@ -111,7 +111,10 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Those of `io`; [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
+    /// Those of `io`, [`io::ErrorKind::Interrupted`] of its `read` apart, which is tried again, and
+    /// [`io::ErrorKind::WouldBlock`] only when nothing was moved before in the direction that blocks;
+    /// [`io::ErrorKind::WriteZero`] when its `write` takes nothing;
+    /// [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
     /// [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after an
     /// attempt to send the alert.
     pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
@@ -121,23 +124,33 @@ impl<Data> ConnectionCommon<Data> {
     {
         let handshaking = self.is_handshaking();
         let (mut read, mut written) = (0, 0);
+        let mut eof = false;
         loop {
             let blocked = self.write_all_tls(io, &mut written)?;
             if !handshaking && written != 0 || handshaking && !self.is_handshaking() {
                 return Ok((read, written));
             }
-            if !self.wants_read() || self.core.common.seen_eof {
+            if !self.wants_read() || eof {
                 return match (blocked, handshaking) {
-                    (Some(error), _) => Err(error),
+                    (Some(error), _) if written == 0 => Err(error),
                     // a close_notify or the end of the stream ends the loop during the handshake
                     // too: there is nothing left to wait for (RUSTSEC-2024-0336)
                     (None, true) => Err(io::ErrorKind::UnexpectedEof.into()),
-                    (None, false) => Ok((read, written)),
+                    _ => Ok((read, written)),
                 };
             }
-            match self.read_tls(io) {
-                Ok(len) => read += len,
+            let result = self.read_tls(io);
+            // whatever was read changes nothing then
+            self.core.check_failed().map_err(invalid_data)?;
+            match result {
+                Ok(len) => {
+                    read += len;
+                    eof = len == 0;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && read != 0 => {
+                    return Ok((read, written));
+                }
                 Err(error) => return Err(error),
             }
             self.process_or_alert(io)?;
@@ -147,28 +160,27 @@ impl<Data> ConnectionCommon<Data> {
         }
     }
 
-    /// Writes all that waits and flushes `io`; returns the error when `io` would block before.
+    /// Writes all that waits, or as much as goes, and flushes `io`; returns the error when `io` would
+    /// block before the end.
     fn write_all_tls<T: io::Write>(
         &mut self,
         io: &mut T,
         written: &mut usize,
     ) -> Result<Option<io::Error>, io::Error> {
-        if !self.wants_write() {
-            return Ok(None);
-        }
-        while self.wants_write() {
+        let before = *written;
+        let mut blocked = None;
+        while self.wants_write() && blocked.is_none() {
             match self.write_tls(io) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(len) => *written += len,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Some(error));
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => blocked = Some(error),
                 Err(error) => return Err(error),
             }
         }
-        io.flush()?;
-        Ok(None)
+        if *written != before {
+            io.flush()?;
+        }
+        Ok(blocked)
     }
 
     /// Processes what was read; on error tries to send the alert, as the caller will not.
@@ -176,7 +188,7 @@ impl<Data> ConnectionCommon<Data> {
         self.process_new_packets().map(|_| ()).map_err(|error| {
             // the error is the news, not whether the alert went out
             let _ = self.write_tls(io).and_then(|_| io.flush());
-            io::Error::new(io::ErrorKind::InvalidData, error)
+            invalid_data(error)
         })
     }
 
@@ -244,6 +256,10 @@ impl<Data> ConnectionCommon<Data> {
     ) -> Result<Range<usize>, InPlaceError> {
         self.core.seal_in_place(buf, payload)
     }
+}
+
+fn invalid_data(error: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 impl<Data> Deref for ConnectionCommon<Data> {

@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         match common.seen_eof {
             true => Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "peer closed the connection without sending TLS close_notify",
+                "peer closed connection without sending TLS close_notify",
             )),
             false => Err(io::ErrorKind::WouldBlock.into()),
         }

@@ -43,7 +43,13 @@ where
 
     /// Gets plaintext to read, or the end of the stream.
     fn prepare_read(&mut self) -> io::Result<()> {
-        self.complete_prior_io()?;
+        match self.complete_prior_io() {
+            // what cannot be written now hinders nobody from reading what is there
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock
+                    && self.conn.received.unread() != 0 => {}
+            result => result?,
+        }
         // records without application data give nothing to read: go on
         while self.conn.wants_read() {
             if self.conn.complete_io(self.sock)?.0 == 0 {
@@ -109,7 +115,12 @@ where
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.complete_prior_io()
+        self.complete_prior_io()?;
+        // the first call may have read instead
+        while self.conn.wants_write() {
+            self.conn.complete_io(self.sock)?;
+        }
+        self.sock.flush()
     }
 }
 

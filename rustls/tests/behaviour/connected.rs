@@ -1,0 +1,110 @@
+//! A buffered connection of either crate and its peer, upstream's, which is the same for both: so a
+//! difference is one of the connection under test.
+
+use std::sync::Arc;
+
+use crate::endpoints::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use crate::endpoints::{Endpoint, UpstreamBuffered};
+
+/// Which side the connection under test is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role {
+    Client,
+    Server,
+}
+
+pub const ROLES: [Role; 2] = [Role::Client, Role::Server];
+
+/// Lengths of signatures vary for ECDSA, and then so do those of flights.
+pub const KEY_TYPE: KeyType = KeyType::Ed25519;
+
+macro_rules! connected {
+    ($module:ident, $tls:ident) => {
+        pub mod $module {
+            use super::*;
+
+            pub fn client_config(provider: Provider) -> $tls::ClientConfig {
+                configs::$module::client(provider.$module(), KEY_TYPE, ClientAuth::None)
+            }
+
+            pub fn server_config(provider: Provider) -> $tls::ServerConfig {
+                configs::$module::server(provider.$module(), KEY_TYPE, ClientAuth::None)
+            }
+
+            pub fn client(config: $tls::ClientConfig) -> $tls::Connection {
+                let conn = $tls::ClientConnection::new(Arc::new(config), server_name());
+                conn.unwrap().into()
+            }
+
+            pub fn server(config: $tls::ServerConfig) -> $tls::Connection {
+                $tls::ServerConnection::new(Arc::new(config))
+                    .unwrap()
+                    .into()
+            }
+
+            /// A connection that has not yet done anything.
+            pub fn fresh(provider: Provider, role: Role) -> $tls::Connection {
+                match role {
+                    Role::Client => client(client_config(provider)),
+                    Role::Server => server(server_config(provider)),
+                }
+            }
+
+            /// All that waits to be written.
+            pub fn output(conn: &mut $tls::Connection) -> Vec<u8> {
+                let mut out = Vec::new();
+                while conn.wants_write() {
+                    conn.write_tls(&mut out).unwrap();
+                }
+                out
+            }
+
+            /// Reads and processes all of `bytes`, which must not be too much plaintext.
+            pub fn input(conn: &mut $tls::Connection, mut bytes: &[u8]) -> Result<(), $tls::Error> {
+                while !bytes.is_empty() && conn.read_tls(&mut bytes).unwrap() != 0 {
+                    conn.process_new_packets()?;
+                }
+                Ok(())
+            }
+
+            /// Moves bytes between the two until neither has any to send.
+            pub fn settle(conn: &mut $tls::Connection, peer: &mut UpstreamBuffered) {
+                loop {
+                    let to_peer = output(conn);
+                    peer.receive(&to_peer).unwrap();
+                    let from_peer = peer.take_output();
+                    input(conn, &from_peer).unwrap();
+                    if to_peer.is_empty() && from_peer.is_empty() {
+                        break;
+                    }
+                }
+            }
+
+            /// A connection and its peer after the handshake, with nothing on the way.
+            pub fn connected(
+                provider: Provider,
+                role: Role,
+            ) -> ($tls::Connection, UpstreamBuffered) {
+                let mut conn = fresh(provider, role);
+                let mut peer = fresh_peer(provider, role);
+                settle(&mut conn, &mut peer);
+                assert!(!conn.is_handshaking() && !peer.is_handshaking());
+                (conn, peer)
+            }
+        }
+    };
+}
+
+connected!(this, rustls);
+connected!(upstream, rustls_upstream);
+
+/// The peer of a connection in `role`, which has not yet done anything.
+pub fn fresh_peer(provider: Provider, role: Role) -> UpstreamBuffered {
+    UpstreamBuffered::new(upstream::fresh(
+        provider,
+        match role {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        },
+    ))
+}

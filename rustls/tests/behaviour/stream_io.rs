@@ -1,0 +1,445 @@
+//! `complete_io`, `Stream` and `StreamOwned` over a transport that blocks, fails, ends or moves one
+//! byte at a time, at each of its calls in turn: every call returns what upstream's returns.
+
+use std::borrow::Borrow;
+use std::fmt::Debug;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+
+use crate::connected::{ROLES, Role, fresh_peer};
+use crate::endpoints::configs::{PROVIDERS, Provider};
+use crate::endpoints::{Endpoint, UpstreamBuffered};
+
+/// What the transport does wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    /// Fails with this, once.
+    Once(ErrorKind),
+    /// Fails with this from then on.
+    Always(ErrorKind),
+    /// Returns `Ok(0)` from then on.
+    Zero,
+    /// Moves one byte at a time from then on.
+    OneByte,
+    /// Moves one byte, then blocks from then on.
+    OneByteThenBlocks,
+    /// Blocks at every second call.
+    BlocksAndMoves,
+}
+
+/// Which calls count and go wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    Read,
+    Write,
+    Flush,
+}
+
+/// The one thing that goes wrong, and at which call.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    call: Call,
+    at: usize,
+    fault: Fault,
+}
+
+/// A transport with the peer at its other end, which sends back reversed what it gets.
+struct Transport {
+    peer: UpstreamBuffered,
+    incoming: Vec<u8>,
+    plan: Option<Plan>,
+    reads: usize,
+    writes: usize,
+    flushes: usize,
+}
+
+impl Transport {
+    fn new(provider: Provider, role: Role, plan: Option<Plan>) -> Self {
+        Self {
+            peer: fresh_peer(provider, role),
+            incoming: Vec::new(),
+            plan,
+            reads: 0,
+            writes: 0,
+            flushes: 0,
+        }
+    }
+
+    /// How the peer ended up.
+    fn seen(&self) -> String {
+        format!(
+            "peer handshaking {}, closed {}",
+            self.peer.is_handshaking(),
+            self.peer.peer_has_closed()
+        )
+    }
+
+    /// Counts the call; what it may move, or how it fails.
+    fn call(&mut self, call: Call) -> io::Result<usize> {
+        let count = match call {
+            Call::Read => &mut self.reads,
+            Call::Write => &mut self.writes,
+            Call::Flush => &mut self.flushes,
+        };
+        let at = *count;
+        *count += 1;
+        assert!(at < 20_000, "endless loop");
+        match self.plan {
+            Some(plan) if plan.call == call => match plan.fault {
+                Fault::Once(kind) if at == plan.at => Err(kind.into()),
+                Fault::Always(kind) if at >= plan.at => Err(kind.into()),
+                Fault::Zero if at >= plan.at => Ok(0),
+                Fault::OneByte if at >= plan.at => Ok(1),
+                Fault::OneByteThenBlocks if at == plan.at => Ok(1),
+                Fault::OneByteThenBlocks if at > plan.at => Err(ErrorKind::WouldBlock.into()),
+                Fault::BlocksAndMoves if at >= plan.at && (at - plan.at) % 2 == 0 => {
+                    Err(ErrorKind::WouldBlock.into())
+                }
+                _ => Ok(usize::MAX),
+            },
+            _ => Ok(usize::MAX),
+        }
+    }
+}
+
+impl Read for Transport {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let most = self.call(Call::Read)?;
+        if !self.peer.is_handshaking() {
+            let mut plaintext = Vec::new();
+            self.peer.read_into(&mut plaintext);
+            plaintext.reverse();
+            self.peer.send(&plaintext);
+        }
+        self.incoming.append(&mut self.peer.take_output());
+        let len = self.incoming.len().min(buf.len()).min(most);
+        if len == 0 && most != 0 && !self.peer.peer_has_closed() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        buf[..len].copy_from_slice(&self.incoming[..len]);
+        self.incoming.drain(..len);
+        Ok(len)
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let len = self.call(Call::Write)?.min(buf.len());
+        // the connection reports errors, not its peer
+        let _ = self.peer.receive(&buf[..len]);
+        Ok(len)
+    }
+
+    fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        self.write(&all)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.call(Call::Flush).map(|_| ())
+    }
+}
+
+/// A transport from which a few bytes come, whatever is written.
+struct Recorded {
+    bytes: Vec<u8>,
+    /// The stream ends behind the bytes, instead of going on some time.
+    ends: bool,
+    calls: usize,
+}
+
+impl Read for Recorded {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.calls += 1;
+        assert!(self.calls < 1000, "endless loop");
+        let len = self.bytes.len().min(buf.len());
+        buf[..len].copy_from_slice(&self.bytes[..len]);
+        self.bytes.drain(..len);
+        match len == 0 && !self.ends {
+            true => Err(ErrorKind::WouldBlock.into()),
+            false => Ok(len),
+        }
+    }
+}
+
+impl Write for Recorded {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A result as it can be compared: of an error its kind and its text.
+fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
+    match result {
+        Ok(value) => format!("{value:?}"),
+        // upstream's has an address to read on at its end
+        Err(error) => {
+            let error = error.borrow();
+            let text = error.to_string();
+            let text = text.split(": https").next().unwrap_or_default();
+            format!("{:?}: {text}", error.kind())
+        }
+    }
+}
+
+const REQUEST: &[u8] = b"request";
+
+/// How often a call is made again that fails or does nothing.
+const TRIES: usize = 4;
+
+/// What a test does with a connection and its transport, for each side's type.
+macro_rules! for_role {
+    ($tls:ident, $module:ident, $provider:expr, $role:expr, $conn:ident => $body:expr) => {
+        match crate::connected::$module::fresh($provider, $role) {
+            $tls::Connection::Client(mut $conn) => $body,
+            $tls::Connection::Server(mut $conn) => $body,
+        }
+    };
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::fresh;
+
+            /// `complete_io` again and again, with writes and reads between.
+            pub fn complete_io(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
+                let mut conn = fresh(provider, role);
+                let mut transport = Transport::new(provider, role, plan);
+                let mut log = Vec::new();
+                let mut step = |conn: &mut $tls::Connection, what: &str| {
+                    for _ in 0..TRIES {
+                        let result = conn.complete_io(&mut transport);
+                        // the two crates' ClientHellos differ in length
+                        let result = shown(result.map(|(read, written)| match what {
+                            "handshake" => (read.min(1), written.min(1)),
+                            _ => (read, written),
+                        }));
+                        log.push(format!(
+                            "{what}: {result}, handshaking {}, wants {} {}",
+                            conn.is_handshaking(),
+                            conn.wants_read(),
+                            conn.wants_write(),
+                        ));
+                    }
+                };
+                step(&mut conn, "handshake");
+                let written = shown(conn.writer().write(REQUEST));
+                step(&mut conn, &format!("after write {written}"));
+                let written = shown(conn.writer().write(REQUEST));
+                step(&mut conn, &format!("after one more write {written}"));
+                let mut buf = [0; 100];
+                let read = shown(conn.reader().read(&mut buf));
+                step(&mut conn, &format!("after read {read}"));
+                conn.send_close_notify();
+                step(&mut conn, "after close");
+                let read = shown(conn.reader().read(&mut buf));
+                step(&mut conn, &format!("after read {read}"));
+                log.push(transport.seen());
+                log
+            }
+
+            /// `complete_io` with a peer that has sent `bytes` and no more, or ended the stream too.
+            pub fn after_bytes(role: Role, bytes: &[u8], ends: bool) -> Vec<String> {
+                let mut conn = fresh(PROVIDERS[0], role);
+                let mut transport = Recorded {
+                    bytes: bytes.to_vec(),
+                    ends,
+                    calls: 0,
+                };
+                let mut log = Vec::new();
+                for _ in 0..TRIES {
+                    log.push(shown(conn.complete_io(&mut transport).map(|(read, _)| read)));
+                    log.push(shown(conn.reader().read(&mut [0])));
+                }
+                log
+            }
+
+            /// The calls of [`super::calls`] on a `Stream`.
+            pub fn stream(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
+                let mut transport = Transport::new(provider, role, plan);
+                for_role!($tls, $module, provider, role, conn => {
+                    let mut stream = $tls::Stream::new(&mut conn, &mut transport);
+                    let mut log = calls(&mut stream);
+                    conn.send_close_notify();
+                    let mut stream = $tls::Stream::new(&mut conn, &mut transport);
+                    log.extend(calls_after_close(&mut stream));
+                    log.push(transport.seen());
+                    log
+                })
+            }
+
+            /// The same on a `StreamOwned`.
+            pub fn stream_owned(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
+                let transport = Transport::new(provider, role, plan);
+                for_role!($tls, $module, provider, role, conn => {
+                    conn.set_buffer_limit(None);
+                    let mut stream = $tls::StreamOwned::new(conn, transport);
+                    let mut log = calls(&mut stream);
+                    stream.conn.send_close_notify();
+                    log.extend(calls_after_close(&mut stream));
+                    log.push(stream.get_ref().seen());
+                    log
+                })
+            }
+        }
+    };
+}
+
+scripts!(this, rustls);
+scripts!(upstream, rustls_upstream);
+
+/// Writes and reads; what each call returned.
+fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
+    let mut log = Vec::new();
+    let mut buf = [0; 100];
+    for _ in 0..TRIES {
+        log.push(format!("write {}", shown(stream.write(REQUEST))));
+        log.push(format!("flush {}", shown(stream.flush())));
+    }
+    for _ in 0..TRIES {
+        let result = stream.read(&mut buf[..5]);
+        let text = shown(result.as_ref().map(|&len| &buf[..len]));
+        log.push(format!("read {text}"));
+        let result = stream.fill_buf().map(<[u8]>::to_vec);
+        log.push(format!("fill_buf {}", shown(result.as_ref())));
+        stream.consume(result.map_or(0, |chunk| chunk.len().min(3)));
+    }
+    let pieces = [&b""[..], b"ab"].map(io::IoSlice::new);
+    for _ in 0..TRIES {
+        let result = stream.write_vectored(&pieces);
+        log.push(format!("write_vectored {}", shown(result)));
+        log.push(format!("read nothing {}", shown(stream.read(&mut []))));
+        log.push(format!("write nothing {}", shown(stream.write(&[]))));
+    }
+    log
+}
+
+fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
+    let mut log = Vec::new();
+    let mut buf = [0; 100];
+    for _ in 0..TRIES {
+        log.push(format!("flush {}", shown(stream.flush())));
+        let result = stream.read(&mut buf);
+        let text = shown(result.as_ref().map(|&len| &buf[..len]));
+        log.push(format!("read {text}"));
+        let result = stream.fill_buf().map(<[u8]>::to_vec);
+        log.push(format!("fill_buf {}", shown(result)));
+    }
+    log
+}
+
+/// Every fault at every call, and none.
+fn plans() -> Vec<Option<Plan>> {
+    const CALLS: usize = 6;
+    let faults = [
+        Fault::Once(ErrorKind::WouldBlock),
+        Fault::Always(ErrorKind::WouldBlock),
+        Fault::Once(ErrorKind::Interrupted),
+        Fault::Once(ErrorKind::ConnectionReset),
+        Fault::Always(ErrorKind::ConnectionReset),
+        Fault::Zero,
+        Fault::OneByte,
+        Fault::OneByteThenBlocks,
+        Fault::BlocksAndMoves,
+    ];
+    let mut plans = vec![None];
+    for call in [Call::Read, Call::Write, Call::Flush] {
+        for at in 0..CALLS {
+            for fault in faults {
+                // here the two differ: see `write_that_takes_nothing`
+                if (call, fault) != (Call::Write, Fault::Zero) {
+                    plans.push(Some(Plan { call, at, fault }));
+                }
+            }
+        }
+    }
+    plans
+}
+
+/// Runs both for all plans; fails after it has shown every difference.
+fn compare(
+    ours: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
+    theirs: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
+) {
+    let mut differences = 0;
+    for provider in PROVIDERS {
+        for role in ROLES {
+            for plan in plans() {
+                let ours = ours(provider, role, plan);
+                let theirs = theirs(provider, role, plan);
+                let different = ours
+                    .iter()
+                    .zip(&theirs)
+                    .find(|(ours, theirs)| ours != theirs);
+                if let Some((ours, theirs)) = different {
+                    differences += 1;
+                    println!("{provider:?} {role:?} {plan:?}\n  ours   {ours}\n  theirs {theirs}");
+                }
+            }
+        }
+    }
+    assert_eq!(differences, 0);
+}
+
+#[test]
+fn complete_io_over_a_faulty_transport() {
+    compare(this::complete_io, upstream::complete_io);
+}
+
+#[test]
+fn stream_over_a_faulty_transport() {
+    compare(this::stream, upstream::stream);
+}
+
+#[test]
+fn stream_owned_over_a_faulty_transport() {
+    compare(this::stream_owned, upstream::stream_owned);
+}
+
+/// Upstream returns `Ok` then, and a loop around it would never end.
+#[test]
+fn write_that_takes_nothing() {
+    for provider in PROVIDERS {
+        for at in 0..3 {
+            let fault = Fault::Zero;
+            let call = Call::Write;
+            let log = this::complete_io(provider, Role::Client, Some(Plan { call, at, fault }));
+            let failed = log.iter().filter(|line| line.contains("WriteZero")).count();
+            assert!(failed >= TRIES, "{log:#?}");
+        }
+    }
+}
+
+/// RUSTSEC-2024-0336: an early end, orderly or not, must not keep anybody in a loop.
+#[test]
+fn the_stream_ends_during_the_handshake() {
+    const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
+    const FATAL: [u8; 7] = *b"\x15\x03\x03\x00\x02\x02\x28";
+    const CUT: [u8; 4] = *b"\x16\x03\x03\x00";
+    for role in ROLES {
+        // a client's first flight, or nothing: both wait for more
+        let before = match role {
+            Role::Client => Vec::new(),
+            Role::Server => fresh_peer(PROVIDERS[0], role).take_output(),
+        };
+        for end in [&[][..], &FATAL, &CUT] {
+            for ends in [false, true] {
+                let input = [&before, end].concat();
+                let ours = this::after_bytes(role, &input, ends);
+                let theirs = upstream::after_bytes(role, &input, ends);
+                assert_eq!(ours[1..], theirs[1..], "{role:?} {end:02x?} {ends}");
+            }
+        }
+        // upstream ignores a close_notify here and waits for the end of the stream
+        for ends in [false, true] {
+            let log = this::after_bytes(role, &[&before, &CLOSE_NOTIFY[..]].concat(), ends);
+            let ended = ["UnexpectedEof: unexpected end of file", "0"];
+            assert!(log.chunks(2).all(|calls| calls == ended), "{log:#?}");
+        }
+    }
+}
