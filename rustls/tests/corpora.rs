@@ -1,0 +1,42 @@
+//! Replays the corpora of the fuzz targets, and some inputs more that are made here.
+
+mod endpoints;
+mod fuzzed;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use endpoints::Noise;
+
+fn corpus(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fuzz/corpus")
+        .join(target)
+}
+
+#[test]
+fn every_input_of_every_corpus() {
+    for (name, target) in fuzzed::TARGETS {
+        let mut inputs = 0;
+        for entry in fs::read_dir(corpus(name)).unwrap() {
+            let path = entry.unwrap().path();
+            println!("{}", path.display());
+            target(&fs::read(path).unwrap());
+            inputs += 1;
+        }
+        assert!(inputs > 0, "{name} has no corpus");
+    }
+}
+
+#[test]
+fn noise() {
+    let mut noise = Noise::new(1);
+    for (name, target) in fuzzed::TARGETS {
+        for _ in 0..50 {
+            let len = noise.up_to(100);
+            let input: Vec<u8> = (0..len).map(|_| noise.next() as u8).collect();
+            println!("{name} {input:02x?}");
+            target(&input);
+        }
+    }
+}
