@@ -16,12 +16,12 @@ fn corpus(target: &str) -> PathBuf {
 
 #[test]
 fn every_input_of_every_corpus() {
-    for (name, target) in fuzzed::TARGETS {
+    for (name, _) in fuzzed::TARGETS {
         let mut inputs = 0;
         for entry in fs::read_dir(corpus(name)).unwrap() {
             let path = entry.unwrap().path();
             println!("{}", path.display());
-            target(&fs::read(path).unwrap());
+            fuzzed::run(name, &fs::read(path).unwrap());
             inputs += 1;
         }
         assert!(inputs > 0, "{name} has no corpus");
@@ -31,12 +31,12 @@ fn every_input_of_every_corpus() {
 #[test]
 fn noise() {
     let mut noise = Noise::new(1);
-    for (name, target) in fuzzed::TARGETS {
+    for (name, _) in fuzzed::TARGETS {
         for _ in 0..50 {
             let len = noise.up_to(100);
             let input: Vec<u8> = (0..len).map(|_| noise.next() as u8).collect();
             println!("{name} {input:02x?}");
-            target(&input);
+            fuzzed::run(name, &input);
         }
     }
 }
