@@ -32,8 +32,8 @@ pub struct CommonState {
     pub(crate) received: ReceiveBuffer,
     /// Application data written before there were keys to send it with.
     pub(crate) early_plaintext: Vec<u8>,
-    /// The most that [`Self::outgoing`] and [`Self::early_plaintext`] may grow to by application
-    /// data.
+    /// The most that each of [`Self::outgoing`] and [`Self::early_plaintext`] may grow to by
+    /// application data.
     pub(crate) buffer_limit: Option<usize>,
 
     pub(crate) negotiated_version: Option<ProtocolVersion>,
@@ -228,7 +228,11 @@ impl CommonState {
 
     /// How many of `len` bytes of application data may be queued now.
     pub(crate) fn accepted_len(&self, len: usize) -> usize {
-        let waiting = self.outgoing.len() + self.early_plaintext.len();
+        // handshake messages do not count: the application cannot do without them
+        let waiting = match self.may_send_application_data {
+            true => self.outgoing.len(),
+            false => self.early_plaintext.len(),
+        };
         match self.buffer_limit {
             Some(limit) => Ord::min(len, limit.saturating_sub(waiting)),
             None => len,

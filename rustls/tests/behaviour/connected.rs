@@ -108,3 +108,14 @@ pub fn fresh_peer(provider: Provider, role: Role) -> UpstreamBuffered {
         },
     ))
 }
+
+/// Gives a peer much data; what it reads of it.
+pub fn deliver(peer: &mut UpstreamBuffered, mut bytes: &[u8]) -> Vec<u8> {
+    let mut plaintext = Vec::new();
+    while !bytes.is_empty() {
+        peer.conn.read_tls(&mut bytes).unwrap();
+        peer.conn.process_new_packets().unwrap();
+        peer.read_into(&mut plaintext);
+    }
+    plaintext
+}

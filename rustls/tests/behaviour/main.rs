@@ -6,5 +6,7 @@
 #[path = "../endpoints/mod.rs"]
 mod endpoints;
 
+mod buffering;
+mod compared;
 mod connected;
 mod stream_io;

@@ -1,10 +1,9 @@
 //! `complete_io`, `Stream` and `StreamOwned` over a transport that blocks, fails, ends or moves one
 //! byte at a time, at each of its calls in turn: every call returns what upstream's returns.
 
-use std::borrow::Borrow;
-use std::fmt::Debug;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
+use crate::compared::shown;
 use crate::connected::{ROLES, Role, fresh_peer};
 use crate::endpoints::configs::{PROVIDERS, Provider};
 use crate::endpoints::{Endpoint, UpstreamBuffered};
@@ -168,20 +167,6 @@ impl Write for Recorded {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// A result as it can be compared: of an error its kind and its text.
-fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
-    match result {
-        Ok(value) => format!("{value:?}"),
-        // upstream's has an address to read on at its end
-        Err(error) => {
-            let error = error.borrow();
-            let text = error.to_string();
-            let text = text.split(": https").next().unwrap_or_default();
-            format!("{:?}: {text}", error.kind())
-        }
     }
 }
 

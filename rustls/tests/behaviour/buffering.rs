@@ -1,0 +1,324 @@
+//! How much the buffered connection takes in, and what it says about it: buffer limits, `IoState`,
+//! `wants_read` and `wants_write`, and every way to read plaintext, as the same calls on upstream do.
+
+use std::io::{self, BufRead, IoSlice, Read, Write};
+
+use crate::compared::{assert_same, for_all, shown};
+use crate::connected::{Role, deliver};
+use crate::endpoints::Endpoint;
+use crate::endpoints::configs::Provider;
+
+const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
+
+/// What is written, one after the other.
+const WRITES: [usize; 7] = [0, 1, 50, 100, 16384, 16385, 70_000];
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::fresh_peer;
+            use crate::connected::$module::{connected, fresh, input, output, settle};
+
+            fn wants(conn: &$tls::Connection) -> String {
+                format!(
+                    "wants {} {} {}",
+                    conn.wants_read(),
+                    conn.wants_write(),
+                    conn.is_handshaking()
+                )
+            }
+
+            /// How much each write takes with a limit that is set before the handshake.
+            pub fn limit_before(
+                provider: Provider,
+                role: Role,
+                limit: Option<usize>,
+            ) -> Vec<String> {
+                let mut conn = fresh(provider, role);
+                conn.set_buffer_limit(limit);
+                let mut log = Vec::new();
+                for len in WRITES {
+                    log.push(shown(conn.writer().write(&vec![7; len])));
+                    log.push(wants(&conn));
+                }
+                let mut peer = fresh_peer(provider, role);
+                settle_reading(&mut conn, &mut peer, &mut log);
+                log.extend(writes(&mut conn));
+                settle_reading(&mut conn, &mut peer, &mut log);
+                log
+            }
+
+            fn settle_reading(
+                conn: &mut $tls::Connection,
+                peer: &mut crate::endpoints::UpstreamBuffered,
+                log: &mut Vec<String>,
+            ) {
+                loop {
+                    let to_peer = output(conn);
+                    let received = deliver(peer, &to_peer);
+                    assert!(received.iter().all(|&byte| byte == 7));
+                    log.push(format!("peer has {}", received.len()));
+                    let from_peer = peer.take_output();
+                    input(conn, &from_peer).unwrap();
+                    if to_peer.is_empty() && from_peer.is_empty() {
+                        break;
+                    }
+                }
+            }
+
+            /// The same with a limit that is set after it.
+            pub fn limit_after(
+                provider: Provider,
+                role: Role,
+                limit: Option<usize>,
+            ) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                conn.set_buffer_limit(limit);
+                let mut log = writes(&mut conn);
+                settle_reading(&mut conn, &mut peer, &mut log);
+                log.extend(writes(&mut conn));
+                // raised while something waits
+                conn.set_buffer_limit(Some(200_000));
+                log.extend(writes(&mut conn));
+                // and lowered below it
+                conn.set_buffer_limit(Some(10));
+                log.extend(writes(&mut conn));
+                settle_reading(&mut conn, &mut peer, &mut log);
+                log
+            }
+
+            fn writes(conn: &mut $tls::Connection) -> Vec<String> {
+                let mut log = Vec::new();
+                for len in WRITES {
+                    log.push(shown(conn.writer().write(&vec![7; len])));
+                    let state = conn.process_new_packets();
+                    log.push(format!("{} {:?}", wants(conn), state));
+                }
+                log
+            }
+
+            /// Pieces of a vectored write: how much is taken, and how many bytes that makes.
+            pub fn vectored(provider: Provider, role: Role, limit: Option<usize>) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                conn.set_buffer_limit(limit);
+                let mut log = Vec::new();
+                let large = &[7; 9000][..];
+                let many = [&large[..3]; 200];
+                let pieces: [&[&[u8]]; 8] = [
+                    &[],
+                    &[&[]],
+                    &[&[], &[], &[]],
+                    &[&[7], &[], &[7, 7], &[]],
+                    &[&[], large, large],
+                    &[large; 5],
+                    &many,
+                    &[&[7], large, &[7], &[], large, &[7]],
+                ];
+                for pieces in pieces {
+                    let pieces: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+                    log.push(shown(conn.writer().write_vectored(&pieces)));
+                    let state = conn.process_new_packets();
+                    log.push(format!("{state:?}"));
+                    settle_reading(&mut conn, &mut peer, &mut log);
+                }
+                log
+            }
+
+            /// The states of a handshake, message by message and record by record.
+            pub fn handshake(provider: Provider, role: Role) -> Vec<String> {
+                let mut conn = fresh(provider, role);
+                let mut peer = fresh_peer(provider, role);
+                let mut log = vec![wants(&conn)];
+                loop {
+                    let to_peer = output(&mut conn);
+                    log.push(wants(&conn));
+                    peer.receive(&to_peer).unwrap();
+                    let from_peer = peer.take_output();
+                    let mut rest = &from_peer[..];
+                    while !rest.is_empty() {
+                        let len = 5 + usize::from(u16::from_be_bytes([rest[3], rest[4]]));
+                        let (record, tail) = rest.split_at(len);
+                        rest = tail;
+                        for half in [&mut &record[..len / 2], &mut &record[len / 2..]] {
+                            log.push(shown(conn.read_tls(half)));
+                            let state = conn.process_new_packets().unwrap();
+                            log.push(format!(
+                                "{} {} {} {}",
+                                // flights of the two crates differ in length
+                                state.tls_bytes_to_write() != 0,
+                                state.plaintext_bytes_to_read(),
+                                state.peer_has_closed(),
+                                wants(&conn)
+                            ));
+                        }
+                    }
+                    if to_peer.is_empty() && from_peer.is_empty() {
+                        return log;
+                    }
+                }
+            }
+
+            /// What is refused while plaintext waits, and what reading does about it.
+            pub fn received(provider: Provider, role: Role, record: usize) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut wire = Vec::new();
+                for _ in 0..120_000 / record {
+                    peer.send(&vec![7; record]);
+                    wire.extend(peer.take_output());
+                }
+                let mut log = Vec::new();
+                let mut rest = &wire[..];
+                let mut buf = vec![0; 3000];
+                while !rest.is_empty() {
+                    // in pieces smaller than any read buffer
+                    let mut piece = &rest[..rest.len().min(1000)];
+                    let result = conn.read_tls(&mut piece);
+                    let state = conn.process_new_packets();
+                    log.push(format!(
+                        "{} {state:?} {}",
+                        shown(result.as_ref()),
+                        wants(&conn)
+                    ));
+                    match result {
+                        Ok(len) => rest = &rest[len..],
+                        Err(_) => log.push(shown(conn.reader().read(&mut buf))),
+                    }
+                }
+                loop {
+                    let result = conn.reader().read(&mut buf);
+                    log.push(format!("{} {}", shown(result.as_ref()), wants(&conn)));
+                    if result.is_err() {
+                        return log;
+                    }
+                }
+            }
+
+            /// Every way to read, of plaintext in several records.
+            pub fn reading(provider: Provider, role: Role) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut log = Vec::new();
+                log.push(shown(conn.reader().read(&mut [])));
+                log.push(shown(conn.reader().read(&mut [0])));
+                log.push(shown(conn.reader().fill_buf()));
+                log.push(shown(conn.reader().into_first_chunk()));
+                conn.reader().consume(0);
+                for record in [&b"first"[..], b"second", b"third"] {
+                    peer.send(record);
+                    input(&mut conn, &peer.take_output()).unwrap();
+                }
+                log.push(format!("{:?}", conn.process_new_packets()));
+                log.push(shown(conn.reader().read(&mut [])));
+                log.push(shown(conn.reader().fill_buf()));
+                conn.reader().consume(2);
+                log.push(shown(conn.reader().fill_buf()));
+                log.push(shown(conn.reader().into_first_chunk()));
+                log.push(format!("{:?}", conn.process_new_packets()));
+                conn.reader().consume(3);
+                log.push(shown(conn.reader().into_first_chunk()));
+                let mut buf = [0; 8];
+                log.push(shown(conn.reader().read(&mut buf)));
+                log.push(format!("{buf:?} {}", wants(&conn)));
+                let mut line = Vec::new();
+                log.push(shown(conn.reader().read_until(b'r', &mut line)));
+                log.push(format!("{line:?}"));
+                conn.reader().consume(1);
+                log.push(shown(conn.reader().fill_buf()));
+                log.push(format!("{}", wants(&conn)));
+                // the end of the stream, first without and then with a close_notify
+                log.push(shown(conn.read_tls(&mut io::empty())));
+                log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
+                log.push(shown(conn.reader().read(&mut [])));
+                log.push(shown(conn.reader().read(&mut [0])));
+                log.push(shown(conn.reader().fill_buf()));
+                log.push(shown(conn.reader().into_first_chunk()));
+                peer.send(b"last");
+                peer.close();
+                input(&mut conn, &peer.take_output()).unwrap();
+                log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
+                log.push(shown(conn.reader().read(&mut buf)));
+                log.push(shown(conn.reader().read(&mut buf)));
+                log.push(shown(conn.reader().fill_buf()));
+                log.push(shown(conn.reader().into_first_chunk()));
+                log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
+                log.push(shown(conn.read_tls(&mut &b"more"[..])));
+                log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
+                log.push(shown(conn.reader().read(&mut buf)));
+                settle(&mut conn, &mut peer);
+                log
+            }
+        }
+    };
+}
+
+scripts!(this, rustls);
+scripts!(upstream, rustls_upstream);
+
+#[test]
+fn limit_set_before_the_handshake() {
+    for_all(|provider, role| {
+        for limit in LIMITS {
+            let ours = this::limit_before(provider, role, limit);
+            let theirs = upstream::limit_before(provider, role, limit);
+            assert_same(&format!("{provider:?} {role:?} {limit:?}"), &ours, &theirs);
+        }
+    });
+}
+
+#[test]
+fn limit_set_after_the_handshake() {
+    for_all(|provider, role| {
+        for limit in LIMITS {
+            let ours = this::limit_after(provider, role, limit);
+            let theirs = upstream::limit_after(provider, role, limit);
+            assert_same(&format!("{provider:?} {role:?} {limit:?}"), &ours, &theirs);
+        }
+    });
+}
+
+#[test]
+fn vectored_writes() {
+    for_all(|provider, role| {
+        for limit in LIMITS {
+            let ours = this::vectored(provider, role, limit);
+            let theirs = upstream::vectored(provider, role, limit);
+            assert_same(&format!("{provider:?} {role:?} {limit:?}"), &ours, &theirs);
+        }
+    });
+}
+
+#[test]
+fn states_during_the_handshake() {
+    for_all(|provider, role| {
+        let mut ours = this::handshake(provider, role);
+        let mut theirs = upstream::handshake(provider, role);
+        if role == Role::Client {
+            // upstream's answers the ServerHello at once, with a change_cipher_spec; ours sends that
+            // with the rest of the flight
+            for log in [&mut ours, &mut theirs] {
+                log.retain(|line| !line.ends_with("true"));
+            }
+        }
+        assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
+    });
+}
+
+#[test]
+fn plaintext_that_nobody_reads() {
+    for_all(|provider, role| {
+        for record in [50, 1000, 16384] {
+            let ours = this::received(provider, role, record);
+            let theirs = upstream::received(provider, role, record);
+            assert_same(&format!("{provider:?} {role:?} {record}"), &ours, &theirs);
+        }
+    });
+}
+
+#[test]
+fn every_way_to_read() {
+    for_all(|provider, role| {
+        let ours = this::reading(provider, role);
+        let theirs = upstream::reading(provider, role);
+        assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
+    });
+}

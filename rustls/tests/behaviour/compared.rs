@@ -1,0 +1,45 @@
+//! What two crates did, as text that can be compared.
+
+use std::borrow::Borrow;
+use std::fmt::Debug;
+use std::io;
+
+use crate::connected::{ROLES, Role};
+use crate::endpoints::configs::{PROVIDERS, Provider};
+
+/// A result as it can be compared: of an error its kind and its text.
+pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
+    match result {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => {
+            let error = error.borrow();
+            let text = error.to_string();
+            // upstream's may have an address to read on at its end
+            let text = text.split(": https").next().unwrap_or_default();
+            format!("{:?}: {text}", error.kind())
+        }
+    }
+}
+
+/// Fails at the first line that differs, showing what came before.
+#[track_caller]
+pub fn assert_same(what: &str, ours: &[String], theirs: &[String]) {
+    let different = (0..ours.len().max(theirs.len())).find(|&at| ours.get(at) != theirs.get(at));
+    if let Some(at) = different {
+        panic!(
+            "{what}: line {at}\n  before {:#?}\n  ours   {:?}\n  theirs {:?}",
+            &ours[at.saturating_sub(6)..at],
+            ours.get(at),
+            theirs.get(at)
+        );
+    }
+}
+
+/// Runs a test with every provider in every role.
+pub fn for_all(test: impl Fn(Provider, Role)) {
+    for provider in PROVIDERS {
+        for role in ROLES {
+            test(provider, role);
+        }
+    }
+}
