@@ -194,6 +194,10 @@ impl CommonState {
         typ: ContentType,
         payload: OutboundChunks<'_>,
     ) -> Result<(), SealError> {
+        if typ == ContentType::ApplicationData {
+            // RFC 9846 §4.7.3: a KeyUpdate request after it is answered before the next
+            self.key_update_queued = false;
+        }
         let room = self.outgoing.room(self.sender.sealed_len(payload.len()));
         let sealed = self.sender.seal(typ, payload, room);
         self.outgoing.commit(*sealed.as_ref().unwrap_or(&0));
