@@ -57,22 +57,29 @@ impl RecordHeader {
     /// that nothing is waited for or stored on its word.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
-        if let Some(&typ) = bytes.first()
-            && matches!(ContentType::from(typ), ContentType::Unknown(_))
-        {
-            return Err(InvalidMessage::InvalidContentType);
-        }
-        // RFC 9846 §5.1: the minor version is ignored
-        if bytes.get(1).is_some_and(|&major| major != 3) {
-            return Err(InvalidMessage::UnknownProtocolVersion);
-        }
-        let Some(&[typ, major, minor, high, low]) = bytes.first_chunk::<HEADER_LEN>() else {
-            return Ok(None);
+        let (typ, version, payload_len) = match *bytes {
+            // what nearly every record looks like, and all of TLS 1.3 that is protected
+            [0x17, 3, 3, high, low, ..] => (
+                ContentType::ApplicationData,
+                ProtocolVersion::TLSv1_2,
+                [high, low],
+            ),
+            [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
+                return Err(InvalidMessage::InvalidContentType);
+            }
+            // RFC 9846 §5.1: the minor version is ignored
+            [_, major, ..] if major != 3 => return Err(InvalidMessage::UnknownProtocolVersion),
+            [typ, major, minor, high, low, ..] => (
+                ContentType::from(typ),
+                ProtocolVersion::from(u16::from_be_bytes([major, minor])),
+                [high, low],
+            ),
+            _ => return Ok(None),
         };
         let header = Self {
-            typ: ContentType::from(typ),
-            version: ProtocolVersion::from(u16::from_be_bytes([major, minor])),
-            payload_len: usize::from(u16::from_be_bytes([high, low])),
+            typ,
+            version,
+            payload_len: usize::from(u16::from_be_bytes(payload_len)),
         };
         // RFC 9846 §5.1: only application data may be empty
         if header.payload_len == 0 && header.typ != ContentType::ApplicationData {

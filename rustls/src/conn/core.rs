@@ -15,7 +15,7 @@ use crate::crypto::cipher::OutboundChunks;
 use crate::enums::{AlertDescription, AlertLevel, ContentType};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::msgs::HandshakeMessage;
-use crate::record::receiver::RecordReceiver;
+use crate::record::receiver::{OpenedRecord, RecordReceiver};
 use crate::record::sender::InPlaceError;
 
 /// How many warning alerts are taken in a row.
@@ -53,12 +53,13 @@ enum Content {
     Other(ContentType),
 }
 
-/// Opens the first record of `buf` in place; `None` when it is not complete.
-#[inline]
-fn receive(receiver: &mut RecordReceiver, buf: &mut [u8]) -> Result<Option<Received>, Error> {
-    let Some(record) = receiver.open(buf)? else {
-        return Ok(None);
-    };
+/// Reads what lies in `buf` as the content of `record`, other than application data.
+#[inline(never)]
+fn interpret(
+    receiver: &mut RecordReceiver,
+    buf: &[u8],
+    record: OpenedRecord,
+) -> Result<Received, Error> {
     let content = match record.typ {
         ContentType::ApplicationData => Content::ApplicationData(record.payload),
         // RFC 9846 §5.4: zero-length fragments of other types are illegal
@@ -80,10 +81,10 @@ fn receive(receiver: &mut RecordReceiver, buf: &mut [u8]) -> Result<Option<Recei
         },
         other => Content::Other(other),
     };
-    Ok(Some(Received {
+    Ok(Received {
         record_len: record.record_len,
         content,
-    }))
+    })
 }
 
 impl<Data> ConnectionCore<Data> {
@@ -111,12 +112,19 @@ impl<Data> ConnectionCore<Data> {
     /// An error ends the connection; the alert for the peer waits to be sent then.
     #[inline]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
-        let processed = match receive(&mut self.common.receiver, buf) {
+        let record = match self.common.receiver.open(buf) {
+            Ok(Some(record)) => record,
             Ok(None) => return Ok(None),
-            Ok(Some(received)) => self.act(received),
-            Err(error) => Err(error),
+            Err(error) => return Err(self.fail(error)),
         };
-        processed.map(Some).map_err(|error| self.fail(error))
+        if self.is_expected_application_data(&record) {
+            return Ok(Some(Processed {
+                record_len: record.record_len,
+                plaintext: record.payload,
+            }));
+        }
+        let received = interpret(&mut self.common.receiver, buf, record);
+        self.act_or_fail(received).map(Some)
     }
 
     /// As [`Self::process_record`], for all that waits in the connection's own receive buffer.
@@ -125,35 +133,49 @@ impl<Data> ConnectionCore<Data> {
         self.check_failed()?;
         // RFC 9846 §6.1: data received after a closure alert is ignored
         while !self.common.received_close_notify {
-            let CommonState {
-                receiver, received, ..
-            } = &mut self.common;
-            let record = match receive(receiver, received.unopened()) {
-                Ok(None) => break,
+            let common = &mut self.common;
+            let record = match common.receiver.open(common.received.unopened()) {
                 Ok(Some(record)) => record,
+                Ok(None) => break,
                 Err(error) => return Err(self.fail(error)),
             };
-            let processed = self.act(record).map_err(|error| self.fail(error))?;
-            self.common
-                .received
-                .keep(processed.record_len, processed.plaintext);
+            if self.is_expected_application_data(&record) {
+                let received = &mut self.common.received;
+                received.keep(record.record_len, record.payload);
+                continue;
+            }
+            let common = &mut self.common;
+            let content = interpret(&mut common.receiver, common.received.unopened(), record);
+            let processed = self.act_or_fail(content)?;
+            self.common.received.discard(processed.record_len);
         }
         Ok(())
     }
 
-    /// Acts on what a record contains.
+    /// True for the record that nearly every one is once the handshake is complete: application data,
+    /// about which there is nothing to decide.
     #[inline]
+    fn is_expected_application_data(&mut self, record: &OpenedRecord) -> bool {
+        let expected =
+            record.typ == ContentType::ApplicationData && self.common.may_receive_application_data;
+        if expected {
+            self.common.key_updates_received = 0;
+            self.consecutive_warnings = 0;
+        }
+        expected
+    }
+
+    /// Acts on what a record contains, or ends the connection.
+    #[inline(never)]
+    fn act_or_fail(&mut self, received: Result<Received, Error>) -> Result<Processed, Error> {
+        received
+            .and_then(|received| self.act(received))
+            .map_err(|error| self.fail(error))
+    }
+
+    /// Acts on what a record contains, other than application data that is expected.
     fn act(&mut self, received: Received) -> Result<Processed, Error> {
-        let mut processed = Processed {
-            record_len: received.record_len,
-            plaintext: Processed::NO_PLAINTEXT,
-        };
         match received.content {
-            Content::ApplicationData(plaintext) if self.common.may_receive_application_data => {
-                self.common.key_updates_received = 0;
-                self.consecutive_warnings = 0;
-                processed.plaintext = plaintext;
-            }
             // RFC 9846 §4.3.10: early data that is skipped
             Content::ApplicationData(plaintext)
                 if plaintext.is_empty() && self.common.receiver.skips_early_data() => {}
@@ -165,7 +187,10 @@ impl<Data> ConnectionCore<Data> {
             }
             Content::Other(typ) => return Err(self.inappropriate(typ)),
         }
-        Ok(processed)
+        Ok(Processed {
+            record_len: received.record_len,
+            plaintext: Processed::NO_PLAINTEXT,
+        })
     }
 
     fn inappropriate(&self, got_type: ContentType) -> Error {
