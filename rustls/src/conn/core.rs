@@ -217,13 +217,16 @@ impl<Data> ConnectionCore<Data> {
     }
 
     /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every
-    /// other alert ends the connection, whatever level it claims.
+    /// other alert ends the connection, whatever level it claims. But a peer that does not know yet
+    /// that this is TLS 1.3 may warn, as before.
     fn handle_alert(
         &mut self,
         level: AlertLevel,
         description: AlertDescription,
     ) -> Result<(), Error> {
         if let AlertLevel::Unknown(_) = level {
+            self.common
+                .send_fatal_alert(AlertDescription::IllegalParameter);
             return Err(Error::AlertReceived(description));
         }
         match (level, description) {
@@ -231,7 +234,10 @@ impl<Data> ConnectionCore<Data> {
                 self.common.received_close_notify = true;
                 Ok(())
             }
-            (AlertLevel::Warning, AlertDescription::UserCanceled) => {
+            (AlertLevel::Warning, _)
+                if description == AlertDescription::UserCanceled
+                    || self.common.negotiated_version.is_none() =>
+            {
                 self.consecutive_warnings += 1;
                 match self.consecutive_warnings > MAX_CONSECUTIVE_WARNINGS {
                     true => Err(PeerMisbehaved::TooManyWarningAlertsReceived.into()),

@@ -7,6 +7,9 @@
 mod endpoints;
 
 mod buffering;
+mod closing;
 mod compared;
 mod connected;
+mod fragmentation;
+mod key_update;
 mod stream_io;

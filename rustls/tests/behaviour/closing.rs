@@ -1,0 +1,250 @@
+//! How a connection ends: close_notify in either direction, alerts received and sent, errors that
+//! repeat, and what can still be read.
+
+use std::io::{Read, Write};
+
+use crate::compared::{assert_same, for_all, shown};
+use crate::connected::{self, Role};
+use crate::endpoints::configs::Provider;
+use crate::endpoints::{Endpoint, exchange};
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::{connected, fresh, output};
+
+            fn state(conn: &mut $tls::Connection, log: &mut Vec<String>) {
+                let result = conn.process_new_packets();
+                let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
+                log.push(format!("{result:?} wants {wants_read} {wants_write}"));
+            }
+
+            fn read(conn: &mut $tls::Connection, log: &mut Vec<String>) {
+                let mut buf = [0; 100];
+                let result = conn.reader().read(&mut buf);
+                log.push(format!("read {}", shown(result.map(|len| &buf[..len]))));
+            }
+
+            fn feed(conn: &mut $tls::Connection, mut bytes: &[u8], log: &mut Vec<String>) {
+                log.push(format!("read_tls {}", shown(conn.read_tls(&mut bytes))));
+                state(conn, log);
+            }
+
+            /// We close first, the peer goes on and then closes too.
+            pub fn close_first(provider: Provider, role: Role) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut log = Vec::new();
+                conn.writer().write_all(b"before").unwrap();
+                conn.send_close_notify();
+                conn.send_close_notify();
+                state(&mut conn, &mut log);
+                let out = output(&mut conn);
+                log.push(format!("{} bytes", out.len()));
+                peer.receive(&out).unwrap();
+                log.push(format!("peer sees the end: {}", peer.peer_has_closed()));
+                // the other direction is open
+                peer.send(b"half closed");
+                feed(&mut conn, &peer.take_output(), &mut log);
+                read(&mut conn, &mut log);
+                read(&mut conn, &mut log);
+                conn.send_close_notify();
+                state(&mut conn, &mut log);
+                // a KeyUpdate that asks for an answer gets none any more
+                peer.refresh_traffic_keys();
+                peer.send(b"new keys");
+                feed(&mut conn, &peer.take_output(), &mut log);
+                read(&mut conn, &mut log);
+                peer.close();
+                feed(&mut conn, &peer.take_output(), &mut log);
+                read(&mut conn, &mut log);
+                log
+            }
+
+            /// The peer closes first; what follows is ignored.
+            pub fn close_second(provider: Provider, role: Role) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut log = Vec::new();
+                peer.send(b"before");
+                peer.close();
+                let closing = peer.take_output();
+                let all = [&closing[..], b"\x17\x03\x03\x00\x20 whatever this may be"].concat();
+                feed(&mut conn, &all, &mut log);
+                read(&mut conn, &mut log);
+                read(&mut conn, &mut log);
+                state(&mut conn, &mut log);
+                feed(&mut conn, &all, &mut log);
+                feed(&mut conn, &[], &mut log);
+                read(&mut conn, &mut log);
+                // the direction to the peer is open
+                log.push(shown(conn.writer().write(b"after")));
+                peer.receive(&output(&mut conn)).unwrap();
+                let mut received = Vec::new();
+                peer.read_into(&mut received);
+                log.push(format!("{received:?}"));
+                conn.send_close_notify();
+                peer.receive(&output(&mut conn)).unwrap();
+                log.push(format!("{}", peer.peer_has_closed()));
+                state(&mut conn, &mut log);
+                log
+            }
+
+            /// Data, then a record that cannot be opened: what is there can be read, one alert goes
+            /// out, and the error stays.
+            pub fn bad_record(provider: Provider, role: Role) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut log = Vec::new();
+                peer.send(b"before");
+                let mut wire = peer.take_output();
+                peer.send(b"changed");
+                let mut changed = peer.take_output();
+                changed[10] ^= 1;
+                wire.extend(changed);
+                log.push(shown(conn.writer().write(b"own")));
+                feed(&mut conn, &wire, &mut log);
+                for _ in 0..3 {
+                    read(&mut conn, &mut log);
+                    state(&mut conn, &mut log);
+                }
+                let out = output(&mut conn);
+                log.push(format!("{} bytes", out.len()));
+                log.push(format!("{:?}", peer.receive(&out)));
+                conn.send_close_notify();
+                state(&mut conn, &mut log);
+                feed(&mut conn, &wire, &mut log);
+                feed(&mut conn, &[], &mut log);
+                read(&mut conn, &mut log);
+                log.push(format!("{} bytes", output(&mut conn).len()));
+                log.push(format!("{:?}", conn.refresh_traffic_keys()));
+                log.push(format!("{} bytes", output(&mut conn).len()));
+                log
+            }
+
+            /// A fatal alert from the peer, and calls after it.
+            pub fn alert_received(provider: Provider, role: Role) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut log = Vec::new();
+                peer.send(b"before");
+                let before = peer.take_output();
+                // makes the peer fail
+                peer.receive(b"\x17\x03\x03\x00\x20 thirty-two bytes of no one's key")
+                    .unwrap_err();
+                let all = [before, peer.take_output()].concat();
+                feed(&mut conn, &all, &mut log);
+                for _ in 0..3 {
+                    read(&mut conn, &mut log);
+                    state(&mut conn, &mut log);
+                }
+                feed(&mut conn, &all, &mut log);
+                log.push(format!("{} bytes", output(&mut conn).len()));
+                log
+            }
+
+            /// Every alert, at either level, in the clear while the handshake waits.
+            pub fn alerts_in_the_clear(provider: Provider, role: Role) -> Vec<String> {
+                let mut log = Vec::new();
+                for level in [1, 2, 3] {
+                    for description in 1..=u8::MAX {
+                        let mut conn = fresh(provider, role);
+                        output(&mut conn);
+                        let alert = [0x15, 3, 3, 0, 2, level, description];
+                        feed(&mut conn, &alert, &mut log);
+                        let out = format!("{:02x?}", output(&mut conn));
+                        log.last_mut().unwrap().push_str(&out);
+                        state(&mut conn, &mut log);
+                    }
+                }
+                log
+            }
+
+            /// The same warning again and again.
+            pub fn warnings_in_a_row(provider: Provider, role: Role) -> Vec<String> {
+                let mut log = Vec::new();
+                for description in [90, 100, 112] {
+                    let mut conn = fresh(provider, role);
+                    output(&mut conn);
+                    for _ in 0..8 {
+                        feed(&mut conn, &[0x15, 3, 3, 0, 2, 1, description], &mut log);
+                    }
+                    log.push(format!("{:02x?}", output(&mut conn)));
+                }
+                log
+            }
+
+            /// A close before there was any handshake, and with plaintext that waits for it.
+            pub fn close_before_the_handshake(provider: Provider, role: Role) -> Vec<String> {
+                let mut conn = fresh(provider, role);
+                let mut log = Vec::new();
+                output(&mut conn);
+                conn.writer().write_all(b"never sent").unwrap();
+                conn.send_close_notify();
+                log.push(format!("{:02x?}", output(&mut conn)));
+                state(&mut conn, &mut log);
+                read(&mut conn, &mut log);
+                log
+            }
+        }
+    };
+}
+
+scripts!(this, rustls);
+scripts!(upstream, rustls_upstream);
+
+macro_rules! same {
+    ($($script:ident),*) => {$(
+        #[test]
+        fn $script() {
+            for_all(|provider, role| {
+                let ours = this::$script(provider, role);
+                let theirs = upstream::$script(provider, role);
+                assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
+            });
+        }
+    )*};
+}
+
+same!(
+    close_first,
+    close_second,
+    bad_record,
+    alert_received,
+    alerts_in_the_clear,
+    warnings_in_a_row,
+    close_before_the_handshake
+);
+
+/// RFC 9846 §6.1: nothing follows close_notify. Upstream's writer takes such data and drops it.
+#[test]
+fn writing_after_close_notify_fails() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected::this::connected(provider, role);
+        conn.send_close_notify();
+        let error = conn.writer().write(b"too late").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        assert!(peer.peer_has_closed());
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert!(received.is_empty());
+    });
+}
+
+/// The other end knows what came before an orderly end, and both ends that it was orderly.
+#[test]
+fn both_close_at_once() {
+    for_all(|provider, role| {
+        let (conn, mut peer) = connected::this::connected(provider, role);
+        let mut conn = crate::endpoints::ThisBuffered::new(conn);
+        conn.send(b"last");
+        peer.send(b"last");
+        conn.close();
+        peer.close();
+        exchange(&mut conn, &mut peer).unwrap();
+        assert!(conn.peer_has_closed() && peer.peer_has_closed());
+        for end in [&mut conn as &mut dyn Endpoint, &mut peer] {
+            let mut received = Vec::new();
+            end.read_into(&mut received);
+            assert_eq!(received, b"last");
+        }
+    });
+}

@@ -1,0 +1,280 @@
+//! KeyUpdate: asked for, answered, flooded with, and automatic when a key nears its limit.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::{CipherSuiteCommon, Tls13CipherSuite};
+
+use crate::compared::for_all;
+use crate::connected::{self, KEY_TYPE, Role, deliver, fresh_peer};
+use crate::endpoints::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
+use crate::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
+};
+
+/// Both of our APIs in either role, and upstream as the peer.
+fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
+    pairs_with(provider.this(), provider, role)
+}
+
+fn pairs_with(
+    ours: CryptoProvider,
+    theirs: Provider,
+    role: Role,
+) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
+    let mut pairs: Vec<(Box<dyn Endpoint>, UpstreamBuffered)> = match role {
+        Role::Client => {
+            let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+            let config = Arc::new(config);
+            let buffered = rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
+            let unbuffered =
+                rustls::client::UnbufferedClientConnection::new(config, server_name()).unwrap();
+            vec![
+                (
+                    Box::new(ThisBuffered::new(buffered)),
+                    fresh_peer(theirs, role),
+                ),
+                (
+                    Box::new(ThisUnbuffered::new(unbuffered)),
+                    fresh_peer(theirs, role),
+                ),
+            ]
+        }
+        Role::Server => {
+            let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
+            let config = Arc::new(config);
+            let buffered = rustls::ServerConnection::new(config.clone()).unwrap();
+            let unbuffered = rustls::server::UnbufferedServerConnection::new(config).unwrap();
+            vec![
+                (
+                    Box::new(ThisBuffered::new(buffered)),
+                    fresh_peer(theirs, role),
+                ),
+                (
+                    Box::new(ThisUnbuffered::new(unbuffered)),
+                    fresh_peer(theirs, role),
+                ),
+            ]
+        }
+    };
+    for (ours, theirs) in &mut pairs {
+        match role {
+            Role::Client => handshake(&mut **ours, theirs),
+            Role::Server => handshake(theirs, &mut **ours),
+        }
+    }
+    pairs
+}
+
+#[test]
+fn many_in_either_direction_and_both_at_once() {
+    for_all(|provider, role| {
+        for (mut ours, mut theirs) in pairs(provider, role) {
+            for round in 0..20 {
+                ours.refresh_traffic_keys();
+                send_and_check(&mut *ours, &mut theirs, &[round; 100]);
+                send_and_check(&mut theirs, &mut *ours, &[round; 100]);
+                theirs.refresh_traffic_keys();
+                send_and_check(&mut theirs, &mut *ours, &[round; 20_000]);
+                send_and_check(&mut *ours, &mut theirs, &[round; 20_000]);
+                // neither has yet seen that the other asks, too
+                ours.refresh_traffic_keys();
+                theirs.refresh_traffic_keys();
+                exchange(&mut *ours, &mut theirs).unwrap();
+                send_and_check(&mut *ours, &mut theirs, &[round; 100]);
+                send_and_check(&mut theirs, &mut *ours, &[round; 100]);
+            }
+        }
+    });
+}
+
+/// RFC 9846 §4.7.3: requests that come before the answer is sent need one answer.
+#[test]
+fn requests_in_a_row_get_one_answer() {
+    for_all(|provider, role| {
+        for (mut ours, mut theirs) in pairs(provider, role) {
+            for _ in 0..5 {
+                theirs.refresh_traffic_keys();
+            }
+            let mut answer = Vec::new();
+            ours.receive(&theirs.take_output()).unwrap();
+            answer.extend(ours.take_output());
+            // one KeyUpdate: header, message of five bytes, content type and tag
+            assert_eq!(answer.len(), 5 + 5 + 1 + 16, "{provider:?} {role:?}");
+            theirs.receive(&answer).unwrap();
+            send_and_check(&mut *ours, &mut theirs, b"new keys");
+            send_and_check(&mut theirs, &mut *ours, b"new keys");
+        }
+    });
+}
+
+/// A flood ends the connection as it does upstream's; data between lets as many as one likes through.
+#[test]
+fn flood_is_bounded_and_data_resets_the_bound() {
+    for_all(|provider, role| {
+        for (mut ours, mut theirs) in pairs(provider, role) {
+            for _ in 0..100 {
+                theirs.refresh_traffic_keys();
+                send_and_check(&mut theirs, &mut *ours, b"x");
+                theirs.receive(&ours.take_output()).unwrap();
+            }
+            let (conn, mut peer) = connected::upstream::connected(provider, role);
+            let mut reference = UpstreamBuffered::new(conn);
+            let bound = flood(&mut peer, &mut reference);
+            let (at, error, alert_len) = flood(&mut theirs, &mut *ours);
+            assert_eq!((at, &error, alert_len), (bound.0, &bound.1, bound.2));
+            assert_eq!(error, "PeerMisbehaved(TooManyKeyUpdateRequests)");
+        }
+    });
+}
+
+/// Sends KeyUpdates and nothing else until they are refused; the number, the error, and how much was
+/// sent about it.
+fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usize) {
+    for at in 0..1000 {
+        from.refresh_traffic_keys();
+        if let Err(error) = to.receive(&from.take_output()) {
+            return (at, error, to.take_output().len());
+        }
+        // what it answers does not matter
+        to.take_output();
+    }
+    panic!("never refused");
+}
+
+/// Our provider with one suite, whose keys are worn out after `limit` records.
+fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
+    let mut provider = provider.this();
+    let suite = provider
+        .cipher_suites
+        .iter()
+        .find_map(|suite| suite.tls13());
+    let suite = suite.unwrap();
+    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            suite: suite.common.suite,
+            hash_provider: suite.common.hash_provider,
+            confidentiality_limit: limit,
+        },
+        hkdf_provider: suite.hkdf_provider,
+        aead_alg: suite.aead_alg,
+        quic: None,
+    }));
+    provider.cipher_suites = vec![suite.into()];
+    provider
+}
+
+/// How many records a receiver with this limit sees under each key is not visible; that it can open
+/// them all is, and that there were more records than data needs.
+#[test]
+fn automatic_near_the_limit() {
+    for_all(|provider, role| {
+        for limit in [4, 5, 8, 64] {
+            let ours = provider_with_limit(provider, limit);
+            for (mut ours, mut theirs) in pairs_with(ours, provider, role) {
+                let mut updates = 0;
+                for round in 0..3 * limit {
+                    ours.send(&[round as u8; 10]);
+                    let out = ours.take_output();
+                    let records = record_lens(&out);
+                    assert_eq!(records.last(), Some(&(10 + 1 + 16)));
+                    updates += records[..records.len() - 1].len();
+                    theirs.receive(&out).unwrap();
+                    let mut received = Vec::new();
+                    theirs.read_into(&mut received);
+                    assert_eq!(received, [round as u8; 10]);
+                    // the answers to the updates, and data under the new keys
+                    send_and_check(&mut theirs, &mut *ours, b"back");
+                }
+                // one record of each key is the KeyUpdate
+                let data_per_key = limit - 1;
+                let expected = (3 * limit / data_per_key) as usize;
+                assert!(
+                    (expected.saturating_sub(1)..=expected + 2).contains(&updates),
+                    "{provider:?} {role:?} {limit}: {updates} updates, not {expected}"
+                );
+            }
+        }
+    });
+}
+
+/// The payload lengths of the records in `bytes`.
+fn record_lens(mut bytes: &[u8]) -> Vec<usize> {
+    let mut lens = Vec::new();
+    while let [_, _, _, high, low, rest @ ..] = bytes {
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        lens.push(len);
+        bytes = &rest[len..];
+    }
+    lens
+}
+
+/// One write that no single key can protect.
+#[test]
+fn writes_larger_than_a_key_can_protect() {
+    const LEN: usize = 300_000;
+    for_all(|provider, role| {
+        let ours = provider_with_limit(provider, 6);
+        let plaintext: Vec<u8> = (0..LEN).map(|at| (at % 251) as u8).collect();
+        // after the handshake
+        let (mut conn, mut peer) = limited(ours.clone(), provider, role);
+        connected::this::settle(&mut conn, &mut peer);
+        conn.set_buffer_limit(None);
+        conn.writer().write_all(&plaintext).unwrap();
+        let out = connected::this::output(&mut conn);
+        assert!(deliver(&mut peer, &out) == plaintext);
+        // and before it
+        let (mut conn, mut peer) = limited(ours, provider, role);
+        conn.set_buffer_limit(None);
+        conn.writer().write_all(&plaintext).unwrap();
+        let mut received = Vec::new();
+        loop {
+            let out = connected::this::output(&mut conn);
+            received.extend(deliver(&mut peer, &out));
+            let back = peer.take_output();
+            connected::this::input(&mut conn, &back).unwrap();
+            if out.is_empty() && back.is_empty() {
+                break;
+            }
+        }
+        assert!(
+            received == plaintext,
+            "{provider:?} {role:?} {}",
+            received.len()
+        );
+    });
+}
+
+/// A connection of ours whose provider is `ours`, and its peer.
+fn limited(
+    ours: CryptoProvider,
+    theirs: Provider,
+    role: Role,
+) -> (rustls::Connection, UpstreamBuffered) {
+    let conn = match role {
+        Role::Client => {
+            let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+            connected::this::client(config)
+        }
+        Role::Server => {
+            let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
+            connected::this::server(config)
+        }
+    };
+    (conn, fresh_peer(theirs, role))
+}
+
+#[test]
+fn not_before_the_handshake() {
+    for provider in PROVIDERS {
+        for role in [Role::Client, Role::Server] {
+            let mut ours = connected::this::fresh(provider, role);
+            let mut theirs = connected::upstream::fresh(provider, role);
+            assert_eq!(
+                format!("{:?}", ours.refresh_traffic_keys()),
+                format!("{:?}", theirs.refresh_traffic_keys())
+            );
+        }
+    }
+}
