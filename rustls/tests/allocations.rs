@@ -207,7 +207,6 @@ fn receive(
             used = end;
             discard += record.discard;
         }
-        drop(state);
         wire = wire.split_at_mut(discard).1;
     }
     used

@@ -93,8 +93,8 @@ pub(crate) enum HandshakePayload<'a> {
     /// May be `KeyUpdateRequest::Unknown`, which ends the connection if a KeyUpdate may come at all.
     KeyUpdate(KeyUpdateRequest),
     EndOfEarlyData,
-    /// A message that TLS 1.3 does not know, or this library does not use: its body.
-    Unknown(&'a [u8]),
+    /// A message that TLS 1.3 does not know, or this library does not use; its body is passed over.
+    Unknown,
 }
 
 impl<'a> HandshakePayload<'a> {
@@ -123,7 +123,10 @@ impl<'a> HandshakePayload<'a> {
             HandshakeType::MessageHash => {
                 return Err(InvalidMessage::UnexpectedMessage("MessageHash"));
             }
-            _ => Self::Unknown(r.rest()),
+            _ => {
+                r.rest();
+                Self::Unknown
+            }
         })
     }
 }

@@ -197,8 +197,7 @@ macro_rules! scripts {
             /// Every way to read, of plaintext in several records.
             pub fn reading(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
-                let mut log = Vec::new();
-                log.push(shown(conn.reader().read(&mut [])));
+                let mut log = vec![shown(conn.reader().read(&mut []))];
                 log.push(shown(conn.reader().read(&mut [0])));
                 log.push(shown(conn.reader().fill_buf()));
                 log.push(shown(conn.reader().into_first_chunk()));

@@ -11,8 +11,11 @@ mod sending;
 use crate::endpoints::Endpoint;
 use scenes::{CLIENT_SCENES, SERVER_SCENES, Scene};
 
-/// All targets: the name of the binary and of the folder of its corpus, and what it does.
-pub(crate) const TARGETS: [(&str, fn(&[u8])); 5] = [
+/// The name of a binary and of the folder of its corpus, and what it does with its input.
+type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub(crate) const TARGETS: [Target; 5] = [
     ("records", records::records),
     ("client", client),
     ("server", server),

@@ -50,7 +50,8 @@ pub(crate) fn sending(input: &[u8]) {
             server.receive(&records).unwrap();
             server.read_into(&mut received);
             assert!(received == sent);
-            (sent.clear(), received.clear());
+            sent.clear();
+            received.clear();
         }
         let answer = server.take_output();
         client.receive(&answer).unwrap();

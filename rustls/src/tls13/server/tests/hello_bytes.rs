@@ -4,7 +4,6 @@ use std::vec;
 use std::vec::Vec;
 
 pub(super) const SERVER_NAME: u16 = 0;
-pub(super) const STATUS_REQUEST: u16 = 5;
 pub(super) const SUPPORTED_GROUPS: u16 = 10;
 pub(super) const SIGNATURE_ALGORITHMS: u16 = 13;
 pub(super) const ALPN: u16 = 16;
@@ -14,12 +13,10 @@ pub(super) const EARLY_DATA: u16 = 42;
 pub(super) const SUPPORTED_VERSIONS: u16 = 43;
 pub(super) const COOKIE: u16 = 44;
 pub(super) const PSK_KEY_EXCHANGE_MODES: u16 = 45;
-pub(super) const CERTIFICATE_AUTHORITIES: u16 = 47;
 pub(super) const KEY_SHARE: u16 = 51;
 
 pub(super) const X25519: u16 = 0x001d;
 pub(super) const P256: u16 = 0x0017;
-pub(super) const P384: u16 = 0x0018;
 pub(super) const X448: u16 = 0x001e;
 
 /// A ClientHello before it is put together.
