@@ -246,6 +246,24 @@ impl<Data> ConnectionCommon<Data> {
     /// The record does not pass through [`Self::write_tls`]; what waits there must be sent before, or
     /// the records would arrive in the wrong order.
     ///
+    /// ```
+    /// fn send(
+    ///     conn: &mut rustls::ClientConnection,
+    ///     message: &[u8],
+    ///     sock: &mut impl std::io::Write,
+    /// ) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let room = conn.in_place_room();
+    ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
+    ///     // put here by a copy; better read or computed where it is to lie
+    ///     let payload = room.headroom..room.headroom + message.len();
+    ///     buf[payload.clone()].copy_from_slice(message);
+    ///
+    ///     let record = conn.encrypt_in_place(&mut buf, payload)?;
+    ///     sock.write_all(&buf[record])?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InPlaceError`]; the buffer and the connection are as they were then.

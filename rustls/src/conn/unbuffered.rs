@@ -378,6 +378,24 @@ impl<Data> WriteTraffic<'_, Data> {
     ///        │ record                                       │   returned range
     /// ```
     ///
+    /// ```
+    /// fn send<Data>(
+    ///     state: &mut rustls::unbuffered::WriteTraffic<'_, Data>,
+    ///     message: &[u8],
+    ///     sock: &mut impl std::io::Write,
+    /// ) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let room = state.in_place_room();
+    ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
+    ///     // put here by a copy; better read or computed where it is to lie
+    ///     let payload = room.headroom..room.headroom + message.len();
+    ///     buf[payload.clone()].copy_from_slice(message);
+    ///
+    ///     let record = state.encrypt_in_place(&mut buf, payload)?;
+    ///     sock.write_all(&buf[record])?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InPlaceError`]; `buf` and the connection are as they were then. On

@@ -13,7 +13,9 @@ use alloc::sync::Arc;
 
 pub use rustls_core::crypto::*;
 
-pub use crate::webpki::{verify_tls12_signature, verify_tls13_signature};
+pub use crate::webpki::{
+    verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,
+};
 
 /// The provider over aws-lc-rs: feature `aws_lc_rs`.
 #[cfg(feature = "aws_lc_rs")]

@@ -21,7 +21,9 @@ pub use anchors::RootCertStore;
 pub use chain::{ParsedCertificate, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 pub use client_verifier::{ClientCertVerifierBuilder, WebPkiClientVerifier};
 pub use server_verifier::{ServerCertVerifierBuilder, WebPkiServerVerifier};
-pub use signature::{verify_tls12_signature, verify_tls13_signature};
+pub use signature::{
+    verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,
+};
 
 use crate::error::CertRevocationListError;
 

@@ -1,7 +1,7 @@
 //! Signatures over handshakes, verified with the key of a certificate.
 
-use pki_types::{CertificateDer, SignatureVerificationAlgorithm};
-use webpki::{EndEntityCert, Error as WebPkiError};
+use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
+use webpki::{EndEntityCert, Error as WebPkiError, RawPublicKeyEntity};
 
 use super::error::certificate_error;
 use crate::crypto::WebPkiSupportedAlgorithms;
@@ -31,7 +31,32 @@ pub fn verify_tls13_signature(
         return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
     }
     let algorithms = algorithms(signature.scheme, supported_schemes)?;
-    verify(message, signer, signature, &algorithms[..1])
+    let cert = EndEntityCert::try_from(signer).map_err(certificate_error)?;
+    verify_by(&algorithms[..1], |algorithm| {
+        cert.verify_signature(algorithm, message, signature.signature())
+    })
+}
+
+/// As [`verify_tls13_signature`], by a raw public key (RFC 7250) instead of a certificate's.
+///
+/// # Errors
+///
+/// As for [`verify_tls13_signature`].
+pub fn verify_tls13_signature_with_raw_key(
+    message: &[u8],
+    spki: &SubjectPublicKeyInfoDer<'_>,
+    signature: &DigitallySignedStruct,
+    supported_schemes: &WebPkiSupportedAlgorithms,
+) -> Result<HandshakeSignatureValid, Error> {
+    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
+    if !signature.scheme.supported_in_tls13() {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    let algorithms = algorithms(signature.scheme, supported_schemes)?;
+    let key = RawPublicKeyEntity::try_from(spki).map_err(certificate_error)?;
+    verify_by(&algorithms[..1], |algorithm| {
+        key.verify_signature(algorithm, message, signature.signature())
+    })
 }
 
 /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2.
@@ -59,7 +84,10 @@ pub fn verify_tls12_signature(
         return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
     }
     let algorithms = algorithms(signature.scheme, supported_schemes)?;
-    verify(message, signer, signature, algorithms)
+    let cert = EndEntityCert::try_from(signer).map_err(certificate_error)?;
+    verify_by(algorithms, |algorithm| {
+        cert.verify_signature(algorithm, message, signature.signature())
+    })
 }
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
@@ -78,18 +106,14 @@ fn algorithms(
         .ok_or_else(|| PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into())
 }
 
-/// Tries `algorithms` until one fits the key; that one decides.
-fn verify(
-    message: &[u8],
-    signer: &CertificateDer<'_>,
-    signature: &DigitallySignedStruct,
+/// Has `verify` try `algorithms` until one fits the key; that one decides.
+fn verify_by(
     algorithms: Algorithms,
+    verify: impl Fn(&dyn SignatureVerificationAlgorithm) -> Result<(), WebPkiError>,
 ) -> Result<HandshakeSignatureValid, Error> {
-    let cert = EndEntityCert::try_from(signer).map_err(certificate_error)?;
-
     let mut unfit = None;
     for algorithm in algorithms {
-        match cert.verify_signature(*algorithm, message, signature.signature()) {
+        match verify(*algorithm) {
             Ok(()) => return Ok(HandshakeSignatureValid::assertion()),
             Err(err @ WebPkiError::UnsupportedSignatureAlgorithmForPublicKeyContext(_)) => {
                 unfit = Some(err);

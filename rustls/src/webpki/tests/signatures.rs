@@ -31,6 +31,19 @@ fn verify(message: &[u8], cert: &CertificateDer<'_>, dss: &[u8]) -> [Result<(), 
             ($lib:ident, $provider:expr) => {{
                 let dss = $lib::DigitallySignedStruct::read_bytes(dss).unwrap();
                 let algorithms = $provider.signature_verification_algorithms;
+                // the key by itself gets the verdict that it gets in its certificate
+                if let Ok(parsed) = $lib::server::ParsedCertificate::try_from(cert) {
+                    let spki = parsed.subject_public_key_info();
+                    let by_key = $lib::crypto::verify_tls13_signature_with_raw_key(
+                        message,
+                        &spki,
+                        &dss,
+                        &algorithms,
+                    );
+                    let by_cert =
+                        $lib::crypto::verify_tls13_signature(message, cert, &dss, &algorithms);
+                    assert_eq!(format!("{by_key:?}"), format!("{by_cert:?}"));
+                }
                 [
                     $lib::crypto::verify_tls12_signature(message, cert, &dss, &algorithms)
                         .map(|_| ()),
