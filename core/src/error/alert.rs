@@ -13,8 +13,11 @@ impl Error {
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),
-            // a peer that does nothing but send alerts gets none, as with 0.23
-            Self::PeerMisbehaved(PeerMisbehaved::TooManyWarningAlertsReceived) => return None,
+            // a peer that floods gets no answer, as with 0.23
+            Self::PeerMisbehaved(
+                PeerMisbehaved::TooManyKeyUpdateRequests
+                | PeerMisbehaved::TooManyWarningAlertsReceived,
+            ) => return None,
             Self::PeerMisbehaved(cause) => cause.alert(),
             Self::PeerIncompatible(cause) => cause.alert(),
             Self::InvalidCertificate(cause) => cause.alert(),

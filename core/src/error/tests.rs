@@ -372,10 +372,15 @@ fn misbehaviour_has_the_alert_of_its_rule() {
         PeerMisbehaved::IllegalMiddleboxChangeCipherSpec,
         PeerMisbehaved::IllegalTlsInnerPlaintext,
         PeerMisbehaved::TooManyEmptyFragments,
-        PeerMisbehaved::TooManyKeyUpdateRequests,
         PeerMisbehaved::TooMuchEarlyDataReceived,
     ] {
         assert_eq!(alert(cause), Some(Alert::UnexpectedMessage));
+    }
+    for cause in [
+        PeerMisbehaved::TooManyKeyUpdateRequests,
+        PeerMisbehaved::TooManyWarningAlertsReceived,
+    ] {
+        assert_eq!(alert(cause), None);
     }
     assert_eq!(
         alert(PeerMisbehaved::MissingKeyShare),

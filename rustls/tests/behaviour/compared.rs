@@ -6,6 +6,7 @@ use std::io;
 
 use crate::connected::{ROLES, Role};
 use crate::endpoints::configs::{PROVIDERS, Provider};
+use crate::endpoints::{Endpoint, exchange};
 
 /// A result as it can be compared: of an error its kind and its text.
 pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
@@ -40,6 +41,27 @@ pub fn for_all(test: impl Fn(Provider, Role)) {
     for provider in PROVIDERS {
         for role in ROLES {
             test(provider, role);
+        }
+    }
+}
+
+/// How a handshake ends for a connection and its peer: what was agreed on, or the first error, and the
+/// alert that the other end gets to see.
+pub fn outcome<'a>(
+    under_test: &'a mut (dyn Endpoint + 'a),
+    peer: &'a mut (dyn Endpoint + 'a),
+    role: Role,
+) -> String {
+    let (client, server) = match role {
+        Role::Client => (under_test, peer),
+        Role::Server => (peer, under_test),
+    };
+    match exchange(client, server) {
+        Ok(()) => format!("{} {}", client.negotiated(), server.negotiated()),
+        Err(error) => {
+            let (to_server, to_client) = (client.take_output(), server.take_output());
+            let told = (server.receive(&to_server), client.receive(&to_client));
+            format!("{error}, then {told:?}")
         }
     }
 }

@@ -85,7 +85,7 @@ macro_rules! scripts {
             pub fn refused(provider: Provider, role: Role) -> Vec<String> {
                 let refused = |&size: &usize| {
                     let error = with_size(provider, role, Some(size)).unwrap_err();
-                    format!("{error:?} {error}")
+                    format!("{error:?}")
                 };
                 REFUSED.iter().map(refused).collect()
             }

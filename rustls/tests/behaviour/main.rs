@@ -8,10 +8,12 @@
 #[path = "../endpoints/mod.rs"]
 mod endpoints;
 
+mod alpn_sni;
 mod buffering;
 mod closing;
 mod compared;
 mod connected;
 mod fragmentation;
+mod in_place;
 mod key_update;
 mod stream_io;

@@ -1,0 +1,262 @@
+//! What the client's hello says, and what the server makes of it: ALPN, server names, resolvers.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use rustls::pki_types::ServerName;
+
+use crate::compared::{for_all, outcome};
+use crate::connected::{self, KEY_TYPE, Role};
+use crate::endpoints::configs::{PROVIDERS, Provider};
+use crate::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+
+fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
+    names.iter().map(|name| name.as_bytes().to_vec()).collect()
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::{client, client_config, server, server_config};
+            use $tls::server::{ClientHello, ResolvesServerCert, ResolvesServerCertUsingSni};
+            use $tls::sign::CertifiedKey;
+
+            pub fn alpn(provider: Provider, role: Role, ours: &[&str], theirs: &[&str]) -> String {
+                let mut peer_client = connected::upstream::client_config(provider);
+                peer_client.alpn_protocols = protocols(theirs);
+                let mut peer_server = connected::upstream::server_config(provider);
+                peer_server.alpn_protocols = protocols(theirs);
+                let (conn, peer) = match role {
+                    Role::Client => {
+                        let mut config = client_config(provider);
+                        config.alpn_protocols = protocols(ours);
+                        config.check_selected_alpn = true;
+                        (client(config), connected::upstream::server(peer_server))
+                    }
+                    Role::Server => {
+                        let mut config = server_config(provider);
+                        config.alpn_protocols = protocols(ours);
+                        (server(config), connected::upstream::client(peer_client))
+                    }
+                };
+                let (mut conn, mut peer) = ($endpoint::new(conn), UpstreamBuffered::new(peer));
+                outcome(&mut conn, &mut peer, role)
+            }
+
+            /// What a server's resolver is shown.
+            #[derive(Debug, Default)]
+            struct Seen(Mutex<Vec<String>>);
+
+            impl ResolvesServerCert for Seen {
+                fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+                    let alpn = hello
+                        .alpn()
+                        .map(|names| names.map(<[u8]>::to_vec).collect::<Vec<_>>());
+                    self.0.lock().unwrap().push(format!(
+                        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                        hello.server_name(),
+                        hello.signature_schemes(),
+                        alpn,
+                        hello.cipher_suites(),
+                        hello.named_groups(),
+                        hello.certificate_authorities().map(<[_]>::len),
+                        hello.client_cert_types(),
+                        hello.server_cert_types(),
+                    ));
+                    None
+                }
+            }
+
+            /// What the resolver of this crate's server sees of a client's hello, and how the
+            /// handshake without a certificate ends.
+            pub fn resolver_sees(
+                provider: Provider,
+                mut peer: UpstreamBuffered,
+            ) -> (String, String) {
+                let seen = Arc::new(Seen::default());
+                let mut config = server_config(provider);
+                config.cert_resolver = seen.clone();
+                let mut conn = $endpoint::new(server(config));
+                let end = outcome(&mut conn, &mut peer, Role::Server);
+                let seen = seen.0.lock().unwrap().join("; ");
+                (seen, end)
+            }
+
+            /// A server that knows one name and its certificate.
+            pub fn resolver_by_name(
+                provider: Provider,
+                known: &str,
+                mut peer: UpstreamBuffered,
+            ) -> String {
+                let identity = &KEY_TYPE.identities().server;
+                let key = provider
+                    .$module()
+                    .key_provider
+                    .load_private_key(identity.key())
+                    .unwrap();
+                let mut resolver = ResolvesServerCertUsingSni::new();
+                let added = resolver.add(known, CertifiedKey::new(identity.chain.clone(), key));
+                let mut config = server_config(provider);
+                config.cert_resolver = Arc::new(resolver);
+                let mut conn = $endpoint::new(server(config));
+                format!(
+                    "{} {}",
+                    added.is_ok(),
+                    outcome(&mut conn, &mut peer, Role::Server)
+                )
+            }
+
+            /// The server name that upstream's server is told.
+            pub fn name_sent(
+                provider: Provider,
+                name: ServerName<'static>,
+                enable: bool,
+            ) -> Option<String> {
+                let mut config = client_config(provider);
+                config.enable_sni = enable;
+                let conn = $tls::ClientConnection::new(Arc::new(config), name).unwrap();
+                let mut conn = $endpoint::new(conn);
+                let config = connected::upstream::server_config(provider);
+                let config = Arc::new(config);
+                let mut server = rustls_upstream::ServerConnection::new(config).unwrap();
+                let out = conn.take_output();
+                server.read_tls(&mut &out[..]).unwrap();
+                server.process_new_packets().unwrap();
+                server.server_name().map(str::to_string)
+            }
+
+            /// The server name as this crate's server tells it.
+            pub fn name_received(provider: Provider, name: ServerName<'static>) -> Option<String> {
+                let config = Arc::new(connected::upstream::client_config(provider));
+                let conn = rustls_upstream::ClientConnection::new(config, name).unwrap();
+                let mut peer = UpstreamBuffered::new(conn);
+                let config = Arc::new(server_config(provider));
+                let mut server = $tls::ServerConnection::new(config).unwrap();
+                let out = peer.take_output();
+                server.read_tls(&mut &out[..]).unwrap();
+                server.process_new_packets().unwrap();
+                server.server_name().map(str::to_string)
+            }
+        }
+    };
+}
+
+scripts!(this, rustls, ThisBuffered);
+scripts!(upstream, rustls_upstream, UpstreamBuffered);
+
+#[test]
+fn protocol_is_the_first_of_the_servers_that_the_client_has() {
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&[], &[]),
+        (&["h2"], &[]),
+        (&[], &["h2"]),
+        (&["h2"], &["h2"]),
+        (&["a", "b", "c"], &["c", "b"]),
+        (&["c", "b"], &["a", "b", "c"]),
+        (&["a"], &["b"]),
+        (&["a", "aa"], &["aa", "aaa"]),
+        (
+            &["long enough to be a name of many bytes"; 3],
+            &["h2", "h3"],
+        ),
+    ];
+    for_all(|provider, role| {
+        for (ours, theirs) in cases {
+            assert_eq!(
+                this::alpn(provider, role, ours, theirs),
+                upstream::alpn(provider, role, ours, theirs),
+                "{provider:?} {role:?} {ours:?} {theirs:?}"
+            );
+        }
+    });
+    let agreed = this::alpn(PROVIDERS[0], Role::Server, &["a", "b", "c"], &["c", "b"]);
+    assert!(agreed.contains("Some([98])"), "{agreed}");
+    let failed = this::alpn(PROVIDERS[0], Role::Server, &["a"], &["b"]);
+    assert!(
+        failed.contains("AlertReceived(NoApplicationProtocol)"),
+        "{failed}"
+    );
+}
+
+fn names() -> Vec<ServerName<'static>> {
+    vec![
+        "server.example".try_into().unwrap(),
+        "SERVER.Example".try_into().unwrap(),
+        "a.b.c.server.example".try_into().unwrap(),
+        "server.example.".try_into().unwrap(),
+        "xn--e1afmkfd.example".try_into().unwrap(),
+        ServerName::IpAddress(IpAddr::from([127, 0, 0, 1]).into()),
+        ServerName::IpAddress(IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]).into()),
+    ]
+}
+
+#[test]
+fn server_name_is_sent_unless_it_is_an_address_or_disabled() {
+    for provider in PROVIDERS {
+        for name in names() {
+            for enable in [true, false] {
+                let sent = this::name_sent(provider, name.clone(), enable);
+                assert_eq!(
+                    sent,
+                    upstream::name_sent(provider, name.clone(), enable),
+                    "{name:?}"
+                );
+                let is_address = matches!(name, ServerName::IpAddress(_));
+                assert_eq!(sent.is_some(), enable && !is_address, "{name:?}");
+            }
+            assert_eq!(
+                this::name_received(provider, name.clone()),
+                upstream::name_received(provider, name.clone())
+            );
+        }
+    }
+}
+
+fn peer_client(provider: Provider, name: ServerName<'static>, sni: bool) -> UpstreamBuffered {
+    let mut config = connected::upstream::client_config(provider);
+    config.enable_sni = sni;
+    let conn = rustls_upstream::ClientConnection::new(Arc::new(config), name).unwrap();
+    UpstreamBuffered::new(conn)
+}
+
+#[test]
+fn resolver_sees_the_hello_and_may_have_no_certificate() {
+    for provider in PROVIDERS {
+        for name in names() {
+            for sni in [true, false] {
+                let ours = this::resolver_sees(provider, peer_client(provider, name.clone(), sni));
+                let theirs =
+                    upstream::resolver_sees(provider, peer_client(provider, name.clone(), sni));
+                assert_eq!(ours, theirs, "{provider:?} {name:?} {sni}");
+                assert!(!ours.0.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn resolver_by_name() {
+    for provider in PROVIDERS {
+        for known in [
+            "server.example",
+            "SERVER.EXAMPLE",
+            "other.example",
+            "not a name",
+        ] {
+            for name in names() {
+                let ours = this::resolver_by_name(
+                    provider,
+                    known,
+                    peer_client(provider, name.clone(), true),
+                );
+                let theirs = upstream::resolver_by_name(
+                    provider,
+                    known,
+                    peer_client(provider, name.clone(), true),
+                );
+                assert_eq!(ours, theirs, "{provider:?} {known} {name:?}");
+            }
+        }
+    }
+}

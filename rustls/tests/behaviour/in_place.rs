@@ -1,0 +1,291 @@
+//! Encrypting plaintext where it lies, on both APIs: upstream opens the records, and what cannot be
+//! done leaves the buffer and the connection as they were.
+
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{InPlaceError, InPlaceRoom};
+
+use crate::compared::for_all;
+use crate::connected::this::{self, connected, fresh};
+use crate::connected::{Role, fresh_peer};
+use crate::endpoints::configs::{Provider, server_name};
+use crate::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
+
+/// A connection of either API.
+trait InPlace {
+    fn room(&mut self) -> InPlaceRoom;
+
+    fn encrypt(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError>;
+
+    fn refresh(&mut self);
+
+    /// What waits to be sent besides.
+    fn pending(&mut self) -> Vec<u8>;
+}
+
+impl InPlace for rustls::Connection {
+    fn room(&mut self) -> InPlaceRoom {
+        match self {
+            Self::Client(conn) => conn.in_place_room(),
+            Self::Server(conn) => conn.in_place_room(),
+        }
+    }
+
+    fn encrypt(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError> {
+        match self {
+            Self::Client(conn) => conn.encrypt_in_place(buf, payload),
+            Self::Server(conn) => conn.encrypt_in_place(buf, payload),
+        }
+    }
+
+    fn refresh(&mut self) {
+        self.refresh_traffic_keys().unwrap();
+    }
+
+    fn pending(&mut self) -> Vec<u8> {
+        this::output(self)
+    }
+}
+
+macro_rules! unbuffered {
+    ($conn:ty) => {
+        impl InPlace for ThisUnbuffered<$conn> {
+            fn room(&mut self) -> InPlaceRoom {
+                match self.conn.process_tls_records(&mut []).state.unwrap() {
+                    ConnectionState::WriteTraffic(state) => state.in_place_room(),
+                    other => panic!("{other:?}"),
+                }
+            }
+
+            fn encrypt(
+                &mut self,
+                buf: &mut [u8],
+                payload: Range<usize>,
+            ) -> Result<Range<usize>, InPlaceError> {
+                let UnbufferedStatus { state, .. } = self.conn.process_tls_records(&mut []);
+                match state.unwrap() {
+                    ConnectionState::WriteTraffic(mut state) => {
+                        state.encrypt_in_place(buf, payload)
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+
+            fn refresh(&mut self) {
+                self.refresh_traffic_keys();
+                // it is asked for when there is something to drive
+                self.send(b"");
+            }
+
+            fn pending(&mut self) -> Vec<u8> {
+                self.take_output()
+            }
+        }
+    };
+}
+
+unbuffered!(UnbufferedClientConnection);
+unbuffered!(UnbufferedServerConnection);
+
+/// Both APIs, connected to upstream.
+fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffered)> {
+    let (conn, peer) = connected(provider, role);
+    let mut pairs: Vec<(Box<dyn InPlace>, UpstreamBuffered)> = vec![(Box::new(conn), peer)];
+    let mut peer = fresh_peer(provider, role);
+    pairs.push(match role {
+        Role::Client => {
+            let config = Arc::new(this::client_config(provider));
+            let conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
+            let mut conn = ThisUnbuffered::new(conn);
+            exchange(&mut conn, &mut peer).unwrap();
+            (Box::new(conn), peer)
+        }
+        Role::Server => {
+            let config = Arc::new(this::server_config(provider));
+            let mut conn = ThisUnbuffered::new(UnbufferedServerConnection::new(config).unwrap());
+            exchange(&mut peer, &mut conn).unwrap();
+            (Box::new(conn), peer)
+        }
+    });
+    pairs
+}
+
+fn received(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
+    peer.receive(bytes).unwrap();
+    let mut plaintext = Vec::new();
+    peer.read_into(&mut plaintext);
+    plaintext
+}
+
+#[test]
+fn upstream_opens_every_length() {
+    for_all(|provider, role| {
+        for (mut conn, mut peer) in pairs(provider, role) {
+            let InPlaceRoom {
+                headroom,
+                max_payload,
+                tailroom,
+                ..
+            } = conn.room();
+            assert_eq!((headroom, max_payload, tailroom), (5, 16384, 1 + 16));
+            let lens = (0..70).chain([255, 256, 1400, 4096, 16383, 16384]);
+            for (extra, len) in lens.enumerate() {
+                // more room than is needed, on either side
+                let (before, behind) = (headroom + extra % 3, tailroom + extra % 2);
+                let plaintext: Vec<u8> = (0..len).map(|at| at as u8).collect();
+                let mut buf = vec![0xa5; before + len + behind];
+                buf[before..before + len].copy_from_slice(&plaintext);
+                let record = conn.encrypt(&mut buf, before..before + len).unwrap();
+                match len {
+                    0 => assert!(record.is_empty()),
+                    _ => assert_eq!(record, before - headroom..before + len + tailroom),
+                }
+                assert!(buf[..record.start].iter().all(|&byte| byte == 0xa5));
+                assert!(buf[record.end..].iter().all(|&byte| byte == 0xa5));
+                assert!(received(&mut peer, &buf[record]) == plaintext, "{len}");
+            }
+        }
+    });
+}
+
+#[test]
+fn errors_change_nothing() {
+    for_all(|provider, role| {
+        for (mut conn, mut peer) in pairs(provider, role) {
+            let room = conn.room();
+            let (headroom, tailroom) = (room.headroom, room.tailroom);
+            let mut refuse = |conn: &mut dyn InPlace, len: usize, payload: Range<usize>| {
+                let mut buf = vec![0x5a; len];
+                let error = conn.encrypt(&mut buf, payload).unwrap_err();
+                assert!(buf.iter().all(|&byte| byte == 0x5a));
+                error
+            };
+            let len = headroom + 100 + tailroom;
+            for short in 0..headroom {
+                assert_eq!(
+                    refuse(&mut *conn, len, short..short + 100),
+                    InPlaceError::HeadroomTooShort { required: headroom }
+                );
+            }
+            for short in 0..tailroom {
+                assert_eq!(
+                    refuse(&mut *conn, headroom + 100 + short, headroom..headroom + 100),
+                    InPlaceError::TailroomTooShort { required: tailroom }
+                );
+            }
+            let max = room.max_payload;
+            assert_eq!(
+                refuse(
+                    &mut *conn,
+                    headroom + max + 1 + tailroom,
+                    headroom..headroom + max + 1
+                ),
+                InPlaceError::PayloadTooLong { max }
+            );
+            #[allow(clippy::reversed_empty_ranges, reason = "wrong on purpose")]
+            let outside = [
+                headroom..len + 1,
+                len + 1..len + 2,
+                50..20,
+                usize::MAX..usize::MAX,
+            ];
+            for payload in outside {
+                assert_eq!(
+                    refuse(&mut *conn, len, payload),
+                    InPlaceError::PayloadOutOfBounds
+                );
+            }
+            // no sequence number was used
+            let mut buf = vec![7; len];
+            let record = conn.encrypt(&mut buf, headroom..headroom + 100).unwrap();
+            assert_eq!(received(&mut peer, &buf[record]), [7; 100]);
+        }
+    });
+}
+
+#[test]
+fn not_before_what_waits() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected(provider, role);
+        conn.writer().write_all(b"first").unwrap();
+        let room = conn.room();
+        let mut buf = vec![7; room.headroom + 6 + room.tailroom];
+        let payload = room.headroom..room.headroom + 6;
+        assert_eq!(
+            conn.encrypt(&mut buf, payload.clone()),
+            Err(InPlaceError::OutputPending)
+        );
+        assert!(buf.iter().all(|&byte| byte == 7));
+        assert_eq!(received(&mut peer, &conn.pending()), b"first");
+        let record = conn.encrypt(&mut buf, payload.clone()).unwrap();
+        assert_eq!(received(&mut peer, &buf[record]), [7; 6]);
+        // a KeyUpdate is something that waits, too
+        conn.refresh();
+        buf.fill(8);
+        assert_eq!(
+            conn.encrypt(&mut buf, payload.clone()),
+            Err(InPlaceError::OutputPending)
+        );
+        assert_eq!(received(&mut peer, &conn.pending()), b"");
+        let record = conn.encrypt(&mut buf, payload).unwrap();
+        assert_eq!(received(&mut peer, &buf[record]), [8; 6]);
+    });
+}
+
+#[test]
+fn neither_before_the_handshake_nor_after_the_end() {
+    for_all(|provider, role| {
+        let mut buf = [7; 100];
+        let mut conn = fresh(provider, role);
+        conn.encrypt(&mut buf, 20..30).unwrap_err();
+        let (mut conn, _) = connected(provider, role);
+        conn.send_close_notify();
+        conn.pending();
+        assert_eq!(
+            conn.encrypt(&mut buf, 20..30),
+            Err(InPlaceError::EncryptExhausted)
+        );
+        assert_eq!(buf, [7; 100]);
+    });
+}
+
+/// In place and through the writer, turn and turn about.
+#[test]
+fn mixed_with_the_writer() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected(provider, role);
+        let room = conn.room();
+        for round in 0..10 {
+            let mut buf = vec![round; room.headroom + 50 + room.tailroom];
+            let record = conn
+                .encrypt(&mut buf, room.headroom..room.headroom + 50)
+                .unwrap();
+            let mut wire = buf[record].to_vec();
+            conn.writer().write_all(&[round; 20_000]).unwrap();
+            wire.extend(conn.pending());
+            let mut plaintext = Vec::new();
+            let mut rest = &wire[..];
+            while !rest.is_empty() {
+                peer.conn.read_tls(&mut rest).unwrap();
+                let state = peer.conn.process_new_packets().unwrap();
+                let mut piece = vec![0; state.plaintext_bytes_to_read()];
+                peer.conn.reader().read_exact(&mut piece).unwrap();
+                plaintext.extend(piece);
+            }
+            assert!(plaintext == [round; 20_050]);
+        }
+    });
+}
