@@ -49,13 +49,11 @@ impl SupportedKxGroup for Hybrid {
             .split(client_share, classical_len)
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
         let classical = self.classical.start_and_complete(classical)?;
-        let post_quantum = self.post_quantum.start_and_complete(post_quantum)?;
+        let (ciphertext, secret) = self.post_quantum.encapsulate(post_quantum)?;
         Ok(CompletedKeyExchange {
             group: self.name,
-            pub_key: self.first.join(&classical.pub_key, &post_quantum.pub_key),
-            secret: self
-                .first
-                .join_secrets(&classical.secret, &post_quantum.secret),
+            pub_key: self.first.join(&classical.pub_key, ciphertext.as_ref()),
+            secret: self.first.join_secrets(&classical.secret, secret.as_ref()),
         })
     }
 
@@ -102,7 +100,9 @@ impl ActiveKeyExchange for HybridExchange {
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
         let classical = self.classical.complete(classical)?;
         let post_quantum = self.post_quantum.complete(post_quantum)?;
-        Ok(self.first.join_secrets(&classical, &post_quantum))
+        Ok(self
+            .first
+            .join_secrets(&classical, post_quantum.secret_bytes()))
     }
 
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
@@ -141,9 +141,8 @@ impl First {
     }
 
     /// `concat` takes memory once, so no copy of a secret is left behind unzeroized.
-    fn join_secrets(self, classical: &SharedSecret, post_quantum: &SharedSecret) -> SharedSecret {
-        self.join(classical.secret_bytes(), post_quantum.secret_bytes())
-            .into()
+    fn join_secrets(self, classical: &SharedSecret, post_quantum: &[u8]) -> SharedSecret {
+        self.join(classical.secret_bytes(), post_quantum).into()
     }
 
     /// The classical and the post-quantum part of `joined`, or `None` when it is too short.

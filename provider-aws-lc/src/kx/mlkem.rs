@@ -41,6 +41,21 @@ impl MlKem {
     };
 }
 
+impl MlKem {
+    /// The server's share and the secret.
+    pub(super) fn encapsulate(
+        &self,
+        client_share: &[u8],
+    ) -> Result<(Ciphertext<'static>, kem::SharedSecret), PeerMisbehaved> {
+        // FIPS 203 §7.2: the length of an encapsulation key is checked when it is taken, its
+        // coefficients when it is used
+        EncapsulationKey::new(self.algorithm, client_share)
+            .ok()
+            .and_then(|key| key.encapsulate().ok())
+            .ok_or(PeerMisbehaved::InvalidKeyShare)
+    }
+}
+
 impl SupportedKxGroup for MlKem {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let decapsulation_key = DecapsulationKey::generate(self.algorithm)
@@ -57,12 +72,7 @@ impl SupportedKxGroup for MlKem {
     }
 
     fn start_and_complete(&self, client_share: &[u8]) -> Result<CompletedKeyExchange, Error> {
-        // FIPS 203 §7.2: the length of an encapsulation key is checked when it is taken, its
-        // coefficients when it is used
-        let (ciphertext, secret) = EncapsulationKey::new(self.algorithm, client_share)
-            .ok()
-            .and_then(|key| key.encapsulate().ok())
-            .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        let (ciphertext, secret) = self.encapsulate(client_share)?;
         Ok(CompletedKeyExchange {
             group: self.name,
             pub_key: ciphertext.as_ref().to_vec(),

@@ -13,6 +13,7 @@ use super::extensions::{
     ExtensionContext, encode_extensions, read_extensions, read_list, read_signature_schemes,
     read_value,
 };
+use super::short_list::ShortList;
 
 /// `CertificateRequest`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(crate) struct CertificateRequest<'a> {
     /// `certificate_request_context`: empty during the handshake.
     pub(crate) context: &'a [u8],
     /// `signature_algorithms`: `None` if the extension is missing, which it must not be.
-    pub(crate) signature_algorithms: Option<Vec<SignatureScheme>>,
+    pub(crate) signature_algorithms: Option<ShortList<SignatureScheme>>,
     /// `certificate_authorities`.
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
     /// `compress_certificate`: what the client may compress its Certificate with.

@@ -12,19 +12,20 @@ use rustls_core::error::InvalidMessage;
 use super::certificate_request::{DistinguishedName, read_authorities};
 use super::extensions::{
     ExtensionContext, ExtensionWriter, KeyShareEntry, ProtocolName, encode_extensions, read_empty,
-    read_extensions, read_list, read_signature_schemes, read_value,
+    read_extensions, read_list, read_short_list, read_signature_schemes, read_value,
 };
 use super::pre_shared_key::OfferedPsks;
 use super::server_name::ServerNamePayload;
+use super::short_list::ShortList;
 
 /// What a ClientHello offers and asks for: a field for each extension that is known here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientExtensions<'a> {
     pub(crate) server_name: Option<ServerNamePayload<'a>>,
     pub(crate) status_request: Option<CertificateStatusRequest>,
-    pub(crate) supported_groups: Option<Vec<NamedGroup>>,
+    pub(crate) supported_groups: Option<ShortList<NamedGroup>>,
     pub(crate) ec_point_formats: Option<Vec<ECPointFormat>>,
-    pub(crate) signature_algorithms: Option<Vec<SignatureScheme>>,
+    pub(crate) signature_algorithms: Option<ShortList<SignatureScheme>>,
     /// `application_layer_protocol_negotiation`.
     pub(crate) alpn_protocol_names: Option<Vec<ProtocolName<'a>>>,
     pub(crate) client_certificate_type: Option<Vec<CertificateType>>,
@@ -37,10 +38,10 @@ pub(crate) struct ClientExtensions<'a> {
     pub(crate) pre_shared_key: Option<OfferedPsks<'a>>,
     /// `early_data`, which is empty.
     pub(crate) early_data: bool,
-    pub(crate) supported_versions: Option<Vec<ProtocolVersion>>,
+    pub(crate) supported_versions: Option<ShortList<ProtocolVersion>>,
     /// Not empty when received.
     pub(crate) cookie: Option<&'a [u8]>,
-    pub(crate) psk_key_exchange_modes: Option<Vec<PskKeyExchangeMode>>,
+    pub(crate) psk_key_exchange_modes: Option<ShortList<PskKeyExchangeMode>>,
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
     /// `key_share`; empty to ask for a HelloRetryRequest.
     pub(crate) key_shares: Option<Vec<KeyShareEntry<'a>>>,
@@ -177,7 +178,7 @@ impl<'a> ClientExtensions<'a> {
                 self.status_request = Some(CertificateStatusRequest::read(r)?);
             }
             ExtensionType::SupportedGroups => {
-                self.supported_groups = Some(read_list(r, U16, "NamedGroups")?);
+                self.supported_groups = Some(read_short_list(r, U16, "NamedGroups")?);
             }
             ExtensionType::EcPointFormats => {
                 self.ec_point_formats = Some(read_list(r, U8, "ECPointFormats")?);
@@ -209,12 +210,12 @@ impl<'a> ClientExtensions<'a> {
                 self.early_data = true;
             }
             ExtensionType::SupportedVersions => {
-                self.supported_versions = Some(read_list(r, U8, "ProtocolVersions")?);
+                self.supported_versions = Some(read_short_list(r, U8, "ProtocolVersions")?);
             }
             // RFC 9846 §4.3.2: a cookie has at least one byte
             ExtensionType::Cookie => self.cookie = Some(read_value(r, U16)?),
             ExtensionType::PskKeyExchangeModes => {
-                self.psk_key_exchange_modes = Some(read_list(r, U8, "PskKeyExchangeModes")?);
+                self.psk_key_exchange_modes = Some(read_short_list(r, U8, "PskKeyExchangeModes")?);
             }
             ExtensionType::CertificateAuthorities => {
                 self.certificate_authorities = Some(read_authorities(r)?);
@@ -317,7 +318,6 @@ impl Codec<'_> for TicketRequest {
 #[cfg(test)]
 mod tests {
     use alloc::collections::BTreeSet;
-    use alloc::vec;
 
     use super::*;
 
@@ -352,8 +352,8 @@ mod tests {
     fn the_order_outlasts_a_retry() {
         for order_seed in 0..100 {
             let first = ClientExtensions {
-                supported_versions: Some(vec![ProtocolVersion::TLSv1_3]),
-                psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
+                supported_versions: Some([ProtocolVersion::TLSv1_3].into()),
+                psk_key_exchange_modes: Some([PskKeyExchangeMode::PskDheKe].into()),
                 extended_master_secret: true,
                 early_data: true,
                 order_seed,

@@ -9,7 +9,8 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::client_extensions::ClientExtensions;
-use super::extensions::read_list;
+use super::extensions::read_short_list;
+use super::short_list::ShortList;
 
 /// `ClientHello`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,9 @@ pub(crate) struct ClientHello<'a> {
     pub(crate) legacy_version: ProtocolVersion,
     pub(crate) random: Random,
     pub(crate) legacy_session_id: SessionId,
-    pub(crate) cipher_suites: Vec<CipherSuite>,
+    pub(crate) cipher_suites: ShortList<CipherSuite>,
     /// `legacy_compression_methods`.
-    pub(crate) compression_methods: Vec<Compression>,
+    pub(crate) compression_methods: ShortList<Compression>,
     pub(crate) extensions: ClientExtensions<'a>,
 }
 
@@ -38,8 +39,8 @@ impl<'a> Codec<'a> for ClientHello<'a> {
             legacy_version: ProtocolVersion::read(r)?,
             random: Random::read(r)?,
             legacy_session_id: SessionId::read(r)?,
-            cipher_suites: read_list(r, LengthSize::U16, "CipherSuites")?,
-            compression_methods: read_list(r, LengthSize::U8, "Compressions")?,
+            cipher_suites: read_short_list(r, LengthSize::U16, "CipherSuites")?,
+            compression_methods: read_short_list(r, LengthSize::U8, "Compressions")?,
             extensions: ClientExtensions::read(r)?,
         })
     }

@@ -13,6 +13,8 @@ use rustls_core::codec::{
 use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
+use super::short_list::ShortList;
+
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtensionContext {
@@ -247,6 +249,19 @@ pub(super) fn read_list<'a, T: Codec<'a>>(
     }
 }
 
+/// The same as [`read_list`], for lists that are usually short.
+pub(super) fn read_short_list<'a, T: Codec<'a> + Copy>(
+    r: &mut Reader<'a>,
+    size: LengthSize,
+    name: &'static str,
+) -> Result<ShortList<T>, InvalidMessage> {
+    let list = ShortList::read(&mut r.prefixed(size)?)?;
+    match list.is_empty() {
+        true => Err(InvalidMessage::IllegalEmptyList(name)),
+        false => Ok(list),
+    }
+}
+
 /// Reads an opaque vector that must not be empty: [`InvalidMessage::IllegalEmptyValue`] if it is.
 pub(super) fn read_value<'a>(
     r: &mut Reader<'a>,
@@ -261,9 +276,9 @@ pub(super) fn read_value<'a>(
 /// Reads a `SignatureSchemeList`: [`InvalidMessage::NoSignatureSchemes`] if it is empty.
 pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,
-) -> Result<Vec<SignatureScheme>, InvalidMessage> {
+) -> Result<ShortList<SignatureScheme>, InvalidMessage> {
     // RFC 9846 §4.3.3: at least one scheme
-    let schemes: Vec<_> = r.prefixed(LengthSize::U16)?.list()?;
+    let schemes = ShortList::read(&mut r.prefixed(LengthSize::U16)?)?;
     match schemes.is_empty() {
         true => Err(InvalidMessage::NoSignatureSchemes),
         false => Ok(schemes),

@@ -24,6 +24,7 @@ pub(crate) mod pre_shared_key;
 pub(crate) mod server_hello;
 pub(crate) mod server_name;
 pub(crate) mod session_ticket;
+pub(crate) mod short_list;
 #[cfg(test)]
 mod tests;
 

@@ -157,14 +157,14 @@ fn rfc8448_client_hello() {
     assert_eq!(hello.random.0[..4], [0xcb, 0x34, 0xec, 0xb1]);
     assert_eq!(hello.legacy_session_id, SessionId::EMPTY);
     assert_eq!(
-        hello.cipher_suites,
+        *hello.cipher_suites,
         [
             CipherSuite::TLS13_AES_128_GCM_SHA256,
             CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
             CipherSuite::TLS13_AES_256_GCM_SHA384,
         ]
     );
-    assert_eq!(hello.compression_methods, [Compression::Null]);
+    assert_eq!(*hello.compression_methods, [Compression::Null]);
 
     let extensions = hello.extensions;
     let Some(server_name::ServerNamePayload::DnsName(name)) = extensions.server_name else {
@@ -181,7 +181,7 @@ fn rfc8448_client_hello() {
     );
     assert_eq!(
         extensions.supported_versions,
-        Some(vec![ProtocolVersion::TLSv1_3])
+        Some([ProtocolVersion::TLSv1_3].into())
     );
     let [share] = extensions.key_shares.as_deref().unwrap() else {
         panic!("not one key share");
@@ -269,7 +269,7 @@ proptest! {
             random: Random(random),
             legacy_session_id: session_id.map_or(SessionId::EMPTY, SessionId::from),
             cipher_suites: suites.into_iter().map(CipherSuite::from).collect(),
-            compression_methods: vec![Compression::Null],
+            compression_methods: [Compression::Null].into(),
             extensions: ClientExtensions {
                 supported_groups: groups
                     .map(|groups| groups.into_iter().map(NamedGroup::from).collect()),

@@ -73,19 +73,20 @@ pub(super) fn client_hello() -> ClientHello<'static> {
         legacy_version: ProtocolVersion::TLSv1_2,
         random: Random([1; 32]),
         legacy_session_id: SessionId::from([2; 32]),
-        cipher_suites: vec![
+        cipher_suites: [
             CipherSuite::TLS13_AES_128_GCM_SHA256,
             CipherSuite::Unknown(0x0a0a),
-        ],
-        compression_methods: vec![Compression::Null],
+        ]
+        .into(),
+        compression_methods: [Compression::Null].into(),
         extensions: ClientExtensions {
             server_name: Some(ServerNamePayload::DnsName(
                 DnsName::try_from("example.com").unwrap(),
             )),
             status_request: Some(CertificateStatusRequest::Ocsp),
-            supported_groups: Some(vec![NamedGroup::X25519, NamedGroup::secp256r1]),
+            supported_groups: Some([NamedGroup::X25519, NamedGroup::secp256r1].into()),
             ec_point_formats: Some(vec![ECPointFormat::Uncompressed]),
-            signature_algorithms: Some(vec![SignatureScheme::ED25519]),
+            signature_algorithms: Some([SignatureScheme::ED25519].into()),
             alpn_protocol_names: Some(vec![ProtocolName(b"h2"), ProtocolName(b"http/1.1")]),
             client_certificate_type: Some(vec![CertificateType::RawPublicKey]),
             server_certificate_type: Some(vec![CertificateType::X509]),
@@ -100,9 +101,9 @@ pub(super) fn client_hello() -> ClientHello<'static> {
                 binders: vec![PskBinderEntry(&[3; 32])],
             }),
             early_data: true,
-            supported_versions: Some(vec![ProtocolVersion::TLSv1_3, ProtocolVersion::TLSv1_2]),
+            supported_versions: Some([ProtocolVersion::TLSv1_3, ProtocolVersion::TLSv1_2].into()),
             cookie: Some(b"cookie"),
-            psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
+            psk_key_exchange_modes: Some([PskKeyExchangeMode::PskDheKe].into()),
             certificate_authorities: Some(vec![DistinguishedName::in_sequence(b"name")]),
             key_shares: Some(vec![
                 KeyShareEntry {
@@ -179,10 +180,13 @@ pub(super) fn encrypted_extensions() -> EncryptedExtensions<'static> {
 fn certificate_request() -> CertificateRequest<'static> {
     CertificateRequest {
         context: b"context",
-        signature_algorithms: Some(vec![
-            SignatureScheme::ED25519,
-            SignatureScheme::ECDSA_NISTP256_SHA256,
-        ]),
+        signature_algorithms: Some(
+            [
+                SignatureScheme::ED25519,
+                SignatureScheme::ECDSA_NISTP256_SHA256,
+            ]
+            .into(),
+        ),
         certificate_authorities: Some(vec![DistinguishedName::in_sequence(b"name")]),
         compress_certificate: Some(vec![CertificateCompressionAlgorithm::Brotli]),
         received: Vec::new(),

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use pki_types::ServerName;
@@ -22,6 +21,7 @@ use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions}
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_name::ServerNamePayload;
+use crate::msgs::short_list::ShortList;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 /// Starts a connection to `server_name`: sends the ClientHello.
@@ -106,7 +106,7 @@ impl Offer {
             random: self.random,
             legacy_session_id: self.session_id,
             cipher_suites: self.cipher_suites(),
-            compression_methods: vec![Compression::Null],
+            compression_methods: [Compression::Null].into(),
             extensions: self.extensions(shares, cookie),
         };
         let mut message = Vec::with_capacity(USUAL_LEN + shares_len);
@@ -124,13 +124,13 @@ impl Offer {
             server_name: self.sent_name(),
             status_request: Some(CertificateStatusRequest::Ocsp),
             supported_groups: Some(self.groups().collect()),
-            signature_algorithms: Some(verifier.supported_verify_schemes()),
+            signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             alpn_protocol_names: self.protocol_names(),
             // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
             supported_versions: Some(self.config.versions.iter().collect()),
             cookie,
             // RFC 9846 §4.3.9: without it no server sends tickets
-            psk_key_exchange_modes: Some(vec![PskKeyExchangeMode::PskDheKe]),
+            psk_key_exchange_modes: Some([PskKeyExchangeMode::PskDheKe].into()),
             certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
             key_shares: Some(shares),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share and cookie
@@ -172,7 +172,7 @@ impl Offer {
         (!self.alpn_protocols.is_empty()).then(|| names().collect())
     }
 
-    fn cipher_suites(&self) -> Vec<CipherSuite> {
+    fn cipher_suites(&self) -> ShortList<CipherSuite> {
         let suites = self.config.provider.cipher_suites.iter();
         let tls13 = suites.filter_map(|suite| suite.tls13());
         tls13.map(|suite| suite.common.suite).collect()

@@ -1,7 +1,6 @@
 //! The key shares that a ClientHello offers (RFC 9846 §4.3.8): one exchange, which may serve two groups.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
@@ -49,10 +48,11 @@ impl KeyShares {
     }
 
     pub(super) fn entries(&self) -> Vec<KeyShareEntry<'_>> {
-        let mut entries = vec![KeyShareEntry {
+        let mut entries = Vec::with_capacity(2);
+        entries.push(KeyShareEntry {
             group: self.exchange.group(),
             payload: self.exchange.pub_key(),
-        }];
+        });
         if self.component.is_some()
             && let Some((group, payload)) = self.exchange.hybrid_component()
         {

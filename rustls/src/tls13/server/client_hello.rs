@@ -129,7 +129,7 @@ fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
         return Err(PeerIncompatible::Tls12NotOffered.into());
     }
     // RFC 9846 §4.2.2: null compression and no other, or illegal_parameter
-    match hello.compression_methods.as_slice() {
+    match &*hello.compression_methods {
         [Compression::Null] => Ok(()),
         methods if methods.contains(&Compression::Null) => {
             Err(PeerMisbehaved::OfferedIncorrectCompressions.into())

@@ -216,7 +216,7 @@ impl Negotiated<'_> {
         let authorities = verifier.root_hint_subjects();
         flight.add(&CertificateRequest {
             // RFC 9846 §4.4.2: signature_algorithms must be there
-            signature_algorithms: Some(verifier.supported_verify_schemes()),
+            signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             certificate_authorities: (!authorities.is_empty()).then(|| authorities.to_vec()),
             ..CertificateRequest::default()
         });

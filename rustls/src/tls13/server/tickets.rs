@@ -63,7 +63,11 @@ pub(super) fn send_tickets(
         let Some(ticket) = kind.make(&session, config)? else {
             break;
         };
-        messages.reserve(TICKET_OVERHEAD + ticket.as_ref().len());
+        if messages.is_empty() {
+            // room for more of the same length, as long as there are few
+            let len = TICKET_OVERHEAD + ticket.as_ref().len();
+            messages.reserve(len * config.send_tls13_tickets.min(4));
+        }
         NewSessionTicket {
             lifetime: kind.lifetime(config),
             age_add: session.age_add,

@@ -1,10 +1,9 @@
 //! What a ClientHello offers: RFC 9846 §4.2.2 and §4.3.
 
 use std::boxed::Box;
-use std::format;
 use std::sync::Arc;
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use pki_types::ServerName;
 use rustls_core::codec::Codec;
@@ -48,8 +47,8 @@ fn fixed_fields_and_what_the_configuration_offers() {
 
     assert_eq!(hello.legacy_version, ProtocolVersion::TLSv1_2);
     assert_eq!(hello.legacy_session_id.as_ref().len(), 32);
-    assert_eq!(hello.cipher_suites, suites);
-    assert_eq!(hello.compression_methods, [Compression::Null]);
+    assert_eq!(*hello.cipher_suites, suites);
+    assert_eq!(*hello.compression_methods, [Compression::Null]);
 
     let extensions = &hello.extensions;
     assert!(matches!(
@@ -64,7 +63,7 @@ fn fixed_fields_and_what_the_configuration_offers() {
         extensions.supported_groups.as_deref(),
         Some(&[NamedGroup::X25519, NamedGroup::secp256r1][..])
     );
-    assert_eq!(extensions.signature_algorithms, Some(schemes));
+    assert_eq!(extensions.signature_algorithms, Some(schemes.into()));
     assert_eq!(
         extensions.psk_key_exchange_modes.as_deref(),
         Some(&[PskKeyExchangeMode::PskDheKe][..])
@@ -198,7 +197,7 @@ fn authorities_and_schemes_are_the_verifiers() {
     assert_eq!(authorities[0].get_encoding(), b"\x00\x06\x30\x04name");
     assert_eq!(
         extensions.signature_algorithms,
-        Some(vec![crate::SignatureScheme::ED25519])
+        Some([crate::SignatureScheme::ED25519].into())
     );
 }
 
@@ -229,7 +228,7 @@ fn groups_without_tls13_and_duplicates_are_left_out() {
     provider.kx_groups = vec![&OnlyTls12, x25519, x25519];
     let sent = sent_to("localhost", config_with(provider));
     let groups = read_client_hello(&sent).extensions.supported_groups;
-    assert_eq!(groups, Some(vec![NamedGroup::X25519]));
+    assert_eq!(groups, Some([NamedGroup::X25519].into()));
     assert_eq!(share_groups(&sent), [NamedGroup::X25519]);
 }
 

@@ -209,3 +209,27 @@ fn client_without_certificate_for_it_is_denied() {
         ],
     );
 }
+
+#[test]
+fn resolver_sees_what_the_client_said() {
+    let hello = Hello::new()
+        .with(ALPN, protocols(&[b"h2", b"x"]))
+        .with(
+            SIGNATURE_ALGORITHMS,
+            u16_vec(&u16s(&[0x0401, 0x0403, 0x0999])),
+        )
+        .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, P256, 0x0a0a])))
+        .and(CERTIFICATE_AUTHORITIES, u16_vec(&u16_vec(b"\x30\x03abc")))
+        .and(CLIENT_CERTIFICATE_TYPE, u8_vec(&[0, 2]))
+        .and(SERVER_CERTIFICATE_TYPE, u8_vec(&[2, 0]));
+    let nothing = Hello::new().without(SERVER_NAME);
+    for hello in [hello, nothing] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.resolves_nothing = true;
+        let [ours, theirs] = setup.both().map(|mut server| {
+            assert!(server.feed(&hello.record()).is_err());
+            setup.seen.lock().unwrap().take().unwrap()
+        });
+        assert_eq!(ours, theirs);
+    }
+}

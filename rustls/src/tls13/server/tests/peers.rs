@@ -58,7 +58,7 @@ macro_rules! config {
             )
             .unwrap();
         if $setup.resolves_nothing {
-            config.cert_resolver = Arc::new(Nothing);
+            config.cert_resolver = Arc::new(Nothing($setup.seen.clone()));
         }
         config.alpn_protocols = $setup.alpn.clone();
         config.ignore_client_order = $setup.ignore_client_order;
@@ -123,6 +123,8 @@ pub(super) struct Setup {
     pub(super) client_auth_optional: bool,
     /// The resolver has no certificate to give.
     pub(super) resolves_nothing: bool,
+    /// What the resolver that has none saw.
+    pub(super) seen: Arc<Mutex<Option<String>>>,
     pub(super) ignore_client_order: bool,
     pub(super) send_half_rtt_data: bool,
     pub(super) send_tls13_tickets: usize,
@@ -154,6 +156,7 @@ impl Setup {
             client_certs: vec![],
             client_auth_optional: false,
             resolves_nothing: false,
+            seen: Arc::default(),
             ignore_client_order: false,
             send_half_rtt_data: false,
             send_tls13_tickets: 2,
@@ -190,24 +193,41 @@ impl Provider {
     }
 }
 
-/// Resolves no certificate.
+/// Resolves no certificate, and keeps what it was asked.
 #[derive(Debug)]
-struct Nothing;
+struct Nothing(Arc<Mutex<Option<String>>>);
 
-impl ours::server::ResolvesServerCert for Nothing {
-    fn resolve(&self, _: ours::server::ClientHello<'_>) -> Option<Arc<ours::sign::CertifiedKey>> {
-        None
-    }
+macro_rules! impl_resolver {
+    ($lib:ident) => {
+        impl $lib::server::ResolvesServerCert for Nothing {
+            fn resolve(
+                &self,
+                hello: $lib::server::ClientHello<'_>,
+            ) -> Option<Arc<$lib::sign::CertifiedKey>> {
+                let authorities = hello.certificate_authorities();
+                let seen = format!(
+                    "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                    hello.server_name(),
+                    hello.signature_schemes(),
+                    hello.alpn().map(|names| names.collect::<Vec<_>>()),
+                    hello.cipher_suites(),
+                    hello.server_cert_types(),
+                    hello.client_cert_types(),
+                    authorities.map(|names| names
+                        .iter()
+                        .map(|n| n.as_ref().to_vec())
+                        .collect::<Vec<_>>()),
+                    hello.named_groups(),
+                );
+                *self.0.lock().unwrap() = Some(seen);
+                None
+            }
+        }
+    };
 }
 
-impl theirs::server::ResolvesServerCert for Nothing {
-    fn resolve(
-        &self,
-        _: theirs::server::ClientHello<'_>,
-    ) -> Option<Arc<theirs::sign::CertifiedKey>> {
-        None
-    }
-}
+impl_resolver!(ours);
+impl_resolver!(theirs);
 
 /// A key log.
 #[derive(Debug, Default)]
