@@ -15,6 +15,7 @@ pub(super) const EARLY_DATA: u16 = 42;
 pub(super) const SUPPORTED_VERSIONS: u16 = 43;
 pub(super) const COOKIE: u16 = 44;
 pub(super) const PSK_KEY_EXCHANGE_MODES: u16 = 45;
+pub(super) const CERTIFICATE_AUTHORITIES: u16 = 47;
 pub(super) const KEY_SHARE: u16 = 51;
 
 pub(super) const X25519: u16 = 0x001d;
