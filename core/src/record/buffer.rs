@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use super::{HEADER_LEN, MAX_FRAGMENT_LEN};
+use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 #[cfg(test)]
 mod tests;
@@ -253,6 +253,13 @@ impl ReceiveBuffer {
     #[inline]
     pub fn unopened(&mut self) -> &mut [u8] {
         &mut self.memory[self.opened..self.filled]
+    }
+
+    /// True when a record's worth of bytes waits to be opened, or more: whatever the first of them are,
+    /// they are a whole record or none at all, so that more of them are of no use.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.filled - self.opened >= HEADER_LEN + MAX_WIRE_PAYLOAD_LEN
     }
 
     /// True when there is nothing that was not yet opened.

@@ -52,7 +52,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read.
+    /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read;
+    /// [`io::ErrorKind::InvalidData`] while more than a record waits to be processed.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         let common = &mut self.core.common;
         if common.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
@@ -61,6 +62,12 @@ impl<Data> ConnectionCommon<Data> {
         // RFC 9846 §6.1: data received after a closure alert is ignored
         if common.received_close_notify {
             return Ok(0);
+        }
+        if common.received.is_full() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "message buffer full",
+            ));
         }
         let result = rd.read(common.received.room());
         common.received.commit(*result.as_ref().unwrap_or(&0));

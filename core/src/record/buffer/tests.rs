@@ -135,9 +135,15 @@ fn room_to_receive_is_for_one_record_and_the_next_header() {
     assert_eq!(buffer.room().len(), READ_LEN, "a whole record is there");
     // a record of the greatest length the wire allows fits
     buffer.discard(HEADER_LEN + 16401);
-    let longest = record(super::super::MAX_WIRE_PAYLOAD_LEN, 9);
-    receive(&mut buffer, &longest);
+    let longest = record(MAX_WIRE_PAYLOAD_LEN, 9);
+    let (most, last) = longest.split_at(longest.len() - 1);
+    receive(&mut buffer, most);
+    assert!(!buffer.is_full());
+    receive(&mut buffer, last);
     assert_eq!(buffer.unopened(), longest);
+    assert!(buffer.is_full());
+    buffer.keep(longest.len(), HEADER_LEN..longest.len());
+    assert!(!buffer.is_full(), "what is opened does not count");
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! How much a buffered connection takes from its peer before its user acts on it.
+
+mod endpoints;
+
+use std::io::{self, Read, Write};
+
+use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use endpoints::{Endpoint, ThisBuffered, handshake};
+use rustls::{ClientConnection, Connection, ServerConnection};
+
+/// A record of the greatest length on the wire, and what one call of `read` may add to it.
+const TLS_LIMIT: usize = 2 * (5 + 16384 + 2048);
+
+fn pair(provider: Provider) -> (ThisBuffered, ThisBuffered) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let client = this::client(provider.this(), key, auth);
+    let server = this::server(provider.this(), key, auth);
+    (
+        ThisBuffered::new(ClientConnection::new(client.into(), server_name()).unwrap()),
+        ThisBuffered::new(ServerConnection::new(server.into()).unwrap()),
+    )
+}
+
+/// Reads until the connection takes no more; returns how much it took and why it stopped.
+fn fill(conn: &mut Connection, bytes: &mut &[u8]) -> (usize, io::ErrorKind) {
+    let before = bytes.len();
+    loop {
+        match conn.read_tls(bytes) {
+            Ok(0) => panic!("all {before} bytes were taken"),
+            Ok(_) => {}
+            Err(error) => return (before - bytes.len(), error.kind()),
+        }
+    }
+}
+
+#[test]
+fn unprocessed_bytes_are_bounded_and_not_lost() {
+    for provider in PROVIDERS {
+        let (mut client, mut server) = pair(provider);
+        handshake(&mut client, &mut server);
+
+        let plaintext: Vec<u8> = (0..1 << 20).map(|i| (i / 3) as u8).collect();
+        server.conn.set_buffer_limit(None);
+        server.conn.writer().write_all(&plaintext).unwrap();
+        let stream = server.take_output();
+
+        let mut rest = &stream[..];
+        let (taken, kind) = fill(&mut client.conn, &mut rest);
+        assert_eq!(kind, io::ErrorKind::InvalidData);
+        assert!(taken <= TLS_LIMIT, "{taken} bytes");
+
+        let mut received = Vec::new();
+        while received.len() < plaintext.len() {
+            client.conn.process_new_packets().unwrap();
+            // as long as plaintext waits to be read, too, there is an end to it
+            while let Ok(1..) = client.conn.read_tls(&mut rest) {
+                client.conn.process_new_packets().unwrap();
+            }
+            let before = received.len();
+            client.read_into(&mut received);
+            assert!(received.len() - before <= TLS_LIMIT);
+        }
+        assert_eq!(received, plaintext);
+    }
+}
+
+#[test]
+fn bytes_after_an_error_are_bounded() {
+    for provider in PROVIDERS {
+        let (_, mut server) = pair(provider);
+        let stream = [22, 3, 3, 0, 1, 0xff].repeat(1 << 16);
+        let mut rest = &stream[..];
+        let (taken, kind) = fill(&mut server.conn, &mut rest);
+        assert_eq!(kind, io::ErrorKind::InvalidData);
+        assert!(taken <= TLS_LIMIT, "{taken} bytes");
+        let error = server.conn.process_new_packets().unwrap_err();
+
+        fill(&mut server.conn, &mut rest);
+        assert_eq!(server.conn.process_new_packets().unwrap_err(), error);
+        let (taken, _) = fill(&mut server.conn, &mut rest);
+        assert_eq!(taken, 0);
+        assert_eq!(
+            server.conn.reader().read(&mut [0; 10]).unwrap_err().kind(),
+            io::ErrorKind::WouldBlock
+        );
+    }
+}
