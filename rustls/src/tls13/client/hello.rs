@@ -28,19 +28,16 @@ use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 ///
 /// # Errors
 ///
-/// [`Error::General`] when the configuration cannot be used with TLS 1.3 or relies on raw public keys;
-/// [`Error::FailedToGetRandomBytes`]; those of starting a key exchange.
+/// [`Error::General`] when the configuration cannot be used with TLS 1.3, relies on raw public keys, or
+/// offers what no ClientHello can carry; [`Error::FailedToGetRandomBytes`]; those of starting a key
+/// exchange.
 pub(crate) fn start(
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
     alpn_protocols: Vec<Vec<u8>>,
     cx: &mut ClientContext<'_>,
 ) -> Result<ClientMachine, Error> {
-    if config.verifier.requires_raw_public_keys()
-        || config.client_auth_cert_resolver.only_raw_public_keys()
-    {
-        return Err(Error::General("raw public keys are not supported".into()));
-    }
+    check_config(&config, &alpn_protocols)?;
 
     let offer = Box::new(Offer::new(config, server_name, alpn_protocols)?);
     let shares = KeyShares::start(offer.first_group()?, offer.groups())?;
@@ -61,6 +58,36 @@ pub(crate) fn start(
         state: Some(ClientState::WaitServerHello(state)),
     })
 }
+
+fn check_config(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
+    if config.verifier.requires_raw_public_keys()
+        || config.client_auth_cert_resolver.only_raw_public_keys()
+    {
+        return Err(Error::General("raw public keys are not supported".into()));
+    }
+    // RFC 7301 §3.1: names of 1 to 255 bytes
+    if !alpn_protocols
+        .iter()
+        .all(|name| (1..=255).contains(&name.len()))
+    {
+        return Err(Error::General(
+            "an ALPN protocol name has 1 to 255 bytes".into(),
+        ));
+    }
+    let names = alpn_protocols.iter().map(|name| 1 + name.len());
+    let hints = config.verifier.root_hint_subjects().unwrap_or_default();
+    let hints = hints.iter().map(|name| 2 + name.as_ref().len());
+    match names.chain(hints).sum::<usize>() <= MAX_LISTS_LEN {
+        true => Ok(()),
+        false => Err(Error::General(
+            "ALPN protocol names and hints at authorities exceed a ClientHello".into(),
+        )),
+    }
+}
+
+/// How much of a ClientHello, which has at most 2^16 - 1 bytes of extensions, the lists of any length may
+/// take. The rest is left for everything else, large key shares included.
+const MAX_LISTS_LEN: usize = 0xe000;
 
 /// Enough for most ClientHellos without their key shares, in bytes.
 const USUAL_LEN: usize = 384;
@@ -94,12 +121,9 @@ impl Offer {
     }
 
     /// Encodes a ClientHello that offers these shares; a cookie if a HelloRetryRequest brought one.
+    ///
+    /// Its extensions fit together: those of the first one by [`check_config`], a cookie by its caller.
     pub(super) fn client_hello(&self, shares: &KeyShares, cookie: Option<&[u8]>) -> Vec<u8> {
-        let shares = shares.entries();
-        let shares_len = shares
-            .iter()
-            .map(|share| share.payload.len())
-            .sum::<usize>();
         let hello = ClientHello {
             // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
             legacy_version: ProtocolVersion::TLSv1_2,
@@ -107,9 +131,9 @@ impl Offer {
             legacy_session_id: self.session_id,
             cipher_suites: self.cipher_suites(),
             compression_methods: [Compression::Null].into(),
-            extensions: self.extensions(shares, cookie),
+            extensions: self.extensions(shares.entries(), cookie),
         };
-        let mut message = Vec::with_capacity(USUAL_LEN + shares_len);
+        let mut message = Vec::with_capacity(USUAL_LEN + shares.len());
         hello.encode_message(&mut message);
         message
     }

@@ -61,6 +61,13 @@ impl KeyShares {
         entries
     }
 
+    /// How many bytes the shares have together.
+    pub(super) fn len(&self) -> usize {
+        let component = self.exchange.hybrid_component();
+        let component = component.filter(|_| self.component.is_some());
+        self.exchange.pub_key().len() + component.map_or(0, |(_, payload)| payload.len())
+    }
+
     pub(super) fn contains(&self, group: NamedGroup) -> bool {
         self.exchange.group() == group || self.component == Some(group)
     }

@@ -4,7 +4,7 @@ use super::ClientContext;
 use super::key_shares::KeyShares;
 use super::server_hello::{Retry, WaitServerHello, check_legacy_version};
 use crate::enums::{NamedGroup, ProtocolVersion};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::transcript::Transcript;
@@ -29,11 +29,16 @@ impl WaitServerHello {
         transcript.replace_with_message_hash();
         transcript.add(encoded);
 
+        // RFC 9846 §4.3.2: the cookie goes back as it came. One that has no room beside the other
+        // extensions, which have 2^16 - 1 bytes together, cannot
+        let cookie = request.extensions.cookie;
+        let added = cookie.unwrap_or_default().len() + shares.len();
+        if self.client_hello.len() + added > usize::from(u16::MAX) {
+            return Err(InvalidMessage::MessageTooLarge.into());
+        }
+        let client_hello = self.offer.client_hello(&shares, cookie);
         let mut ccs = self.ccs;
         ccs.send_once(cx.common);
-        // RFC 9846 §4.3.2: the cookie goes back as it came
-        let cookie = request.extensions.cookie;
-        let client_hello = self.offer.client_hello(&shares, cookie);
         cx.common.send_handshake(&client_hello);
 
         Ok(Self {

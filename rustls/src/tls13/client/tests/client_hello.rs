@@ -2,8 +2,8 @@
 
 use std::boxed::Box;
 use std::sync::Arc;
+use std::vec;
 use std::vec::Vec;
-use std::{format, vec};
 
 use pki_types::ServerName;
 use rustls_core::codec::Codec;
@@ -12,9 +12,15 @@ use super::Peers;
 use super::clients::{Client, Ours, config, full_provider, provider};
 use super::scripted_server::{plain_messages, read_client_hello};
 use crate::client::danger::ServerCertVerifier;
-use crate::client::{ClientConfig, ClientSessionMemoryCache, ClientSessionStore, Resumption};
+use crate::client::{
+    ClientConfig, ClientConnectionData, ClientSessionMemoryCache, ClientSessionStore, Resumption,
+};
+use crate::conn::CommonState;
+use crate::conn::machine::Context;
 use crate::crypto::{ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup};
-use crate::enums::{Compression, ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode};
+use crate::enums::{
+    Compression, ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, Side,
+};
 use crate::error::Error;
 use crate::msgs::client_extensions::CertificateStatusRequest;
 use crate::msgs::server_name::ServerNamePayload;
@@ -334,16 +340,49 @@ fn raw_public_keys_are_refused_at_the_start() {
 
     let mut config = config_with(provider());
     config.client_auth_cert_resolver = Arc::new(RawPublicKeys);
-    let mut common = crate::conn::CommonState::new(crate::Side::Client);
+    refuse_to_start(config);
+}
+
+/// Nothing is sent and a [`Error::General`] returned.
+#[track_caller]
+fn refuse_to_start(config: ClientConfig) {
+    let alpn_protocols = config.alpn_protocols.clone();
+    let mut common = CommonState::new(Side::Client);
     let started = crate::tls13::client::start(
         Arc::new(config),
         ServerName::try_from("localhost").unwrap(),
-        Vec::new(),
-        &mut crate::conn::machine::Context {
+        alpn_protocols,
+        &mut Context {
             common: &mut common,
-            data: &mut crate::client::ClientConnectionData::default(),
+            data: &mut ClientConnectionData::default(),
         },
     );
     assert!(matches!(started.err(), Some(Error::General(_))));
-    assert!(common.outgoing.is_empty(), "{}", format!("{common:?}"));
+    assert!(common.outgoing.is_empty());
+}
+
+#[test]
+fn alpn_names_that_no_client_hello_can_carry_are_refused_at_the_start() {
+    let with = |alpn_protocols| {
+        let mut config = config_with(provider());
+        config.alpn_protocols = alpn_protocols;
+        config
+    };
+    refuse_to_start(with(vec![vec![]]));
+    refuse_to_start(with(vec![b"h2".to_vec(), vec![b'a'; 256]]));
+    refuse_to_start(with(vec![vec![b'a'; 255]; 225]));
+
+    let longest = with(vec![vec![b'a'; 255]; 224]);
+    let sent = sent_to("localhost", longest);
+    let names = read_client_hello(&sent).extensions.alpn_protocol_names;
+    assert_eq!(names.unwrap().len(), 224);
+}
+
+#[test]
+fn without_a_group_for_tls13_there_is_no_start() {
+    let mut config = config_with(provider());
+    let mut provider = provider();
+    provider.kx_groups = vec![&OnlyTls12];
+    config.provider = Arc::new(provider);
+    refuse_to_start(config);
 }

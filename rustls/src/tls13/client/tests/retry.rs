@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use super::clients::{Client, Ours, config, provider, record_headers};
 use super::scripted_server::{
-    KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes, plain_messages, read_client_hello,
+    KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes, plain_messages, read_client_hello, vector,
 };
 use super::{ACCEPTED, Peers, refused};
 use crate::conn::HandshakeKind;
@@ -276,6 +276,26 @@ fn extensions_are_checked() {
     empty_cookie.retries[0].extensions[1] = bytes(COOKIE, &[0, 0]);
     assert_eq!(peers.ours(&empty_cookie), peers.theirs(&empty_cookie));
     assert_ne!(peers.ours(&empty_cookie), ACCEPTED);
+}
+
+#[test]
+fn a_cookie_that_does_not_fit_is_refused_and_any_other_echoed() {
+    let peers = Peers::new();
+    let cookie = |len| {
+        let mut script = for_cookie();
+        let cookie = vec![7; len];
+        script.retries[0].extensions[1] = bytes(COOKIE, &vector(2, &cookie));
+        script
+    };
+    let first_len = plain_messages(&Ours::new(config(&peers.identity, provider())).output()).len();
+    let fits = 0xffff - first_len - 32;
+    assert_eq!(peers.ours(&cookie(fits)), ACCEPTED);
+    assert_eq!(
+        peers.ours(&cookie(fits + 1)),
+        refused(InvalidMessage::MessageTooLarge, Alert::DecodeError)
+    );
+    // the longest that a HelloRetryRequest can bring
+    assert_ne!(peers.ours(&cookie(0xffff - 90)), ACCEPTED);
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn suite_must_be_one_offered() {
         PeerMisbehaved::SelectedUnofferedCipherSuite,
         Alert::HandshakeFailure,
     );
+    #[cfg(feature = "tls12")]
     peers.both_refuse(
         &with(0xc02f),
         PeerMisbehaved::SelectedUnusableCipherSuiteForVersion,
