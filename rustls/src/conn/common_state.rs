@@ -18,6 +18,7 @@ use crate::suites::SupportedCipherSuite;
 
 /// How much may wait in each direction of a buffered connection, in bytes, unless
 /// `set_buffer_limit` says otherwise.
+#[cfg(feature = "std")]
 pub(crate) const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 
 /// Connection state that is the same for clients and servers.
@@ -34,6 +35,7 @@ pub struct CommonState {
     pub(crate) early_plaintext: Vec<u8>,
     /// The most that each of [`Self::outgoing`] and [`Self::early_plaintext`] may grow to by
     /// application data.
+    #[cfg(feature = "std")]
     pub(crate) buffer_limit: Option<usize>,
 
     pub(crate) negotiated_version: Option<ProtocolVersion>,
@@ -57,6 +59,7 @@ pub struct CommonState {
     pub(crate) sent_close_notify: bool,
     pub(crate) sent_fatal_alert: bool,
     pub(crate) received_close_notify: bool,
+    #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
 }
 
@@ -69,6 +72,7 @@ impl CommonState {
             outgoing: OutgoingBuffer::default(),
             received: ReceiveBuffer::default(),
             early_plaintext: Vec::new(),
+            #[cfg(feature = "std")]
             buffer_limit: Some(DEFAULT_BUFFER_LIMIT),
             negotiated_version: None,
             suite: None,
@@ -84,6 +88,7 @@ impl CommonState {
             sent_close_notify: false,
             sent_fatal_alert: false,
             received_close_notify: false,
+            #[cfg(feature = "std")]
             seen_eof: false,
         }
     }
@@ -231,6 +236,7 @@ impl CommonState {
     }
 
     /// How many of `len` bytes of application data may be queued now.
+    #[cfg(feature = "std")]
     pub(crate) fn accepted_len(&self, len: usize) -> usize {
         // handshake messages do not count: the application cannot do without them
         let waiting = match self.may_send_application_data {

@@ -11,6 +11,7 @@ use core::ops::Range;
 
 use super::common_state::CommonState;
 use super::machine::{Context, Machine};
+#[cfg(feature = "std")]
 use crate::crypto::cipher::OutboundChunks;
 use crate::enums::{AlertDescription, AlertLevel, ContentType};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
@@ -129,6 +130,7 @@ impl<Data> ConnectionCore<Data> {
 
     /// As [`Self::process_record`], for all that waits in the connection's own receive buffer.
     /// Plaintext stays there to be read.
+    #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         // RFC 9846 §6.1: data received after a closure alert is ignored
@@ -274,6 +276,7 @@ impl<Data> ConnectionCore<Data> {
     /// # Errors
     ///
     /// [`Error::EncryptError`] when nothing can be encrypted any more.
+    #[cfg(feature = "std")]
     pub(crate) fn queue_application_data(
         &mut self,
         payload: OutboundChunks<'_>,

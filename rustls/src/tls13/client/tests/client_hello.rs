@@ -9,7 +9,7 @@ use pki_types::ServerName;
 use rustls_core::codec::Codec;
 
 use super::Peers;
-use super::clients::{Client, Ours, config, full_provider, provider};
+use super::clients::{Client, Ours, config, provider};
 use super::scripted_server::{plain_messages, read_client_hello};
 use crate::client::danger::ServerCertVerifier;
 use crate::client::{
@@ -310,7 +310,10 @@ fn the_component_of_a_hybrid_is_offered_if_it_comes_later_in_the_list() {
 #[test]
 fn a_hybrid_is_offered_by_default() {
     assert_eq!(
-        share_groups(&sent_to("localhost", config_with(full_provider()))),
+        share_groups(&sent_to(
+            "localhost",
+            config_with(super::clients::full_provider())
+        )),
         [NamedGroup::X25519MLKEM768, NamedGroup::X25519]
     );
 }
