@@ -6,6 +6,7 @@
 mod authentication;
 mod client_hello;
 mod clients;
+mod corruption;
 mod encrypted_extensions;
 mod post_handshake;
 mod retry;

@@ -49,6 +49,9 @@ pub(super) struct Hello {
     pub(super) extensions: Vec<Extension>,
 }
 
+/// See [`Script::corrupt`].
+pub(super) type Corrupt = Arc<dyn Fn(usize, &mut Vec<u8>)>;
+
 /// What the server says: right unless a test changes it.
 #[derive(Clone)]
 pub(super) struct Script {
@@ -67,6 +70,9 @@ pub(super) struct Script {
     /// Changes the signature.
     pub(super) flip_signature: bool,
     pub(super) edit_verify_data: fn(&mut Vec<u8>),
+    /// Changes each encoded message: told its position, 0 being the first HelloRetryRequest or the
+    /// ServerHello.
+    pub(super) corrupt: Corrupt,
     /// Appended to each HelloRetryRequest in its record.
     pub(super) after_retry: Vec<u8>,
     /// Appended to the ServerHello in its record.
@@ -112,6 +118,7 @@ impl Script {
             scheme: None,
             flip_signature: false,
             edit_verify_data: |_| {},
+            corrupt: Arc::new(|_, _| {}),
             after_retry: Vec::new(),
             after_server_hello: Vec::new(),
             after_finished: Vec::new(),
@@ -196,8 +203,9 @@ impl Server<'_> {
     fn talk(&mut self, client: &mut dyn Client, script: &Script) -> Result<(), String> {
         let suite = self.identity.suite();
         let mut client_hello = plain_messages(&client.output());
-        for retry in &script.retries {
-            let message = hello_message(retry, &client_hello, &[]);
+        for (i, retry) in script.retries.iter().enumerate() {
+            let mut message = hello_message(retry, &client_hello, &[]);
+            (script.corrupt)(i, &mut message);
             match &mut self.transcript {
                 None => {
                     let hash = suite.common.hash_provider;
@@ -222,7 +230,9 @@ impl Server<'_> {
         }
 
         let (share, shared) = self.exchange(&client_hello, script.group);
-        let server_hello = hello_message(&script.server_hello, &client_hello, &share);
+        let mut server_hello = hello_message(&script.server_hello, &client_hello, &share);
+        let mut sent = script.retries.len();
+        (script.corrupt)(sent, &mut server_hello);
         self.transcript.as_mut().unwrap().add(&server_hello);
         self.common
             .send_handshake(&[server_hello, script.after_server_hello.clone()].concat());
@@ -257,6 +267,8 @@ impl Server<'_> {
                 other => panic!("no way to make a {other:?}"),
             };
             let mut message = message((*typ).into(), &body);
+            sent += 1;
+            (script.corrupt)(sent, &mut message);
             self.transcript.as_mut().unwrap().add(&message);
             if *typ == HandshakeType::Finished {
                 message.extend_from_slice(&script.after_finished);
