@@ -167,7 +167,7 @@ fn errors_change_nothing() {
         for (mut conn, mut peer) in pairs(provider, role) {
             let room = conn.room();
             let (headroom, tailroom) = (room.headroom, room.tailroom);
-            let mut refuse = |conn: &mut dyn InPlace, len: usize, payload: Range<usize>| {
+            let refuse = |conn: &mut dyn InPlace, len: usize, payload: Range<usize>| {
                 let mut buf = vec![0x5a; len];
                 let error = conn.encrypt(&mut buf, payload).unwrap_err();
                 assert!(buf.iter().all(|&byte| byte == 0x5a));
