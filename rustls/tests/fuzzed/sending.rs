@@ -89,6 +89,10 @@ fn encrypt_in_place<D>(
     let mut buffer = [&vec![0; room], plaintext, &vec![0; room]].concat();
     let before = buffer.clone();
     match traffic.encrypt_in_place(&mut buffer, payload) {
+        Ok(record) if plaintext.is_empty() => {
+            assert!(record.is_empty());
+            return Some(Vec::new());
+        }
         Ok(record) => {
             assert!(room >= needed.headroom && room >= needed.tailroom);
             return Some(buffer[record].to_vec());
