@@ -93,6 +93,7 @@ impl KeyType {
 /// An authority and what it has certified.
 pub struct Identities {
     pub ca: CertificateDer<'static>,
+    pub ca_pem: String,
     pub server: Identity,
     pub client: Identity,
 }
@@ -100,6 +101,7 @@ pub struct Identities {
 /// A certificate chain and its key.
 pub struct Identity {
     pub chain: Vec<CertificateDer<'static>>,
+    pub cert_pem: String,
     key: Vec<u8>,
 }
 
@@ -139,6 +141,7 @@ impl Identities {
             let cert = params.signed_by(&key, &ca).unwrap();
             Identity {
                 chain: vec![cert.der().to_vec().into()],
+                cert_pem: cert.pem(),
                 key: key.serialize_der(),
             }
         };
@@ -146,6 +149,7 @@ impl Identities {
             server: issue(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth),
             client: issue("client.example", ExtendedKeyUsagePurpose::ClientAuth),
             ca: ca.der().to_vec().into(),
+            ca_pem: ca.pem(),
         }
     }
 }
