@@ -1,15 +1,21 @@
 //! Servers that ask clients for a certificate.
 
 use std::boxed::Box;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
+
+use pki_types::{CertificateDer, UnixTime};
 
 use super::hello_bytes::*;
 use super::peers::{Identity, PROVIDERS, Setup};
 use super::scripted_client::{Refused, ScriptedClient};
 use super::second_flight::refusal;
-use crate::enums::{AlertDescription, HandshakeType};
+use crate::client::danger::HandshakeSignatureValid;
+use crate::enums::{AlertDescription, HandshakeType, SignatureScheme};
 use crate::msgs::{HandshakeMessage, HandshakePayload};
+use crate::server::danger::{ClientCertVerified, ClientCertVerifier};
+use crate::{DigitallySignedStruct, DistinguishedName, Error, ServerConnection};
 
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 
@@ -274,4 +280,60 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
     assert_eq!(client.plaintext, b"");
     client.finish().unwrap();
     assert_eq!(client.plaintext, b"not half");
+}
+
+/// Accepts any certificate, and any signature of a scheme that is not for TLS 1.3.
+#[derive(Debug)]
+struct AcceptsAnything;
+
+impl ClientCertVerifier for AcceptsAnything {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519]
+    }
+}
+
+#[test]
+fn no_verifier_can_allow_a_scheme_that_is_not_for_tls13() {
+    let setup = Setup::new(PROVIDERS[0]);
+    for (scheme, is_accepted) in [(0x0807, true), (0x0401, false), (0x0403, false)] {
+        let mut config = setup.our_config();
+        config.verifier = Arc::new(AcceptsAnything);
+        let server = Box::new(ServerConnection::new(config.into()).unwrap());
+        let mut client = ScriptedClient::new(server, setup.provider, Hello::new());
+        let certificate = ScriptedClient::certificate(&[], &[b"anything"], &[]);
+        client.send(&certificate).unwrap();
+        let verify = ScriptedClient::certificate_verify_of(scheme, &[1]);
+        assert_eq!(client.send(&verify).is_ok(), is_accepted, "{scheme:#x}");
+    }
 }

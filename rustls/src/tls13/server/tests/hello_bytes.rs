@@ -4,6 +4,7 @@ use std::vec;
 use std::vec::Vec;
 
 pub(super) const SERVER_NAME: u16 = 0;
+pub(super) const STATUS_REQUEST: u16 = 5;
 pub(super) const SUPPORTED_GROUPS: u16 = 10;
 pub(super) const SIGNATURE_ALGORITHMS: u16 = 13;
 pub(super) const ALPN: u16 = 16;

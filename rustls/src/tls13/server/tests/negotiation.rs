@@ -1,12 +1,19 @@
 //! What client and server agree on, and what they cannot.
 
+use std::boxed::Box;
+use std::sync::Arc;
 use std::vec;
 use std::vec::Vec;
 
 use super::client_hello::{answer, expect_same, flight, refused, retry_request};
 use super::hello_bytes::*;
-use super::peers::{PROVIDERS, Sent, Server, Setup};
-use crate::enums::AlertDescription;
+use super::peers::{Identity, PROVIDERS, Sent, Server, Setup};
+use super::scripted_client::ScriptedClient;
+use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
+use crate::enums::{AlertDescription, NamedGroup, ProtocolVersion};
+use crate::server::{ClientHello, ResolvesServerCert};
+use crate::sign::CertifiedKey;
+use crate::{Error, ServerConnection};
 
 #[test]
 fn key_shares_of_every_kind() {
@@ -231,5 +238,124 @@ fn resolver_sees_what_the_client_said() {
             setup.seen.lock().unwrap().take().unwrap()
         });
         assert_eq!(ours, theirs);
+    }
+}
+
+/// X25519, but not for TLS 1.3.
+#[derive(Debug)]
+struct ForTls12;
+
+impl SupportedKxGroup for ForTls12 {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Err(Error::General("not for TLS 1.3".into()))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::X25519
+    }
+
+    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+        version == ProtocolVersion::TLSv1_2
+    }
+}
+
+#[test]
+fn groups_for_tls12_are_passed_over() {
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut config = setup.our_config();
+    let mut provider = setup.provider.ours().as_ref().clone();
+    provider
+        .kx_groups
+        .retain(|group| group.name() == NamedGroup::secp256r1);
+    provider.kx_groups.insert(0, &ForTls12);
+    config.provider = provider.into();
+
+    let mut server = ServerConnection::new(config.into()).unwrap();
+    assert_eq!(
+        answer(&mut server, &[Hello::new().record()]),
+        retry_request()
+    );
+}
+
+/// Resolves a key without a certificate.
+#[derive(Debug)]
+struct EmptyChain(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for EmptyChain {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+#[test]
+fn empty_chain_is_as_good_as_none() {
+    // RFC 9846 §4.5.1: the server's certificate_list must not be empty
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut config = setup.our_config();
+    let key = setup.identity.signing_key();
+    config.cert_resolver = Arc::new(EmptyChain(CertifiedKey::new(vec![], key).into()));
+    let mut server = ServerConnection::new(config.into()).unwrap();
+    assert_eq!(
+        answer(&mut server, &[Hello::new().record()]),
+        refused(
+            "General(\"no server certificate chain resolved\")",
+            AlertDescription::AccessDenied
+        )
+    );
+}
+
+#[test]
+fn rsa_keys_sign_with_pss_only() {
+    // RFC 9846 §4.3.3
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.identity = Identity::with_algorithm(&rcgen::PKCS_RSA_SHA256);
+    let offer = |schemes: &[u16]| {
+        let hello = Hello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(schemes)));
+        answer(&mut setup.ours(), &[hello.record()])
+    };
+    assert_eq!(offer(&[0x0401, 0x0804]), flight());
+    assert_eq!(
+        offer(&[0x0401, 0x0501, 0x0601]),
+        refused(
+            "PeerIncompatible(NoSignatureSchemesInCommon)",
+            AlertDescription::HandshakeFailure
+        )
+    );
+}
+
+#[test]
+fn extensions_answer_only_what_was_asked() {
+    // RFC 9846 §4.3
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.ocsp = b"response".to_vec();
+    setup.alpn = vec![b"h2".to_vec()];
+    let asking = Hello::new()
+        .and(STATUS_REQUEST, vec![1, 0, 0, 0, 0])
+        .and(ALPN, protocols(&[b"h2"]));
+    let asking_for_other = Hello::new().and(STATUS_REQUEST, vec![2, 9]);
+    let silent = Hello::new().without(SERVER_NAME);
+    for (hello, extensions, is_asked, is_stapled) in [
+        (
+            asking,
+            &[0, 0, 0, 0, 0, 16, 0, 5, 0, 3, 2, b'h', b'2'][..],
+            true,
+            true,
+        ),
+        (asking_for_other, &[0, 0, 0, 0], true, false),
+        (silent, &[], false, false),
+    ] {
+        let mut answers = vec![];
+        for server in setup.both() {
+            let client = ScriptedClient::new(server, setup.provider, hello.clone());
+            let [encrypted_extensions, certificate, ..] = &client.flight[..] else {
+                panic!("{:?}", client.flight_types());
+            };
+            assert_eq!(*encrypted_extensions, message(8, &u16_vec(extensions)));
+            let has_response = certificate.windows(8).any(|at| at == b"response");
+            answers.push(has_response);
+        }
+        // upstream staples whatever kind of status it was asked for
+        assert_eq!(answers[0], is_stapled);
+        assert_eq!(answers[1], is_asked);
     }
 }
