@@ -76,50 +76,53 @@ impl<Data> UnbufferedConnectionCommon<Data> {
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
         let mut discard = 0;
-        let state = loop {
+        let failed = |discard, error| UnbufferedStatus {
+            discard,
+            state: Err(error),
+        };
+        let next = loop {
             if let Some(opened) = &self.opened {
                 break match opened.record_len <= incoming_tls.len() - discard {
-                    true => Ok(Next::Read),
-                    false => Ok(Next::Idle),
+                    true => Next::Read,
+                    false => Next::Idle,
                 };
             }
             // what waits to be sent comes first, and of incoming records one at a time: each may
             // change what comes next
-            if let Some(state) = self.sending_state() {
-                break Ok(state);
+            if self.core.common.wants_write() {
+                break Next::Encode;
+            }
+            if self.progress.wants_transmit {
+                break Next::Transmit;
             }
             if self.core.common.received_close_notify {
                 // RFC 9846 §6.1: data received after a closure alert is ignored
                 discard = incoming_tls.len();
-                break Ok(Next::Closing);
+                break Next::Closing;
             }
             if let Err(error) = self.core.check_failed() {
-                break Err(error);
+                return failed(discard, error);
             }
             if discard == incoming_tls.len() {
-                break Ok(Next::Idle);
+                break Next::Idle;
             }
             match self.core.process_record(&mut incoming_tls[discard..]) {
-                Ok(None) => break Ok(Next::Idle),
+                Ok(None) => break Next::Idle,
                 Ok(Some(record)) if record.plaintext.is_empty() => discard += record.record_len,
-                Ok(Some(record)) => self.opened = Some(record),
-                Err(error) => break Err(error),
+                Ok(Some(record)) => {
+                    self.opened = Some(record);
+                    break Next::Read;
+                }
+                Err(error) => return failed(discard, error),
             }
         };
         UnbufferedStatus {
             discard,
-            state: state.map(|next| self.connection_state(next, &incoming_tls[discard..])),
+            state: Ok(self.connection_state(next, &incoming_tls[discard..])),
         }
     }
 
-    /// What to do about bytes that wait to be sent, if any do.
-    fn sending_state(&self) -> Option<Next> {
-        if self.core.common.wants_write() {
-            return Some(Next::Encode);
-        }
-        self.progress.wants_transmit.then_some(Next::Transmit)
-    }
-
+    #[inline]
     fn connection_state<'c, 'i>(
         &'c mut self,
         next: Next,
