@@ -11,6 +11,7 @@ use pki_types::CertificateDer;
 use crate::crypto::SupportedKxGroup;
 use crate::crypto::cipher::OutboundChunks;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
+use crate::error::Error;
 use crate::record::buffer::{OutgoingBuffer, ReceiveBuffer};
 use crate::record::receiver::RecordReceiver;
 use crate::record::sender::{RecordSender, SealError};
@@ -165,6 +166,20 @@ impl CommonState {
         }
         self.sent_fatal_alert = true;
         self.send_alert(AlertLevel::Fatal, description);
+    }
+
+    /// Queues the alert for a certificate or a signature that a verifier does not take, and hands the
+    /// reason on. A verifier may be the application's own: what its error would mean elsewhere is not
+    /// what happened here, and 0.23 says handshake_failure.
+    pub(crate) fn refused_by_verifier(&mut self, error: Error) -> Error {
+        match error {
+            Error::InvalidCertificate(_)
+            | Error::InvalidMessage(_)
+            | Error::PeerMisbehaved(_)
+            | Error::PeerIncompatible(_) => {}
+            _ => self.send_fatal_alert(AlertDescription::HandshakeFailure),
+        }
+        error
     }
 
     fn send_alert(&mut self, level: AlertLevel, description: AlertDescription) {

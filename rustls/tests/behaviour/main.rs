@@ -10,10 +10,12 @@ mod endpoints;
 
 mod alpn_sni;
 mod buffering;
+mod client_auth;
 mod closing;
 mod compared;
 mod connected;
 mod fragmentation;
 mod in_place;
 mod key_update;
+mod server_certificate;
 mod stream_io;

@@ -128,7 +128,8 @@ pub const SERVER_NAME: &str = "server.example";
 impl Identities {
     fn new(key_type: KeyType) -> Self {
         let mut ca = CertificateParams::new(Vec::new()).unwrap();
-        ca.distinguished_name.push(DnType::CommonName, "authority");
+        ca.distinguished_name
+            .push(DnType::CommonName, format!("authority of {key_type:?}"));
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let ca_key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
         let ca = CertifiedIssuer::self_signed(ca, ca_key).unwrap();

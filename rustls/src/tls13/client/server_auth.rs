@@ -79,13 +79,17 @@ impl WaitCertificateVerify {
             .split_first()
             .ok_or(Error::NoCertificatesPresented)?;
 
-        config.verifier.verify_server_cert(
-            end_entity,
-            intermediates,
-            &offer.server_name,
-            &self.ocsp_response,
-            config.current_time()?,
-        )?;
+        let now = config.current_time()?;
+        config
+            .verifier
+            .verify_server_cert(
+                end_entity,
+                intermediates,
+                &offer.server_name,
+                &self.ocsp_response,
+                now,
+            )
+            .map_err(|error| cx.common.refused_by_verifier(error))?;
 
         // RFC 9846 §4.5.2: the scheme is one that was offered, and none of those for certificates only
         if !verify.scheme.supported_in_tls13()
@@ -100,7 +104,8 @@ impl WaitCertificateVerify {
         let content = signed_content(Side::Server, &self.handshake.transcript.current());
         config
             .verifier
-            .verify_tls13_signature(content.as_ref(), end_entity, &verify)?;
+            .verify_tls13_signature(content.as_ref(), end_entity, &verify)
+            .map_err(|error| cx.common.refused_by_verifier(error))?;
 
         cx.common.peer_certificates = Some(self.chain);
         self.handshake.transcript.add(encoded);

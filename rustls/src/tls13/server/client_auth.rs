@@ -24,6 +24,7 @@ impl WaitCertificate {
         self,
         certificate: &CertificateMsg<'_>,
         encoded: &[u8],
+        cx: &mut ServerContext<'_>,
     ) -> Result<ServerState, Error> {
         let Self { mut finished } = self;
         // RFC 9846 §4.5.1: the context is that of the CertificateRequest, which is empty
@@ -49,7 +50,9 @@ impl WaitCertificate {
             return Ok(ServerState::WaitFinished(finished));
         };
         let now = finished.config.current_time()?;
-        verifier.verify_client_cert(end_entity, intermediates, now)?;
+        verifier
+            .verify_client_cert(end_entity, intermediates, now)
+            .map_err(|error| cx.common.refused_by_verifier(error))?;
 
         finished.transcript.add(encoded);
         Ok(ServerState::WaitCertificateVerify(Box::new(
@@ -86,7 +89,9 @@ impl WaitCertificateVerify {
         // RFC 9846 §4.5.2: the signature must be verified
         let content = signed_content(Side::Client, &finished.transcript.current());
         let end_entity = chain.first().ok_or(Error::NoCertificatesPresented)?;
-        verifier.verify_tls13_signature(content.as_ref(), end_entity, signed)?;
+        verifier
+            .verify_tls13_signature(content.as_ref(), end_entity, signed)
+            .map_err(|error| cx.common.refused_by_verifier(error))?;
         cx.common.peer_certificates = Some(chain);
 
         finished.transcript.add(encoded);

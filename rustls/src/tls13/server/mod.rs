@@ -103,7 +103,7 @@ impl ServerState {
                 state.read_client_hello(&hello, encoded, cx)
             }
             (Self::WaitCertificate(state), Payload::Certificate(certificate)) => {
-                state.read_certificate(&certificate, encoded)
+                state.read_certificate(&certificate, encoded, cx)
             }
             (Self::WaitCertificateVerify(state), Payload::CertificateVerify(signed)) => {
                 state.read_certificate_verify(&signed, encoded, cx)

@@ -1,0 +1,329 @@
+//! Client certificates that are missing, of the wrong authority or out of date, and the hints that a
+//! client's resolver gets: as between two ends of upstream.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustls::pki_types::UnixTime;
+
+use crate::compared::{assert_same, for_all, outcome};
+use crate::connected::{KEY_TYPE, Role};
+use crate::endpoints::configs::{KeyType, PROVIDERS, Provider};
+use crate::endpoints::{ThisBuffered, UpstreamBuffered};
+
+/// What the server asks for.
+#[derive(Clone, Copy, Debug)]
+enum Asks {
+    Nothing,
+    Optional,
+    Required,
+}
+
+/// What the client has.
+#[derive(Clone, Copy, Debug)]
+enum Has {
+    Nothing,
+    Good,
+    /// From another authority.
+    Unknown,
+    /// A certificate for servers.
+    Servers,
+}
+
+const ASKS: [Asks; 3] = [Asks::Nothing, Asks::Optional, Asks::Required];
+const HAS: [Has; 4] = [Has::Nothing, Has::Good, Has::Unknown, Has::Servers];
+
+/// A time at which no certificate of the tests is good any more.
+#[derive(Debug)]
+struct FarFuture;
+
+impl rustls::time_provider::TimeProvider for FarFuture {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(
+            100_000_000_000,
+        )))
+    }
+}
+
+impl rustls_upstream::time_provider::TimeProvider for FarFuture {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(
+            100_000_000_000,
+        )))
+    }
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module as connections;
+            use crate::endpoints::configs::$module::roots;
+            use $tls::client::ResolvesClientCert;
+            use $tls::client::danger::HandshakeSignatureValid;
+            use $tls::pki_types::CertificateDer;
+            use $tls::server::WebPkiClientVerifier;
+            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
+            use $tls::sign::CertifiedKey;
+            use $tls::version::TLS13;
+            use $tls::{
+                CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
+            };
+
+            pub fn client(provider: Provider, has: Has) -> $endpoint {
+                let builder =
+                    $tls::ClientConfig::builder_with_provider(Arc::new(provider.$module()))
+                        .with_protocol_versions(&[&TLS13])
+                        .unwrap()
+                        .with_root_certificates(roots(KEY_TYPE));
+                let identity = match has {
+                    Has::Nothing => None,
+                    Has::Good => Some(&KEY_TYPE.identities().client),
+                    Has::Unknown => Some(&KeyType::EcdsaP256.identities().client),
+                    Has::Servers => Some(&KEY_TYPE.identities().server),
+                };
+                $endpoint::new(connections::client(match identity {
+                    None => builder.with_no_client_auth(),
+                    Some(identity) => builder
+                        .with_client_auth_cert(identity.chain.clone(), identity.key())
+                        .unwrap(),
+                }))
+            }
+
+            pub fn server(provider: Provider, asks: Asks, late: bool) -> $endpoint {
+                let crypto = Arc::new(provider.$module());
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(roots(KEY_TYPE), crypto.clone());
+                let verifier = match asks {
+                    Asks::Nothing => WebPkiClientVerifier::no_client_auth(),
+                    Asks::Optional => verifier.allow_unauthenticated().build().unwrap(),
+                    Asks::Required => verifier.build().unwrap(),
+                };
+                let identity = &KEY_TYPE.identities().server;
+                let mut config = $tls::ServerConfig::builder_with_provider(crypto)
+                    .with_protocol_versions(&[&TLS13])
+                    .unwrap()
+                    .with_client_cert_verifier(verifier)
+                    .with_single_cert(identity.chain.clone(), identity.key())
+                    .unwrap();
+                if late {
+                    config.time_provider = Arc::new(FarFuture);
+                }
+                $endpoint::new(connections::server(config))
+            }
+
+            /// Refuses certificates for a reason, or the signature that goes with them.
+            #[derive(Debug)]
+            struct Refuses {
+                certificate: bool,
+                error: Error,
+                schemes: Vec<SignatureScheme>,
+            }
+
+            impl ClientCertVerifier for Refuses {
+                fn root_hint_subjects(&self) -> &[DistinguishedName] {
+                    &[]
+                }
+
+                fn verify_client_cert(
+                    &self,
+                    _: &CertificateDer<'_>,
+                    _: &[CertificateDer<'_>],
+                    _: UnixTime,
+                ) -> Result<ClientCertVerified, Error> {
+                    match self.certificate {
+                        true => Err(self.error.clone()),
+                        false => Ok(ClientCertVerified::assertion()),
+                    }
+                }
+
+                fn verify_tls12_signature(
+                    &self,
+                    _: &[u8],
+                    _: &CertificateDer<'_>,
+                    _: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    unreachable!("this is TLS 1.3")
+                }
+
+                fn verify_tls13_signature(
+                    &self,
+                    _: &[u8],
+                    _: &CertificateDer<'_>,
+                    _: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    Err(self.error.clone())
+                }
+
+                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+                    self.schemes.clone()
+                }
+            }
+
+            /// How handshakes end with verifiers of the application's own.
+            pub fn verifiers(provider: Provider) -> Vec<String> {
+                let mut log = Vec::new();
+                for certificate in [true, false] {
+                    for error in [
+                        Error::InvalidCertificate(CertificateError::Revoked),
+                        Error::InvalidCertificate(CertificateError::BadSignature),
+                        Error::General("no".into()),
+                        Error::DecryptError,
+                    ] {
+                        let crypto = Arc::new(provider.$module());
+                        let schemes = crypto.signature_verification_algorithms.supported_schemes();
+                        let identity = &KEY_TYPE.identities().server;
+                        let config = $tls::ServerConfig::builder_with_provider(crypto)
+                            .with_protocol_versions(&[&TLS13])
+                            .unwrap()
+                            .with_client_cert_verifier(Arc::new(Refuses {
+                                certificate,
+                                error,
+                                schemes,
+                            }))
+                            .with_single_cert(identity.chain.clone(), identity.key())
+                            .unwrap();
+                        let mut conn = $endpoint::new(connections::server(config));
+                        let mut peer = super::upstream::client(provider, Has::Good);
+                        log.push(outcome(&mut conn, &mut peer, Role::Server));
+                    }
+                }
+                log
+            }
+
+            /// What a client's resolver is asked.
+            #[derive(Debug, Default)]
+            struct Seen(Mutex<Vec<String>>);
+
+            impl ResolvesClientCert for Seen {
+                fn resolve(
+                    &self,
+                    root_hint_subjects: &[&[u8]],
+                    sigschemes: &[$tls::SignatureScheme],
+                ) -> Option<Arc<CertifiedKey>> {
+                    let asked = format!("{root_hint_subjects:02x?} {sigschemes:?}");
+                    self.0.lock().unwrap().push(asked);
+                    None
+                }
+
+                fn has_certs(&self) -> bool {
+                    true
+                }
+            }
+
+            /// The hints, and how the handshake without a certificate ends.
+            pub fn resolver_sees(provider: Provider, asks: Asks) -> Vec<String> {
+                let seen = Arc::new(Seen::default());
+                let mut config = connections::client_config(provider);
+                config.client_auth_cert_resolver = seen.clone();
+                let mut conn = $endpoint::new(connections::client(config));
+                let mut peer = super::upstream::server(provider, asks, false);
+                let end = outcome(&mut conn, &mut peer, Role::Client);
+                let mut log = seen.0.lock().unwrap().clone();
+                log.push(end);
+                log
+            }
+        }
+    };
+}
+
+scripts!(this, rustls, ThisBuffered);
+scripts!(upstream, rustls_upstream, UpstreamBuffered);
+
+#[test]
+fn every_certificate_for_every_demand() {
+    for_all(|provider, role| {
+        for asks in ASKS {
+            for has in HAS {
+                for late in [false, true] {
+                    let (ours, theirs) = match role {
+                        Role::Client => (
+                            outcome(
+                                &mut this::client(provider, has),
+                                &mut upstream::server(provider, asks, late),
+                                role,
+                            ),
+                            outcome(
+                                &mut upstream::client(provider, has),
+                                &mut upstream::server(provider, asks, late),
+                                role,
+                            ),
+                        ),
+                        Role::Server => (
+                            outcome(
+                                &mut this::server(provider, asks, late),
+                                &mut upstream::client(provider, has),
+                                role,
+                            ),
+                            outcome(
+                                &mut upstream::server(provider, asks, late),
+                                &mut upstream::client(provider, has),
+                                role,
+                            ),
+                        ),
+                    };
+                    assert_eq!(
+                        ours, theirs,
+                        "{provider:?} {role:?} {asks:?} {has:?} {late}"
+                    );
+                }
+            }
+        }
+    });
+}
+
+/// What the above compares says what it should.
+#[test]
+fn refusals_are_told() {
+    for provider in PROVIDERS {
+        for (has, late, error, alert) in [
+            (
+                Has::Nothing,
+                false,
+                "NoCertificatesPresented",
+                "CertificateRequired",
+            ),
+            (Has::Unknown, false, "UnknownIssuer", "UnknownCA"),
+            (Has::Good, true, "Expired", "CertificateExpired"),
+            (
+                Has::Servers,
+                false,
+                "InvalidPurpose",
+                "UnsupportedCertificate",
+            ),
+        ] {
+            let mut server = this::server(provider, Asks::Required, late);
+            let mut client = upstream::client(provider, has);
+            let end = outcome(&mut server, &mut client, Role::Server);
+            assert!(end.contains(error), "{has:?} {end}");
+            assert!(
+                end.contains(&format!("AlertReceived({alert})")),
+                "{has:?} {end}"
+            );
+        }
+    }
+}
+
+#[test]
+fn hints_for_the_resolver() {
+    for provider in PROVIDERS {
+        for asks in ASKS {
+            let ours = this::resolver_sees(provider, asks);
+            let theirs = upstream::resolver_sees(provider, asks);
+            assert_same(&format!("{provider:?} {asks:?}"), &ours, &theirs);
+        }
+    }
+}
+
+#[test]
+fn verifiers_of_the_application() {
+    for provider in PROVIDERS {
+        let ours = this::verifiers(provider);
+        assert_same(
+            &format!("{provider:?}"),
+            &ours,
+            &upstream::verifiers(provider),
+        );
+        assert!(ours.iter().all(|end| end.contains("then")), "{ours:#?}");
+    }
+}

@@ -1,0 +1,241 @@
+//! A client that does not like the server's certificate, and one that is told to: the errors and
+//! alerts at both ends are those that two ends of upstream have.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::{ServerName, UnixTime};
+
+use crate::compared::{assert_same, outcome};
+use crate::connected::{self, KEY_TYPE, Role};
+use crate::endpoints::configs::{KeyType, PROVIDERS, Provider};
+use crate::endpoints::{ThisBuffered, UpstreamBuffered};
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Clock(u64);
+
+impl rustls::time_provider::TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0)))
+    }
+}
+
+impl rustls_upstream::time_provider::TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0)))
+    }
+}
+
+/// When the certificates of the tests are good, and when they are not yet or no longer.
+const NOW: u64 = 1_800_000_000;
+const BEFORE: u64 = 100_000_000;
+const AFTER: u64 = 100_000_000_000;
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::client_config;
+            use crate::endpoints::configs::$module::roots;
+            use $tls::client::WebPkiServerVerifier;
+            use $tls::client::danger::{
+                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+            };
+            use $tls::pki_types::CertificateDer;
+            use $tls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+
+            /// Accepts or refuses for a reason, after it has looked at what it is given.
+            #[derive(Debug)]
+            struct Verifier {
+                webpki: Arc<WebPkiServerVerifier>,
+                certificate: Option<Error>,
+                signature: Option<Error>,
+            }
+
+            impl ServerCertVerifier for Verifier {
+                fn verify_server_cert(
+                    &self,
+                    end_entity: &CertificateDer<'_>,
+                    intermediates: &[CertificateDer<'_>],
+                    server_name: &ServerName<'_>,
+                    ocsp_response: &[u8],
+                    _: UnixTime,
+                ) -> Result<ServerCertVerified, Error> {
+                    assert_eq!(*end_entity, KEY_TYPE.identities().server.chain[0]);
+                    assert!(intermediates.is_empty() && ocsp_response.is_empty());
+                    assert_eq!(server_name.to_str(), "other.example");
+                    match self.certificate.clone() {
+                        Some(error) => Err(error),
+                        None => Ok(ServerCertVerified::assertion()),
+                    }
+                }
+
+                fn verify_tls12_signature(
+                    &self,
+                    _: &[u8],
+                    _: &CertificateDer<'_>,
+                    _: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    unreachable!("this is TLS 1.3")
+                }
+
+                fn verify_tls13_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signed: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    match self.signature.clone() {
+                        Some(error) => Err(error),
+                        None => self.webpki.verify_tls13_signature(message, cert, signed),
+                    }
+                }
+
+                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+                    self.webpki.supported_verify_schemes()
+                }
+            }
+
+            fn against_upstream(
+                provider: Provider,
+                config: $tls::ClientConfig,
+                name: ServerName<'static>,
+            ) -> String {
+                let conn = $tls::ClientConnection::new(Arc::new(config), name).unwrap();
+                let mut conn = $endpoint::new(conn);
+                let peer = connected::upstream::fresh(provider, Role::Server);
+                let mut peer = UpstreamBuffered::new(peer);
+                outcome(&mut conn, &mut peer, Role::Client)
+            }
+
+            pub fn name(provider: Provider, name: ServerName<'static>) -> String {
+                against_upstream(provider, client_config(provider), name)
+            }
+
+            pub fn time(provider: Provider, now: u64) -> String {
+                let mut config = client_config(provider);
+                config.time_provider = Arc::new(Clock(now));
+                against_upstream(provider, config, super::server_name())
+            }
+
+            /// The authority of other certificates than the server's.
+            pub fn issuer(provider: Provider) -> String {
+                let webpki = WebPkiServerVerifier::builder_with_provider(
+                    roots(KeyType::EcdsaP384),
+                    Arc::new(provider.$module()),
+                );
+                let mut config = client_config(provider);
+                config
+                    .dangerous()
+                    .set_certificate_verifier(webpki.build().unwrap());
+                against_upstream(provider, config, super::server_name())
+            }
+
+            /// A verifier of the application's own, for a name that webpki would refuse.
+            pub fn verifier(provider: Provider) -> Vec<String> {
+                let errors = [
+                    Error::InvalidCertificate(CertificateError::Expired),
+                    Error::InvalidCertificate(CertificateError::Revoked),
+                    Error::InvalidCertificate(CertificateError::UnknownIssuer),
+                    Error::InvalidCertificate(CertificateError::BadSignature),
+                    Error::InvalidCertificate(CertificateError::BadEncoding),
+                    Error::InvalidCertificate(CertificateError::NotValidForName),
+                    Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure),
+                    Error::InvalidCertificate(CertificateError::UnknownRevocationStatus),
+                    Error::General("no".into()),
+                    Error::DecryptError,
+                ];
+                let mut log = Vec::new();
+                let none = [(None, None)].into_iter();
+                let certificate = errors.iter().map(|error| (Some(error.clone()), None));
+                let signature = errors.iter().map(|error| (None, Some(error.clone())));
+                for (certificate, signature) in none.chain(certificate).chain(signature) {
+                    let webpki = WebPkiServerVerifier::builder_with_provider(
+                        roots(KEY_TYPE),
+                        Arc::new(provider.$module()),
+                    );
+                    let verifier = Verifier {
+                        webpki: webpki.build().unwrap(),
+                        certificate,
+                        signature,
+                    };
+                    let mut config = client_config(provider);
+                    config
+                        .dangerous()
+                        .set_certificate_verifier(Arc::new(verifier));
+                    let name = "other.example".try_into().unwrap();
+                    log.push(against_upstream(provider, config, name));
+                }
+                log
+            }
+        }
+    };
+}
+
+scripts!(this, rustls, ThisBuffered);
+scripts!(upstream, rustls_upstream, UpstreamBuffered);
+
+fn server_name() -> ServerName<'static> {
+    crate::endpoints::configs::server_name()
+}
+
+#[test]
+fn names() {
+    for provider in PROVIDERS {
+        for name in [
+            "server.example",
+            "SERVER.example",
+            "other.example",
+            "sub.server.example",
+            "127.0.0.1",
+            "::1",
+        ] {
+            let name = ServerName::try_from(name).unwrap();
+            assert_eq!(
+                this::name(provider, name.clone()),
+                upstream::name(provider, name)
+            );
+        }
+        let wrong = this::name(provider, "other.example".try_into().unwrap());
+        assert!(wrong.contains("NotValidForName"), "{wrong}");
+        assert!(wrong.contains("AlertReceived(BadCertificate)"), "{wrong}");
+    }
+}
+
+#[test]
+fn times() {
+    for provider in PROVIDERS {
+        for now in [BEFORE, NOW, AFTER] {
+            assert_eq!(this::time(provider, now), upstream::time(provider, now));
+        }
+        assert!(this::time(provider, BEFORE).contains("NotValidYet"));
+        assert!(this::time(provider, AFTER).contains("AlertReceived(CertificateExpired)"));
+    }
+}
+
+#[test]
+fn issuers() {
+    for provider in PROVIDERS {
+        let ours = this::issuer(provider);
+        assert_eq!(ours, upstream::issuer(provider));
+        assert!(ours.contains("UnknownIssuer"), "{ours}");
+    }
+}
+
+#[test]
+fn verifiers_of_the_application() {
+    for provider in PROVIDERS {
+        let ours = this::verifier(provider);
+        assert_same(
+            &format!("{provider:?}"),
+            &ours,
+            &upstream::verifier(provider),
+        );
+        assert!(!ours[0].contains("then"), "{}", ours[0]);
+        assert!(
+            ours[1..].iter().all(|end| end.contains("then")),
+            "{ours:#?}"
+        );
+    }
+}
