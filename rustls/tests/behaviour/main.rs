@@ -16,6 +16,8 @@ mod compared;
 mod connected;
 mod fragmentation;
 mod in_place;
+mod key_log_and_exporters;
 mod key_update;
 mod server_certificate;
 mod stream_io;
+mod tickets;
