@@ -12,6 +12,9 @@ use crate::error::Error;
 ///
 /// Before the handshake is complete, what is written waits and is sent then. When the buffer limit is
 /// reached, less is accepted than was given, down to nothing (`Ok(0)`).
+///
+/// After a close_notify or a fatal alert was sent, nothing is accepted:
+/// [`io::ErrorKind::BrokenPipe`]. (rustls 0.23 takes such data and never sends it.)
 pub struct Writer<'a> {
     sink: &'a mut dyn PlaintextSink,
 }

@@ -9,9 +9,12 @@ use crate::connected::{self, Role, fresh_peer};
 use crate::endpoints::configs::PROVIDERS;
 use crate::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 
+/// Label, client random and secret.
+type Line = (String, Vec<u8>, Vec<u8>);
+
 /// Keeps what it is told.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<(String, Vec<u8>, Vec<u8>)>>);
+struct Kept(Mutex<Vec<Line>>);
 
 impl Kept {
     fn keep(&self, label: &str, client_random: &[u8], secret: &[u8]) {
@@ -19,7 +22,7 @@ impl Kept {
         self.0.lock().unwrap().push(line);
     }
 
-    fn sorted(&self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    fn sorted(&self) -> Vec<Line> {
         let mut lines = self.0.lock().unwrap().clone();
         lines.sort();
         lines
