@@ -12,13 +12,12 @@ mod certificates;
 use std::sync::Arc;
 
 use bencher::{Bencher, benchmark_group, benchmark_main};
+use certificates::{Identity, KeyType, SERVER_NAME};
 use pki_types::UnixTime;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-
-use certificates::{Identity, KeyType, SERVER_NAME};
 
 benchmark_group!(
     benches,

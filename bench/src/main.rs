@@ -28,7 +28,6 @@ mod workload;
 use std::process::ExitCode;
 
 use clap::Parser;
-
 use cli::{BulkArgs, Cli, Command, MemoryArgs, OutputArgs};
 use plot::Bar;
 use suites::Suite;

@@ -4,8 +4,9 @@
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::enums::{NamedGroup, ProtocolVersion};
 use rustls_core::error::{Error, PeerMisbehaved};
+use rustls_provider_aws_lc as aws_lc;
+use rustls_provider_ring as ring;
 use rustls_upstream::crypto as upstream;
-use {rustls_provider_aws_lc as aws_lc, rustls_provider_ring as ring};
 
 fn names(groups: &[&dyn SupportedKxGroup]) -> Vec<NamedGroup> {
     groups.iter().map(|group| group.name()).collect()

@@ -12,8 +12,9 @@ use rustls_core::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls_core::enums::{SignatureAlgorithm, SignatureScheme};
 use rustls_core::error::Error;
 use rustls_core::sign::SigningKey;
+use rustls_provider_aws_lc as aws_lc;
+use rustls_provider_ring as ring;
 use rustls_upstream as upstream;
-use {rustls_provider_aws_lc as aws_lc, rustls_provider_ring as ring};
 
 /// Each file with the kind of its key, the schemes in order of preference, and the length of the
 /// public key that ends the SubjectPublicKeyInfo.

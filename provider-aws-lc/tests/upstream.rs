@@ -16,9 +16,10 @@ use rustls_core::enums::{ContentType, ProtocolVersion, Side};
 use rustls_core::quic;
 use rustls_core::record::HEADER_LEN;
 use rustls_core::suites::SupportedCipherSuite;
+use rustls_provider_aws_lc as aws_lc;
+use rustls_provider_ring as ring;
 use rustls_upstream as upstream;
 use upstream::crypto::cipher as upstream_cipher;
-use {rustls_provider_aws_lc as aws_lc, rustls_provider_ring as ring};
 
 /// Ours and upstream's over the same library.
 fn providers() -> [(CryptoProvider, upstream::crypto::CryptoProvider); 2] {

@@ -6,8 +6,7 @@
 mod endpoints;
 
 use endpoints::configs::ClientAuth;
-use endpoints::transparent;
-use endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, transparent};
 
 /// How a connection took what it was given: the error as printed, and what it sent (an alert, or the
 /// next flight's length).

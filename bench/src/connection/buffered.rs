@@ -6,11 +6,11 @@
 use core::hint::black_box;
 use std::io::{Read, Write};
 
-use super::Configs;
-use super::tls;
+use tls::{ClientConnection, ServerConnection};
+
+use super::{Configs, tls};
 use crate::certificates::SERVER_NAME;
 use crate::workload::{Result, Scenario, Workload, check_received, record_count};
-use tls::{ClientConnection, ServerConnection};
 
 /// Two connected sides. The client sends, the server receives.
 pub(crate) struct Pair {

@@ -10,11 +10,12 @@ pub(crate) mod unbuffered;
 
 use std::sync::Arc;
 
+use tls::crypto::CryptoProvider;
+use tls::{ClientConfig, RootCertStore, ServerConfig};
+
 use super::tls;
 use crate::cli::Provider;
 use crate::workload::{Direction, Result, Scenario, Workload};
-use tls::crypto::CryptoProvider;
-use tls::{ClientConfig, RootCertStore, ServerConfig};
 
 /// The two configurations that connections are made from.
 pub(crate) struct Configs {

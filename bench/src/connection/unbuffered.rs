@@ -2,15 +2,15 @@
 
 use core::hint::black_box;
 
-use super::Configs;
-use super::tls;
-use crate::certificates::SERVER_NAME;
-use crate::workload::{Result, Scenario, Workload, check_received, record_count};
 use tls::client::{ClientConnectionData, UnbufferedClientConnection};
 use tls::server::{ServerConnectionData, UnbufferedServerConnection};
 use tls::unbuffered::{
     AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus,
 };
+
+use super::{Configs, tls};
+use crate::certificates::SERVER_NAME;
+use crate::workload::{Result, Scenario, Workload, check_received, record_count};
 
 /// Two connected sides. The client sends, the server receives.
 pub(crate) struct Pair {

@@ -6,7 +6,9 @@ use drop_in::{Server, ServerStream};
 
 /// Bytes that any mistake in their order would show in.
 fn page() -> Vec<u8> {
-    (0u32..500_000).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect()
+    (0u32..500_000)
+        .map(|i| (i.wrapping_mul(i) >> 7) as u8)
+        .collect()
 }
 
 /// Answers one request with [`page`], and closes.

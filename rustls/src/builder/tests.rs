@@ -1,7 +1,6 @@
 use std::boxed::Box;
-use std::format;
 use std::string::{String, ToString};
-use std::vec;
+use std::{format, vec};
 
 use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 

@@ -3,13 +3,12 @@
 //! Two things are remembered: the key exchange group that a server chose, by which the next ClientHello
 //! guesses right, and the sessions that a server offers to resume.
 
-#[cfg(feature = "std")]
-pub use memory::ClientSessionMemoryCache;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+#[cfg(feature = "std")]
+pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
 use zeroize::Zeroizing;
 

@@ -1,11 +1,11 @@
 //! Where a server keeps sessions: in memory, nowhere, or where the application says.
 
-#[cfg(feature = "std")]
-pub use memory::ServerSessionMemoryCache;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
+
+#[cfg(feature = "std")]
+pub use memory::ServerSessionMemoryCache;
 
 use crate::server::ProducesTickets;
 

@@ -8,15 +8,15 @@ mod roots;
 mod signatures;
 
 use std::borrow::ToOwned;
-use std::format;
 use std::sync::Arc;
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
-use {crate as ours, rustls_upstream as theirs};
+use rustls_upstream as theirs;
 
 use self::pki::{Issuer, SERVER, now};
+use crate as ours;
 use crate::error::Error;
 
 // One text for two crates: their types have the same names and are not the same.

@@ -17,10 +17,11 @@ fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
-            use super::*;
-            use crate::connected::$module::{client, client_config, server, server_config};
             use $tls::server::{ClientHello, ResolvesServerCert, ResolvesServerCertUsingSni};
             use $tls::sign::CertifiedKey;
+
+            use super::*;
+            use crate::connected::$module::{client, client_config, server, server_config};
 
             pub fn alpn(provider: Provider, role: Role, ours: &[&str], theirs: &[&str]) -> String {
                 let mut peer_client = connected::upstream::client_config(provider);

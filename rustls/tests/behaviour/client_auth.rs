@@ -56,9 +56,6 @@ impl rustls_upstream::time_provider::TimeProvider for FarFuture {
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
-            use super::*;
-            use crate::connected::$module as connections;
-            use crate::endpoints::configs::$module::roots;
             use $tls::client::ResolvesClientCert;
             use $tls::client::danger::HandshakeSignatureValid;
             use $tls::pki_types::CertificateDer;
@@ -69,6 +66,10 @@ macro_rules! scripts {
             use $tls::{
                 CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
             };
+
+            use super::*;
+            use crate::connected::$module as connections;
+            use crate::endpoints::configs::$module::roots;
 
             pub fn client(provider: Provider, has: Has) -> $endpoint {
                 let builder =

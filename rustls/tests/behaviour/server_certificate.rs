@@ -35,15 +35,16 @@ const AFTER: u64 = 100_000_000_000;
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
-            use super::*;
-            use crate::connected::$module::client_config;
-            use crate::endpoints::configs::$module::roots;
             use $tls::client::WebPkiServerVerifier;
             use $tls::client::danger::{
                 HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
             };
             use $tls::pki_types::CertificateDer;
             use $tls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+
+            use super::*;
+            use crate::connected::$module::client_config;
+            use crate::endpoints::configs::$module::roots;
 
             /// Accepts or refuses for a reason, after it has looked at what it is given.
             #[derive(Debug)]

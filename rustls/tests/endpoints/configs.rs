@@ -185,10 +185,11 @@ macro_rules! configs {
     ($module:ident, $tls:ident) => {
         /// Configurations of one crate.
         pub mod $module {
-            use super::*;
             use $tls::crypto::CryptoProvider;
             use $tls::server::WebPkiClientVerifier;
             use $tls::version::TLS13;
+
+            use super::*;
 
             pub fn roots(key_type: KeyType) -> Arc<$tls::RootCertStore> {
                 let mut roots = $tls::RootCertStore::empty();

@@ -8,8 +8,9 @@ mod records;
 mod scenes;
 mod sending;
 
-use crate::endpoints::Endpoint;
 use scenes::{CLIENT_SCENES, SERVER_SCENES, Scene};
+
+use crate::endpoints::Endpoint;
 
 /// The name of a binary and of the folder of its corpus, and what it does with its input.
 type Target = (&'static str, fn(&[u8]));

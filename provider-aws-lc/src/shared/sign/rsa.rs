@@ -1,10 +1,9 @@
 //! RSA signatures, PKCS#1 v1.5 and PSS (RFC 8017).
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::fmt;
 
 use pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer, alg_id};

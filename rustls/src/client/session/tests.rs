@@ -1,5 +1,4 @@
-use std::format;
-use std::vec;
+use std::{format, vec};
 
 use super::*;
 use crate::crypto::any_provider;

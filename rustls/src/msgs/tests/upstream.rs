@@ -1,9 +1,8 @@
 //! The same bytes to rustls 0.23 and to us: both accept them, or both refuse them with the same error.
 
-use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use rustls_core::enums::ExtensionType;
 use rustls_upstream::internal::msgs::base::Payload;

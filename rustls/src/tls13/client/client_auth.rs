@@ -4,10 +4,9 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::ClientContext;
-use super::check_extensions;
 use super::server_auth::WaitCertificate;
 use super::server_hello::Handshake;
+use super::{ClientContext, check_extensions};
 use crate::client::ResolvesClientCert;
 use crate::enums::{Side, SignatureScheme};
 use crate::error::{Error, InvalidMessage, PeerIncompatible};

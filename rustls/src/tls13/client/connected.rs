@@ -5,9 +5,8 @@ use alloc::sync::Arc;
 use pki_types::ServerName;
 use zeroize::Zeroizing;
 
-use super::ClientContext;
-use super::check_extensions;
 use super::hello::Offer;
+use super::{ClientContext, check_extensions};
 use crate::client::{ClientConfig, Tls13ClientSessionValue};
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::KeyUpdateRequest;

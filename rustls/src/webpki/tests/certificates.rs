@@ -1,9 +1,8 @@
 //! Certificates, good and bad in every way that generating and damaging them brings about.
 
-use std::format;
 use std::string::ToString;
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use pki_types::ServerName;
 use rcgen::{

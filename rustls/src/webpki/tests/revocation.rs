@@ -1,16 +1,16 @@
 //! Certificates that were revoked, and revocation lists that are no good.
 
-use std::format;
 use std::sync::Arc;
-use std::vec;
+use std::{format, vec};
 
 use rcgen::{
     CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope, KeyUsagePurpose, SerialNumber,
 };
-use {crate as ours, rustls_upstream as theirs};
+use rustls_upstream as theirs;
 
 use super::pki::{Issuer, at, crl, intermediate, leaf, root};
 use super::{Case, providers};
+use crate as ours;
 use crate::error::{CertRevocationListError, CertificateError, Error};
 
 const LEAF: u8 = 11;

@@ -1,8 +1,7 @@
 //! The store of roots.
 
-use std::format;
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use super::pki::{leaf, root};
 use crate::RootCertStore;

@@ -6,10 +6,11 @@ use std::vec::Vec;
 use pki_types::CertificateDer;
 use rcgen::SigningKey as _;
 use rustls_core::codec::Codec as _;
+use rustls_upstream as theirs;
 use rustls_upstream::internal::msgs::codec::Codec as _;
-use {crate as ours, rustls_upstream as theirs};
 
 use super::providers;
+use crate as ours;
 use crate::enums::SignatureScheme;
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 

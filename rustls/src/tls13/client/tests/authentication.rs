@@ -1,10 +1,9 @@
 //! CertificateRequest, Certificate, CertificateVerify and Finished: RFC 9846 §4.4.2 and §4.5.
 
-use std::format;
 use std::string::String;
 use std::sync::{Arc, Mutex};
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
