@@ -51,9 +51,11 @@ impl From<InvalidMessage> for AlertDescription {
     fn from(cause: InvalidMessage) -> Self {
         match cause {
             InvalidMessage::DuplicateExtension(_)
-            | InvalidMessage::PreSharedKeyIsNotFinalExtension => Self::IllegalParameter,
+            | InvalidMessage::PreSharedKeyIsNotFinalExtension
+            | InvalidMessage::UnsupportedCompression => Self::IllegalParameter,
 
-            InvalidMessage::UnknownHelloRetryRequestExtension => Self::UnsupportedExtension,
+            InvalidMessage::UnknownCertificateExtension
+            | InvalidMessage::UnknownHelloRetryRequestExtension => Self::UnsupportedExtension,
 
             InvalidMessage::CertificatePayloadTooLarge
             | InvalidMessage::EmptyTicketValue
@@ -75,9 +77,7 @@ impl From<InvalidMessage> for AlertDescription {
             | InvalidMessage::NoSignatureSchemes
             | InvalidMessage::TrailingData(_)
             | InvalidMessage::UnexpectedMessage(_)
-            | InvalidMessage::UnknownCertificateExtension
             | InvalidMessage::UnknownProtocolVersion
-            | InvalidMessage::UnsupportedCompression
             | InvalidMessage::UnsupportedCurveType
             | InvalidMessage::UnsupportedKeyExchangeAlgorithm(_) => Self::DecodeError,
         }
@@ -104,19 +104,18 @@ impl PeerMisbehaved {
             | Self::MissingPskModesExtension
             | Self::MissingQuicTransportParameters => AlertDescription::MissingExtension,
 
-            // where RFC 9846 §4.4.1 says illegal_parameter, 0.23 sends this, too
-            Self::DisallowedEncryptedExtension
-            | Self::EarlyDataExtensionWithoutResumption
+            // RFC 9846 §4.3: known, and in the wrong message
+            Self::DisallowedEncryptedExtension | Self::UnexpectedCleartextExtension => {
+                AlertDescription::IllegalParameter
+            }
+
+            Self::EarlyDataExtensionWithoutResumption
             | Self::IllegalHelloRetryRequestWithInvalidEch
-            | Self::UnexpectedCleartextExtension
             | Self::UnsolicitedCertExtension
             | Self::UnsolicitedEchExtension
             | Self::UnsolicitedEncryptedExtension
             | Self::UnsolicitedSctList
             | Self::UnsolicitedServerHelloExtension => AlertDescription::UnsupportedExtension,
-
-            // 0.23's, where RFC 9846 §4.2.3 says illegal_parameter
-            Self::SelectedUnofferedCipherSuite => AlertDescription::HandshakeFailure,
 
             Self::IllegalHelloRetryRequestWithEmptyCookie
             | Self::OfferedEmptyApplicationProtocol => AlertDescription::DecodeError,
@@ -163,6 +162,7 @@ impl PeerMisbehaved {
             | Self::SelectedTls12UsingTls13VersionExtension
             | Self::SelectedUnofferedApplicationProtocol
             | Self::SelectedUnofferedCertCompression
+            | Self::SelectedUnofferedCipherSuite
             | Self::SelectedUnofferedCompression
             | Self::SelectedUnofferedKxGroup
             | Self::SelectedUnofferedPsk

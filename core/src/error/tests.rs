@@ -56,15 +56,10 @@ const INVALID_MESSAGES: &[(InvalidMessage, Alert)] = &[
     (InvalidMessage::TrailingData("x"), Alert::DecodeError),
     (InvalidMessage::UnexpectedMessage("x"), Alert::DecodeError),
     (
-        InvalidMessage::UnknownCertificateExtension,
-        Alert::DecodeError,
-    ),
-    (
         InvalidMessage::UnknownHelloRetryRequestExtension,
         Alert::UnsupportedExtension,
     ),
     (InvalidMessage::UnknownProtocolVersion, Alert::DecodeError),
-    (InvalidMessage::UnsupportedCompression, Alert::DecodeError),
     (InvalidMessage::UnsupportedCurveType, Alert::DecodeError),
     (
         InvalidMessage::UnsupportedKeyExchangeAlgorithm(KeyExchangeAlgorithm::DHE),
@@ -349,6 +344,22 @@ fn invalid_messages_have_the_alerts_of_0_23() {
 }
 
 #[test]
+fn alerts_that_rfc_9846_names_are_sent_where_0_23_has_decode_error() {
+    for (cause, alert) in [
+        (
+            InvalidMessage::UnknownCertificateExtension,
+            Alert::UnsupportedExtension,
+        ),
+        (
+            InvalidMessage::UnsupportedCompression,
+            Alert::IllegalParameter,
+        ),
+    ] {
+        assert_eq!(Alert::from(cause), alert, "{cause:?}");
+    }
+}
+
+#[test]
 fn certificate_errors_have_the_alerts_of_0_23() {
     for (cause, alert) in certificate_errors() {
         assert_eq!(Alert::from(cause.clone()), alert, "{cause:?}");
@@ -396,7 +407,7 @@ fn misbehaviour_has_the_alert_of_its_rule() {
     );
     assert_eq!(
         alert(PeerMisbehaved::SelectedUnofferedCipherSuite),
-        Some(Alert::HandshakeFailure)
+        Some(Alert::IllegalParameter)
     );
 }
 

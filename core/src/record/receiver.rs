@@ -23,6 +23,9 @@ mod tests;
 /// How many records without content are taken in a row.
 const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
+/// Length in bytes of an alert: its level and description (RFC 9846 §6).
+const ALERT_LEN: usize = 2;
+
 /// The receiving half of the record layer.
 pub struct RecordReceiver {
     decrypter: Option<Box<dyn MessageDecrypter>>,
@@ -319,7 +322,7 @@ impl RecordReceiver {
 ///
 /// A change_cipher_spec, for middleboxes (RFC 9846 §5). And an alert before anything was opened: a
 /// peer that fails before it has our keys can say so only in the clear. Once it has them, an alert in
-/// the clear is an attacker's, later keys or not.
+/// the clear is an attacker's, later keys or not. What is longer than an alert is not in the clear.
 #[inline]
 fn passes_in_the_clear(
     protection: ProtocolVersion,
@@ -331,7 +334,7 @@ fn passes_in_the_clear(
     }
     match header.typ {
         ContentType::ChangeCipherSpec => true,
-        ContentType::Alert => !opened_any,
+        ContentType::Alert => !opened_any && header.payload_len <= ALERT_LEN,
         _ => false,
     }
 }

@@ -227,12 +227,13 @@ impl<Data> ConnectionCore<Data> {
         description: AlertDescription,
     ) -> Result<(), Error> {
         if let AlertLevel::Unknown(_) = level {
+            // RFC 9846 §6: an invalid enum value is an illegal_parameter
             self.common
                 .send_fatal_alert(AlertDescription::IllegalParameter);
             return Err(Error::AlertReceived(description));
         }
         match (level, description) {
-            (AlertLevel::Warning, AlertDescription::CloseNotify) => {
+            (_, AlertDescription::CloseNotify) if self.is_closable(level) => {
                 self.common.received_close_notify = true;
                 Ok(())
             }
@@ -247,6 +248,15 @@ impl<Data> ConnectionCore<Data> {
                 }
             }
             _ => Err(Error::AlertReceived(description)),
+        }
+    }
+
+    /// Whether a close_notify is an orderly end: after the handshake, whatever its level; and in answer
+    /// to nothing yet. In between, it is the peer's refusal to go on.
+    fn is_closable(&self, level: AlertLevel) -> bool {
+        match self.common.negotiated_version {
+            Some(_) => self.common.may_receive_application_data,
+            None => level == AlertLevel::Warning,
         }
     }
 

@@ -99,6 +99,8 @@ impl Traffic {
         request: KeyUpdateRequest,
         common: &mut CommonState,
     ) -> Result<(), Error> {
+        // RFC 9846 §5.1: handshake messages must not span key changes
+        common.receiver.check_aligned()?;
         let responds = match request {
             KeyUpdateRequest::UpdateRequested => true,
             KeyUpdateRequest::UpdateNotRequested => false,

@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::check_extensions;
 use super::server_auth::WaitCertificate;
 use super::server_hello::Handshake;
-use super::{ClientContext, check_extensions};
 use crate::client::ResolvesClientCert;
 use crate::enums::{Side, SignatureScheme};
 use crate::error::{Error, InvalidMessage, PeerIncompatible};
@@ -30,17 +30,12 @@ impl WaitCertificateOrRequest {
         mut self,
         request: CertificateRequest<'_>,
         encoded: &[u8],
-        cx: &mut ClientContext<'_>,
     ) -> Result<WaitCertificate, Error> {
         // RFC 9846 §4.4.2: the context is empty during the handshake
         if !request.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
-        check_extensions(
-            &request.received,
-            ExtensionContext::CertificateRequest,
-            cx.common,
-        )?;
+        check_extensions(&request.received, ExtensionContext::CertificateRequest)?;
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();

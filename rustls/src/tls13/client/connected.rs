@@ -57,11 +57,7 @@ impl Connected {
         ticket: NewSessionTicket<'_>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Error> {
-        check_extensions(
-            &ticket.received,
-            ExtensionContext::NewSessionTicket,
-            cx.common,
-        )?;
+        check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
         self.store(&ticket);
         Ok(self)

@@ -50,7 +50,7 @@ use self::server_hello::WaitServerHello;
 use crate::client::ClientConnectionData;
 use crate::conn::CommonState;
 use crate::conn::machine::{Context, Machine};
-use crate::enums::{AlertDescription, ExtensionType, HandshakeType};
+use crate::enums::{ExtensionType, HandshakeType};
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
 use crate::msgs::{HandshakeMessage, HandshakePayload};
@@ -62,19 +62,16 @@ type ClientContext<'a> = Context<'a, ClientConnectionData>;
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::DisallowedEncryptedExtension`], with its own alert queued.
+/// [`PeerMisbehaved::DisallowedEncryptedExtension`].
 fn check_extensions(
     received: &[ExtensionType],
     message: ExtensionContext,
-    common: &mut CommonState,
-) -> Result<(), Error> {
-    if received.iter().all(|typ| allowed_in(*typ, message)) {
-        return Ok(());
+) -> Result<(), PeerMisbehaved> {
+    // RFC 9846 §4.3: what is known to belong into another message is an illegal_parameter
+    match received.iter().all(|typ| allowed_in(*typ, message)) {
+        true => Ok(()),
+        false => Err(PeerMisbehaved::DisallowedEncryptedExtension),
     }
-    // RFC 9846 §4.3: what is known to belong into another message is an illegal_parameter. 0.23 ignores
-    // it, and sends another alert with this error
-    common.send_fatal_alert(AlertDescription::IllegalParameter);
-    Err(PeerMisbehaved::DisallowedEncryptedExtension.into())
 }
 
 /// The client's side of one connection.
@@ -127,7 +124,7 @@ impl ClientState {
                 .map(Self::WaitCertificateOrRequest),
 
             (Self::WaitCertificateOrRequest(state), Got::CertificateRequest(request)) => state
-                .read_certificate_request(request, encoded, cx)
+                .read_certificate_request(request, encoded)
                 .map(Self::WaitCertificate),
 
             (Self::WaitCertificateOrRequest(state), Got::Certificate(certificate)) => state

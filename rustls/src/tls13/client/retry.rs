@@ -24,6 +24,7 @@ impl WaitServerHello {
         };
         // RFC 9846 §5.1: the server goes on only when it has our answer
         cx.common.receiver.check_aligned()?;
+        cx.common.negotiated_version = Some(ProtocolVersion::TLSv1_3);
 
         let mut transcript = Transcript::start(suite.common.hash_provider, &self.client_hello);
         transcript.replace_with_message_hash();

@@ -121,9 +121,10 @@ fn extensions_of_a_certificate() {
         bytes(18, &[0, 3, 0, 1, 1]),
         bytes(0, &[]),
     ] {
-        peers.both_refuse(
+        peers.both_refuse_alerting(
             &with(extension),
             InvalidMessage::UnknownCertificateExtension,
+            Alert::UnsupportedExtension,
             Alert::DecodeError,
         );
     }

@@ -9,7 +9,7 @@ use std::vec::Vec;
 use super::scripted_server::{Script, bytes};
 use super::{ACCEPTED, Outcome, Peers, refused, script};
 use crate::enums::AlertDescription as Alert;
-use crate::error::{PeerIncompatible, PeerMisbehaved};
+use crate::error::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
 /// Type and length of a handshake message.
 const HEADER: usize = 4;
@@ -77,8 +77,8 @@ impl Peers {
     }
 }
 
-/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check: legacy_version, and
-/// the echo of the session id.
+/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, legacy_version and
+/// the echo of the session id, or names another alert than 0.23 sends.
 fn difference((ours, theirs): (Outcome, Outcome), offset: usize, how: &str) -> Option<String> {
     let deliberate = [
         refused(
@@ -90,7 +90,22 @@ fn difference((ours, theirs): (Outcome, Outcome), offset: usize, how: &str) -> O
             Alert::IllegalParameter,
         ),
     ];
-    let is_deliberate = theirs == ACCEPTED && deliberate.contains(&ours);
+    let alert_of_rfc = [
+        refused(
+            PeerMisbehaved::SelectedUnofferedCipherSuite,
+            Alert::IllegalParameter,
+        ),
+        refused(
+            InvalidMessage::UnsupportedCompression,
+            Alert::IllegalParameter,
+        ),
+        refused(
+            InvalidMessage::UnknownCertificateExtension,
+            Alert::UnsupportedExtension,
+        ),
+    ];
+    let is_deliberate = theirs == ACCEPTED && deliberate.contains(&ours)
+        || theirs.error == ours.error && alert_of_rfc.contains(&ours);
     (ours != theirs && !is_deliberate)
         .then(|| std::format!("{how} at {offset}: {ours:?}, theirs {theirs:?}"))
 }

@@ -54,12 +54,17 @@ fn forbidden_ones_are_refused() {
     // supported_versions, key_share
     for extension in [bytes(43, &[3, 4]), bytes(51, &[0, 29, 0, 1, 1])] {
         let script = with(vec![extension]);
-        peers.both_refuse(&script, error.clone(), Alert::UnsupportedExtension);
+        peers.both_refuse_alerting(
+            &script,
+            error.clone(),
+            Alert::IllegalParameter,
+            Alert::UnsupportedExtension,
+        );
     }
     // status_request, signature_algorithms, psk_key_exchange_modes
     for extension in [bytes(5, &[]), bytes(13, &[0, 2, 4, 3]), bytes(45, &[1, 1])] {
         let script = with(vec![extension]);
-        peers.only_we_refuse(&script, error.clone(), Alert::UnsupportedExtension);
+        peers.only_we_refuse(&script, error.clone(), Alert::IllegalParameter);
     }
 }
 

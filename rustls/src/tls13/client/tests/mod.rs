@@ -56,6 +56,20 @@ impl Peers {
         assert_eq!(self.theirs(script), expected);
     }
 
+    /// What both refuse, but only we with the alert that RFC 9846 names.
+    #[track_caller]
+    fn both_refuse_alerting(
+        &self,
+        script: &Script,
+        error: impl Into<Error>,
+        alert: AlertDescription,
+        theirs: AlertDescription,
+    ) {
+        let error = error.into();
+        assert_eq!(self.ours(script), refused(error.clone(), alert));
+        assert_eq!(self.theirs(script), refused(error, theirs));
+    }
+
     /// What RFC 9846 forbids and rustls 0.23 lets pass.
     #[track_caller]
     fn only_we_refuse(&self, script: &Script, error: impl Into<Error>, alert: AlertDescription) {

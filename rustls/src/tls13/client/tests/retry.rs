@@ -173,9 +173,10 @@ fn legacy_fields_are_checked() {
         PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId,
         Alert::IllegalParameter,
     );
-    peers.both_refuse(
+    peers.both_refuse_alerting(
         &with(|script| script.retries[0].compression = 1),
         InvalidMessage::UnsupportedCompression,
+        Alert::IllegalParameter,
         Alert::DecodeError,
     );
 }

@@ -37,9 +37,10 @@ fn session_id_must_be_echoed() {
 fn suite_must_be_one_offered() {
     let peers = Peers::new();
     let with = |suite| script(|script| script.server_hello.suite = suite);
-    peers.both_refuse(
+    peers.both_refuse_alerting(
         &with(0x1304),
         PeerMisbehaved::SelectedUnofferedCipherSuite,
+        Alert::IllegalParameter,
         Alert::HandshakeFailure,
     );
     #[cfg(feature = "tls12")]
@@ -204,13 +205,14 @@ fn extensions_must_belong_here() {
         |typ, body: &[u8]| script(|script| script.server_hello.extensions.push(bytes(typ, body)));
     let error = PeerMisbehaved::UnexpectedCleartextExtension;
     // server_name
-    peers.both_refuse(&with(0, &[]), error.clone(), Alert::UnsupportedExtension);
-    // supported_groups
-    peers.only_we_refuse(
-        &with(10, &[0, 2, 0, 29]),
-        error,
+    peers.both_refuse_alerting(
+        &with(0, &[]),
+        error.clone(),
+        Alert::IllegalParameter,
         Alert::UnsupportedExtension,
     );
+    // supported_groups
+    peers.only_we_refuse(&with(10, &[0, 2, 0, 29]), error, Alert::IllegalParameter);
     peers.both_refuse(
         &with(SUPPORTED_VERSIONS, &[3, 4]),
         InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS),
