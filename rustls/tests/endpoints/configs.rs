@@ -72,6 +72,17 @@ impl KeyType {
         !(self == Self::EcdsaP521 && provider == Provider::Ring)
     }
 
+    /// A key of the authority (0) or what it certifies. Those of Ed25519 are the same in all test runs.
+    fn key(self, number: u8) -> KeyPair {
+        const PKCS8: [u8; 16] =
+            *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+        match (self, number) {
+            (Self::Ed25519, _) => KeyPair::try_from([&PKCS8[..], &[number; 32]].concat()).unwrap(),
+            (_, 0) => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap(),
+            _ => KeyPair::generate_for(self.algorithm()).unwrap(),
+        }
+    }
+
     fn algorithm(self) -> &'static SignatureAlgorithm {
         match self {
             Self::EcdsaP256 => &rcgen::PKCS_ECDSA_P256_SHA256,
@@ -131,14 +142,13 @@ impl Identities {
         ca.distinguished_name
             .push(DnType::CommonName, format!("authority of {key_type:?}"));
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let ca_key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
-        let ca = CertifiedIssuer::self_signed(ca, ca_key).unwrap();
+        let ca = CertifiedIssuer::self_signed(ca, key_type.key(0)).unwrap();
 
-        let issue = |name: &str, purpose| {
+        let issue = |number, name: &str, purpose| {
             let mut params = CertificateParams::new(vec![name.to_string()]).unwrap();
             params.distinguished_name.push(DnType::CommonName, name);
             params.extended_key_usages = vec![purpose];
-            let key = KeyPair::generate_for(key_type.algorithm()).unwrap();
+            let key = key_type.key(number);
             let cert = params.signed_by(&key, &ca).unwrap();
             Identity {
                 chain: vec![cert.der().to_vec().into()],
@@ -147,8 +157,8 @@ impl Identities {
             }
         };
         Self {
-            server: issue(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth),
-            client: issue("client.example", ExtendedKeyUsagePurpose::ClientAuth),
+            server: issue(1, SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth),
+            client: issue(2, "client.example", ExtendedKeyUsagePurpose::ClientAuth),
             ca: ca.der().to_vec().into(),
             ca_pem: ca.pem(),
         }

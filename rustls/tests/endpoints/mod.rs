@@ -14,7 +14,7 @@ pub mod transparent;
 mod unbuffered;
 
 pub use buffered::{ThisBuffered, UpstreamBuffered};
-pub use unbuffered::ThisUnbuffered;
+pub use unbuffered::{ThisUnbuffered, Unbuffered};
 
 /// One end of a connection.
 pub trait Endpoint {
@@ -23,6 +23,9 @@ pub trait Endpoint {
 
     /// Gives it bytes from its peer; the error as its crate prints it.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
+
+    /// Has it go on with what it has been given.
+    fn process(&mut self) -> Result<(), String>;
 
     /// Has it send application data; returns how much it took.
     fn send(&mut self, plaintext: &[u8]) -> usize;

@@ -2,24 +2,58 @@
 //!
 //! Its cipher is the identity with a tag that is never checked, its key exchange always yields the
 //! same secret, its random bytes are always the same. So the plaintext of protected handshake messages
-//! is on the wire where a test can change any byte of it, and two connections of different crates
-//! exchange the same bytes.
+//! is on the wire where a test can change any byte of it, and what a connection is sent can be recorded
+//! once and replayed to any number of others.
 
 use std::sync::Arc;
 
-use super::configs::{ClientAuth, KeyType};
+use rustls::pki_types::ServerName;
 
-const TAG: [u8; 16] = [0x77; 16];
+use super::configs::{self, ClientAuth, KeyType};
+
+/// What ends every protected record.
+pub const TAG: [u8; 16] = [0x77; 16];
 const SHARE: [u8; 32] = [9; 32];
 const SECRET: [u8; 32] = [5; 32];
+
+const SHA384_OF_NOTHING: [u8; 48] = [
+    0x38, 0xb0, 0x60, 0xa7, 0x51, 0xac, 0x96, 0x38, 0x4c, 0xd9, 0x32, 0x7e, 0xb1, 0xb1, 0xe3, 0x6a,
+    0x21, 0xfd, 0xb7, 0x11, 0x14, 0xbe, 0x07, 0x43, 0x4c, 0x0c, 0xc7, 0xbf, 0x63, 0xf6, 0xe1, 0xda,
+    0x27, 0x4e, 0xde, 0xbf, 0xe7, 0x6f, 0x65, 0xfb, 0xd5, 0x1a, 0xd2, 0xf1, 0x48, 0x98, 0xb9, 0x5b,
+];
+
+/// What two connections agree on beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    pub auth: ClientAuth,
+    /// The client's first key share is of a group that the server does not have.
+    pub retry: bool,
+    /// The transcript is hashed. Otherwise its hash is the same whatever is in it, so that a message
+    /// that was changed and accepted does not fail the handshake later.
+    pub hashes_transcript: bool,
+}
+
+impl Setup {
+    fn usual(auth: ClientAuth) -> Self {
+        Self {
+            auth,
+            retry: false,
+            hashes_transcript: true,
+        }
+    }
+}
 
 macro_rules! transparent {
     ($module:ident, $tls:ident, $configs:ident) => {
         pub mod $module {
+            use $tls::client::{
+                ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
+            };
             use $tls::crypto::cipher::{
                 AeadKey, InboundOpaqueMessage, InboundPlainMessage, Iv, MessageDecrypter,
                 MessageEncrypter, Tls13AeadAlgorithm, UnsupportedOperationError,
             };
+            use $tls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
             use $tls::crypto::{
                 ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
                 SupportedKxGroup,
@@ -31,8 +65,57 @@ macro_rules! transparent {
 
             use super::*;
 
-            /// ring's provider with everything replaced that is random or secret.
+            /// Configurations of the two sides, shared by all connections.
+            pub struct Configs {
+                pub client: Arc<$tls::ClientConfig>,
+                pub server: Arc<$tls::ServerConfig>,
+            }
+
+            impl Configs {
+                pub fn new(setup: Setup) -> Self {
+                    let Setup { auth, retry, .. } = setup;
+                    let groups: [&[&dyn SupportedKxGroup]; 2] = match retry {
+                        false => [&[&FIRST], &[&FIRST]],
+                        true => [&[&FIRST, &SECOND], &[&SECOND]],
+                    };
+                    let [client, server] = groups.map(|groups| provider_with(groups, setup));
+                    let mut client = configs::$configs::client(client, KeyType::Ed25519, auth);
+                    client.resumption = Resumption::store(Arc::new(Forgetful));
+                    let server = configs::$configs::server(server, KeyType::Ed25519, auth);
+                    Self {
+                        client: Arc::new(client),
+                        server: Arc::new(server),
+                    }
+                }
+
+                pub fn client(&self) -> $tls::ClientConnection {
+                    let name = configs::server_name();
+                    $tls::ClientConnection::new(self.client.clone(), name).unwrap()
+                }
+
+                pub fn server(&self) -> $tls::ServerConnection {
+                    $tls::ServerConnection::new(self.server.clone()).unwrap()
+                }
+            }
+
+            /// As of a setup in which nothing is unusual.
             pub fn provider() -> CryptoProvider {
+                provider_with(&[&FIRST], Setup::usual(ClientAuth::None))
+            }
+
+            pub fn client(auth: ClientAuth) -> $tls::ClientConnection {
+                Configs::new(Setup::usual(auth)).client()
+            }
+
+            pub fn server(auth: ClientAuth) -> $tls::ServerConnection {
+                Configs::new(Setup::usual(auth)).server()
+            }
+
+            /// ring's provider with everything replaced that is random or secret.
+            fn provider_with(
+                groups: &[&'static dyn SupportedKxGroup],
+                setup: Setup,
+            ) -> CryptoProvider {
                 let mut provider = $tls::crypto::ring::default_provider();
                 let suite = provider
                     .cipher_suites
@@ -42,7 +125,10 @@ macro_rules! transparent {
                 let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
                     common: CipherSuiteCommon {
                         suite: suite.common.suite,
-                        hash_provider: suite.common.hash_provider,
+                        hash_provider: match setup.hashes_transcript {
+                            true => suite.common.hash_provider,
+                            false => &FixedHash,
+                        },
                         confidentiality_limit: u64::MAX,
                     },
                     hkdf_provider: suite.hkdf_provider,
@@ -50,22 +136,79 @@ macro_rules! transparent {
                     quic: None,
                 }));
                 provider.cipher_suites = vec![suite.into()];
-                provider.kx_groups = vec![&FixedKx];
+                provider.kx_groups = groups.to_vec();
                 provider.secure_random = &FixedRandom;
                 provider
             }
 
-            pub fn client(auth: ClientAuth) -> $tls::ClientConnection {
-                let config =
-                    super::super::configs::$configs::client(provider(), KeyType::Ed25519, auth);
-                let name = super::super::configs::server_name();
-                $tls::ClientConnection::new(Arc::new(config), name).unwrap()
+            /// Stores nothing, so that no connection depends on one before.
+            #[derive(Debug)]
+            struct Forgetful;
+
+            impl ClientSessionStore for Forgetful {
+                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
+
+                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+                    None
+                }
+
+                fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
+
+                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+                    None
+                }
+
+                fn remove_tls12_session(&self, _: &ServerName<'static>) {}
+
+                fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
+
+                fn take_tls13_ticket(
+                    &self,
+                    _: &ServerName<'static>,
+                ) -> Option<Tls13ClientSessionValue> {
+                    None
+                }
             }
 
-            pub fn server(auth: ClientAuth) -> $tls::ServerConnection {
-                let config =
-                    super::super::configs::$configs::server(provider(), KeyType::Ed25519, auth);
-                $tls::ServerConnection::new(Arc::new(config)).unwrap()
+            /// A hash function of the output length of the suite's, and nothing else of it.
+            struct FixedHash;
+
+            impl Hash for FixedHash {
+                fn start(&self) -> Box<dyn Context> {
+                    Box::new(FixedHash)
+                }
+
+                fn hash(&self, bytes: &[u8]) -> Output {
+                    match bytes {
+                        // which everybody knows, so that it may be used without being asked for
+                        [] => Output::new(&SHA384_OF_NOTHING),
+                        _ => Output::new(&[0x42; 48]),
+                    }
+                }
+
+                fn output_len(&self) -> usize {
+                    48
+                }
+
+                fn algorithm(&self) -> HashAlgorithm {
+                    HashAlgorithm::SHA384
+                }
+            }
+
+            impl Context for FixedHash {
+                fn fork_finish(&self) -> Output {
+                    self.hash(&[0])
+                }
+
+                fn fork(&self) -> Box<dyn Context> {
+                    Box::new(FixedHash)
+                }
+
+                fn finish(self: Box<Self>) -> Output {
+                    self.hash(&[0])
+                }
+
+                fn update(&mut self, _: &[u8]) {}
             }
 
             #[derive(Debug)]
@@ -73,21 +216,24 @@ macro_rules! transparent {
 
             impl SecureRandom for FixedRandom {
                 fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
-                    buf.fill(0x3c);
+                    buf.fill(0x3d);
                     Ok(())
                 }
             }
 
-            #[derive(Debug)]
-            struct FixedKx;
+            const FIRST: FixedKx = FixedKx(NamedGroup::X25519);
+            const SECOND: FixedKx = FixedKx(NamedGroup::secp256r1);
+
+            #[derive(Clone, Copy, Debug)]
+            struct FixedKx(NamedGroup);
 
             impl SupportedKxGroup for FixedKx {
                 fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-                    Ok(Box::new(FixedKx))
+                    Ok(Box::new(*self))
                 }
 
                 fn name(&self) -> NamedGroup {
-                    NamedGroup::X25519
+                    self.0
                 }
             }
 
@@ -104,7 +250,7 @@ macro_rules! transparent {
                 }
 
                 fn group(&self) -> NamedGroup {
-                    NamedGroup::X25519
+                    self.0
                 }
             }
 

@@ -168,6 +168,10 @@ impl<C: Unbuffered> Endpoint for ThisUnbuffered<C> {
         self.drive()
     }
 
+    fn process(&mut self) -> Result<(), String> {
+        self.drive()
+    }
+
     fn send(&mut self, plaintext: &[u8]) -> usize {
         self.to_send.plaintext.extend_from_slice(plaintext);
         plaintext.len()

@@ -1,0 +1,384 @@
+//! Where this crate's answer to wrong bytes is not upstream's, and why: one table.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::outcome::Outcome;
+
+/// A difference that is meant.
+///
+/// Patterns are of [`Outcome::name`]: `error / alert`, where a `*` stands for anything.
+struct Deviation {
+    ours: &'static str,
+    theirs: &'static str,
+    /// What the description of the case contains.
+    case: &'static str,
+    /// Why. The RFC's MUST, if it is one.
+    #[expect(dead_code, reason = "for the reader")]
+    because: &'static str,
+}
+
+const fn deviation(
+    ours: &'static str,
+    theirs: &'static str,
+    case: &'static str,
+    because: &'static str,
+) -> Deviation {
+    Deviation {
+        ours,
+        theirs,
+        case,
+        because,
+    }
+}
+
+#[rustfmt::skip] // a table
+const DEVIATIONS: [Deviation; 41] = [
+    // Alerts of the peer
+    deviation(
+        "AlertReceived(*) / none",
+        "AlertReceived(*) / 50",
+        "",
+        "RFC 9846 §6.2: an error alert ends the connection, whatever its level, and nothing is sent after it",
+    ),
+    deviation(
+        "none / none",
+        "none / none",
+        "type 21 [01, 00] (2) in the clear at 0",
+        "RFC 9846 §6.1: data after a closure alert is ignored, before the version is known, too",
+    ),
+    // Limits, of which upstream does not tell the peer
+    deviation(
+        "InvalidMessage(HandshakePayloadTooLarge) / 50",
+        "InvalidMessage(HandshakePayloadTooLarge) / none",
+        "",
+        "RFC 9846 §6: a length out of range is a decode_error",
+    ),
+    deviation(
+        "PeerMisbehaved(TooManyEmptyFragments) / 10",
+        "PeerMisbehaved(TooManyEmptyFragments) / none",
+        "",
+        "the peer is told",
+    ),
+    // Records
+    deviation(
+        "PeerSentOversizedRecord / 22",
+        "*",
+        "",
+        "RFC 9846 §5.1: a record of more than 2^14 bytes in the clear is a record_overflow, whatever is in it",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / none",
+        "",
+        "RFC 9846 §5.4: a plaintext of zeros is an unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "none / none",
+        "",
+        "RFC 9846 §5.4: an empty handshake record is an unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "InvalidMessage(MissingData(\"AlertLevel\")) / 50",
+        "",
+        "RFC 9846 §5.4: an empty alert is an unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
+        "",
+        "RFC 9846 §5.1: handshake messages must not be interleaved; the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
+        "DecryptError / 20",
+        "",
+        "RFC 9846 §5.1: nor with change_cipher_spec",
+    ),
+    // change_cipher_spec
+    deviation(
+        "*",
+        "InappropriateMessage { expect_types: [Handshake], got_type: ChangeCipherSpec } / 10",
+        "",
+        "RFC 9846 §5: a client drops it before the ServerHello, too",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalMiddleboxChangeCipherSpec) / 10",
+        "PeerMisbehaved(IllegalMiddleboxChangeCipherSpec) / none",
+        "",
+        "RFC 9846 §5: unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalMiddleboxChangeCipherSpec) / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §5: any other value is an unexpected_message",
+    ),
+    deviation(
+        "InappropriateMessage { * got_type: ChangeCipherSpec } / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §5: before and after the handshake it is an unexpected_message, whatever its value",
+    ),
+    // Handshake messages
+    deviation(
+        "InappropriateHandshakeMessage { * } / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §4: a message in the wrong place is an unexpected_message, well-formed or not",
+    ),
+    deviation(
+        "InvalidMessage(*) / 50",
+        "InvalidMessage(*) / 50",
+        " inserted at ",
+        "upstream reads what comes before the ServerHello as TLS 1.2's; another detail of the same error",
+    ),
+    deviation(
+        "NoCertificatesPresented / 50",
+        "InappropriateHandshakeMessage { * } / 10",
+        "",
+        "RFC 9846 §4.5.1: a server's empty Certificate is a decode_error, whatever follows",
+    ),
+    // ClientHello
+    deviation(
+        "PeerIncompatible(Tls12NotOffered) / 70",
+        "none / none",
+        "",
+        "RFC 9846 §4.2.2: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "PeerIncompatible(SupportedVersionsExtensionRequired) / 70",
+        "*",
+        "",
+        "RFC 9846 §E.2: without supported_versions it is a protocol_version, whatever else is missing",
+    ),
+    deviation(
+        "PeerIncompatible(SignatureAlgorithmsExtensionRequired) / 109",
+        "PeerIncompatible(SignatureAlgorithmsExtensionRequired) / 40",
+        "",
+        "RFC 9846 §9.2: missing_extension",
+    ),
+    deviation(
+        "PeerIncompatible(KeyShareExtensionRequired) / 109",
+        "PeerIncompatible(KeyShareExtensionRequired) / 40",
+        "",
+        "RFC 9846 §9.2: missing_extension",
+    ),
+    deviation(
+        "PeerIncompatible(NamedGroupsExtensionRequired) / 109",
+        "PeerIncompatible(NoKxGroupsInCommon) / 40",
+        "",
+        "RFC 9846 §9.2: missing_extension",
+    ),
+    deviation(
+        "PeerMisbehaved(ServerNameDifferedOnRetry) / 47",
+        "PeerMisbehaved(ServerNameDifferedOnRetry) / none",
+        "",
+        "the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "PeerIncompatible(NoKxGroupsInCommon) / 40",
+        "",
+        "RFC 9846 §4.2.2: the second ClientHello has the share asked for; RFC 9846 §6: what is semantically invalid is an illegal_parameter",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "none / none",
+        "second ClientHello",
+        "RFC 9846 §4.2.2: random and legacy_session_id are those of the first",
+    ),
+    deviation(
+        "none / none",
+        "InvalidMessage(*) / 50",
+        "0xfd00",
+        "ECH is not known here: RFC 9846 §4.2.2: servers ignore unrecognized extensions",
+    ),
+    deviation(
+        "none / none",
+        "InvalidMessage(*) / 50",
+        "0xfe0d",
+        "as above",
+    ),
+    // ServerHello and HelloRetryRequest
+    deviation(
+        "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
+        "none / none",
+        "HelloRetryRequest",
+        "RFC 9846 §4.2.3, §4.2.4: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalHelloRetryRequestWithUnsupportedVersion) / 47",
+        "PeerMisbehaved(IllegalHelloRetryRequestWithNoChanges) / 47",
+        "",
+        "RFC 9846 §4.2.4: the version is determined first",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalHelloRetryRequestWithWrongSessionId) / 47",
+        "InvalidCertificate(BadSignature) / 51",
+        "",
+        "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",
+    ),
+    deviation(
+        "PeerMisbehaved(SelectedTls12UsingTls13VersionExtension) / 47",
+        "PeerIncompatible(ServerTlsVersionIsDisabledByOurConfig) / 70",
+        "",
+        "RFC 9846 §4.3.1: a version before TLS 1.3 in supported_versions is an illegal_parameter",
+    ),
+    deviation(
+        "PeerIncompatible(ServerTlsVersionIsDisabledByOurConfig) / 70",
+        "InvalidMessage(*) / 50",
+        "server's flight",
+        "RFC 9846 §4.3.1: supported_versions comes first; without it the version is not offered",
+    ),
+    deviation(
+        "PeerMisbehaved(SelectedUnofferedCipherSuite) / 47",
+        "PeerMisbehaved(SelectedUnofferedCipherSuite) / 40",
+        "",
+        "RFC 9846 §4.2.3: illegal_parameter",
+    ),
+    deviation(
+        "InvalidMessage(UnsupportedCompression) / 47",
+        "InvalidMessage(UnsupportedCompression) / 50",
+        "",
+        "RFC 9846 §4.2.3, §4.2.4: compression other than null is an illegal_parameter",
+    ),
+    // Extensions of the server
+    deviation(
+        "PeerMisbehaved(UnexpectedCleartextExtension) / 47",
+        "*",
+        "",
+        "RFC 9846 §4.3: offered, and not for a ServerHello, is an illegal_parameter, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §4.3: not offered is an unsupported_extension, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
+        "PeerMisbehaved(UnexpectedCleartextExtension) / 110",
+        "",
+        "the same alert with the better error: it was not offered",
+    ),
+    deviation(
+        "PeerMisbehaved(DisallowedEncryptedExtension) / 47",
+        "*",
+        "",
+        "RFC 9846 §4.3: known, and not for this message, is an illegal_parameter, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedEncryptedExtension) / 110",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §4.3: not offered is an unsupported_extension, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedEncryptedExtension) / 110",
+        "PeerMisbehaved(DisallowedEncryptedExtension) / 110",
+        "",
+        "the same alert with the better error: it was not offered",
+    ),
+    deviation(
+        "InvalidMessage(UnknownCertificateExtension) / 110",
+        "InvalidMessage(UnknownCertificateExtension) / 50",
+        "",
+        "RFC 9846 §4.3: not asked for is an unsupported_extension",
+    ),
+];
+
+impl Deviation {
+    fn covers(&self, ours: &str, theirs: &str, case: &str) -> bool {
+        matches(self.ours, ours) && matches(self.theirs, theirs) && case.contains(self.case)
+    }
+}
+
+/// Whether `name` is what `pattern` says, with anything in place of each `*`.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, pattern)) => name.strip_prefix(start).is_some_and(|rest| {
+            (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(pattern, &rest[at..]))
+        }),
+    }
+}
+
+/// Collects what differs.
+#[derive(Default)]
+pub(crate) struct Judge(Mutex<Findings>);
+
+#[derive(Default)]
+struct Findings {
+    cases: usize,
+    /// By which of [`DEVIATIONS`].
+    used: BTreeMap<usize, usize>,
+    /// By what differs: how often, and where for example.
+    differences: BTreeMap<String, (usize, Vec<String>)>,
+}
+
+impl Judge {
+    /// The two APIs do the same.
+    pub(crate) fn apis(&self, scene: &str, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
+        if buffered != unbuffered {
+            let class = format!("buffered   {buffered}\n  unbuffered {unbuffered}");
+            self.0.lock().unwrap().differ(class, scene, what);
+        }
+    }
+
+    /// Both crates do the same, or one of [`DEVIATIONS`] says why not.
+    pub(crate) fn upstream(&self, scene: &str, what: &str, ours: &Outcome, theirs: &Outcome) {
+        let mut findings = self.0.lock().unwrap();
+        findings.cases += 1;
+        if ours.is_like(theirs) {
+            return;
+        }
+        let (our_name, their_name) = (ours.name(), theirs.name());
+        let case = format!("{scene}: {what}");
+        let covers = |d: &Deviation| d.covers(&our_name, &their_name, &case);
+        let reason = DEVIATIONS.iter().position(covers);
+        match reason {
+            Some(reason) => *findings.used.entry(reason).or_default() += 1,
+            _ => {
+                let class = match our_name == their_name {
+                    true => format!("ours   {ours}\n  theirs {theirs}"),
+                    false => format!("ours   {our_name}\n  theirs {their_name}"),
+                };
+                findings.differ(class, scene, what);
+            }
+        }
+    }
+
+    /// Fails if anything differed without a reason, or a reason was without a difference.
+    pub(crate) fn conclude(self) {
+        let findings = self.0.into_inner().unwrap();
+        for (class, (count, examples)) in &findings.differences {
+            println!("{count} times:\n  {class}");
+            for example in examples {
+                println!("    {example}");
+            }
+        }
+        let unused = |(reason, _): &(usize, _)| !findings.used.contains_key(reason);
+        let unused: Vec<_> = DEVIATIONS.iter().enumerate().filter(unused).collect();
+        for (_, deviation) in &unused {
+            println!("never: {} for {}", deviation.ours, deviation.theirs);
+        }
+        println!("{} cases, deviations {:?}", findings.cases, findings.used);
+        assert!(
+            findings.differences.is_empty() && unused.is_empty(),
+            "see above"
+        );
+    }
+}
+
+impl Findings {
+    fn differ(&mut self, class: String, scene: &str, what: &str) {
+        let (count, examples) = self.differences.entry(class).or_default();
+        *count += 1;
+        if examples.len() < 5 {
+            examples.push(format!("{scene}: {what}"));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Flights under the transparent cipher, taken apart into records and handshake messages and put
+//! together again.
+
+use crate::endpoints::transparent::TAG;
+
+pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
+pub(crate) const ALERT: u8 = 21;
+pub(crate) const HANDSHAKE: u8 = 22;
+pub(crate) const APPLICATION_DATA: u8 = 23;
+
+/// A record, without its protection.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) protected: bool,
+    pub(crate) typ: u8,
+    pub(crate) content: Vec<u8>,
+}
+
+impl Record {
+    pub(crate) fn plain(typ: u8, content: &[u8]) -> Self {
+        Self {
+            protected: false,
+            typ,
+            content: content.to_vec(),
+        }
+    }
+
+    pub(crate) fn protected(typ: u8, content: &[u8]) -> Self {
+        Self {
+            protected: true,
+            ..Self::plain(typ, content)
+        }
+    }
+
+    /// As it is on the wire.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self.protected {
+            false => frame(self.typ, &self.content),
+            true => frame(
+                APPLICATION_DATA,
+                &[&self.content[..], &[self.typ], &TAG].concat(),
+            ),
+        }
+    }
+}
+
+/// A record with this outer type and body.
+pub(crate) fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(body.len()).unwrap();
+    [&[typ, 3, 3][..], &len.to_be_bytes(), body].concat()
+}
+
+/// The records in `bytes`, which are well-formed. A type application_data outside means that there is
+/// another one inside.
+pub(crate) fn records(mut bytes: &[u8]) -> Vec<Record> {
+    let mut records = Vec::new();
+    while let [typ, _, _, high, low, rest @ ..] = bytes {
+        let (body, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
+        records.push(match *typ {
+            APPLICATION_DATA => {
+                let inner = &body[..body.len() - TAG.len()];
+                let (typ, content) = inner.split_last().unwrap();
+                Record::protected(*typ, content)
+            }
+            typ => Record::plain(typ, body),
+        });
+        bytes = rest;
+    }
+    records
+}
+
+/// The same with each handshake message in a record of its own.
+pub(crate) fn messages(bytes: &[u8]) -> Vec<Record> {
+    let mut apart = Vec::new();
+    for record in records(bytes) {
+        match record.typ {
+            HANDSHAKE => {
+                for message in split_messages(&record.content) {
+                    apart.push(Record {
+                        content: message,
+                        ..record
+                    });
+                }
+            }
+            _ => apart.push(record),
+        }
+    }
+    apart
+}
+
+fn split_messages(mut content: &[u8]) -> Vec<Vec<u8>> {
+    let mut messages = Vec::new();
+    while let [_, high, mid, low, ..] = *content {
+        let len = usize::from(high) << 16 | usize::from(mid) << 8 | usize::from(low);
+        let (message, rest) = content.split_at(4 + len);
+        messages.push(message.to_vec());
+        content = rest;
+    }
+    assert!(content.is_empty());
+    messages
+}
+
+/// A handshake message of this type.
+pub(crate) fn message(typ: u8, body: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(body.len()).unwrap().to_be_bytes();
+    [&[typ], &len[1..], body].concat()
+}
+
+pub(crate) fn encode(records: &[Record]) -> Vec<u8> {
+    records.iter().flat_map(Record::encode).collect()
+}

@@ -1,0 +1,188 @@
+//! Handshake messages left out, repeated, in another order, of every type where they do not belong, of
+//! wrong lengths, and across changes of keys.
+
+use crate::deviations::Judge;
+use crate::flights::{HANDSHAKE, Record, encode, message, messages};
+use crate::scenes::{Scene, scenes};
+
+pub(crate) fn compare(judge: &Judge) {
+    let scenes = scenes(false);
+    let samples = samples(&scenes);
+    for scene in &scenes {
+        let count = messages(scene.flight()).len();
+        rearranged(scene, judge, count);
+        for at in 0..=count {
+            inserted(scene, judge, at, &samples);
+        }
+        for at in 0..count {
+            resized(scene, judge, at);
+            spanning(scene, judge, at);
+        }
+    }
+}
+
+/// One message of each type that comes in any scene, and of types that do not, with several bodies.
+fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
+    let mut samples: Vec<Vec<u8>> = Vec::new();
+    for scene in scenes {
+        for record in messages(scene.flight()) {
+            let is_new =
+                |samples: &[Vec<u8>]| samples.iter().all(|sample| sample[0] != record.content[0]);
+            if record.typ == HANDSHAKE && is_new(&samples) {
+                samples.push(record.content);
+            }
+        }
+    }
+    for typ in (0..=26).chain([254, 255]) {
+        for body in [&[][..], &[0], &[1], &[0, 0, 0, 0]] {
+            samples.push(message(typ, body));
+        }
+    }
+    samples
+}
+
+fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
+    scene.compare(judge, "a record for each message", |flight| {
+        encode(&messages(flight))
+    });
+    for at in 0..count {
+        scene.compare(judge, &format!("without message {at}"), |flight| {
+            let mut messages = messages(flight);
+            messages.remove(at);
+            encode(&messages)
+        });
+        scene.compare(judge, &format!("message {at} twice"), |flight| {
+            let mut messages = messages(flight);
+            messages.insert(at, messages[at].clone());
+            encode(&messages)
+        });
+        for with in at + 1..count {
+            scene.compare(
+                judge,
+                &format!("messages {at} and {with} swapped"),
+                |flight| {
+                    let mut messages = messages(flight);
+                    messages.swap(at, with);
+                    encode(&messages)
+                },
+            );
+        }
+        scene.compare(
+            judge,
+            &format!("protection of message {at} inverted"),
+            |flight| {
+                let mut messages = messages(flight);
+                messages[at].protected ^= true;
+                encode(&messages)
+            },
+        );
+    }
+}
+
+/// Inserts each sample before the message `at`, protected as that, or as the last.
+fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
+    for sample in samples {
+        let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
+        scene.compare(judge, &what, |flight| {
+            let mut messages = messages(flight);
+            let neighbour = messages.get(at).or(messages.last()).unwrap();
+            let record = Record {
+                typ: HANDSHAKE,
+                content: sample.clone(),
+                ..*neighbour
+            };
+            messages.insert(at, record);
+            encode(&messages)
+        });
+    }
+}
+
+/// Makes message `at` claim other lengths, with and without the bytes to show for it.
+fn resized(scene: &Scene, judge: &Judge, at: usize) {
+    let change = |what: &str, change: fn(&mut Vec<u8>)| {
+        scene.compare(judge, &format!("message {at} {what}"), |flight| {
+            let mut messages = messages(flight);
+            if messages[at].typ == HANDSHAKE {
+                change(&mut messages[at].content);
+            }
+            encode(&messages)
+        });
+    };
+    change("a byte shorter", |m| *m = message(m[0], &m[4..m.len() - 1]));
+    change("half as long", |m| {
+        *m = message(m[0], &m[4..4 + (m.len() - 4) / 2])
+    });
+    change("empty", |m| *m = message(m[0], &[]));
+    change("a byte longer", |m| {
+        *m = message(m[0], &[&m[4..], &[0]].concat())
+    });
+    change("1000 bytes longer", |m| {
+        *m = message(m[0], &[&m[4..], &[0; 1000]].concat())
+    });
+    change("claiming 2^16 - 1 bytes", |m| {
+        m[1..4].copy_from_slice(&[0, 0xff, 0xff])
+    });
+    change("claiming 2^16 bytes", |m| {
+        m[1..4].copy_from_slice(&[1, 0, 0])
+    });
+    change("claiming 2^24 - 1 bytes", |m| m[1..4].fill(0xff));
+}
+
+/// Moves bytes between the record of message `at` and the next record, whatever changes between them.
+fn spanning(scene: &Scene, judge: &Judge, at: usize) {
+    let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
+        scene.compare(judge, &format!("{what} after message {at}"), |flight| {
+            let mut messages = messages(flight);
+            change(&mut messages, at);
+            encode(&messages)
+        });
+    };
+    // RUSTSEC-2026-0285 is about these
+    change("a byte of another message", |messages, at| {
+        messages[at].content.push(24);
+    });
+    change("a KeyUpdate", |messages, at| {
+        messages[at].content.extend(message(24, &[0]));
+    });
+    change("a Finished", |messages, at| {
+        messages[at].content.extend(message(20, &[0x42; 48]));
+    });
+    change("a byte of the next message", |messages, at| {
+        if let [record, next, ..] = &mut messages[at..]
+            && next.typ == HANDSHAKE
+        {
+            record.content.push(next.content.remove(0));
+        }
+    });
+    change("the next message", |messages, at| {
+        if let [record, next, ..] = &mut messages[at..]
+            && next.typ == HANDSHAKE
+        {
+            record.content.append(&mut next.content);
+            messages.remove(at + 1);
+        }
+    });
+    change("an alert in the middle", |messages, at| {
+        let half = messages[at].content.len() / 2;
+        let half = messages[at].content.split_off(half);
+        let rest = Record {
+            content: half,
+            ..messages[at]
+        };
+        let alert = Record {
+            typ: 21,
+            content: vec![1, 90],
+            ..rest
+        };
+        messages.splice(at + 1..at + 1, [alert, rest]);
+    });
+    change("change_cipher_spec in the middle", |messages, at| {
+        let half = messages[at].content.len() / 2;
+        let half = messages[at].content.split_off(half);
+        let rest = Record {
+            content: half,
+            ..messages[at]
+        };
+        messages.splice(at + 1..at + 1, [Record::plain(20, &[1]), rest]);
+    });
+}

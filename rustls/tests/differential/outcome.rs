@@ -1,0 +1,101 @@
+//! What comes of bytes that a connection is given, as far as its application or its peer can tell.
+
+use std::fmt;
+
+use crate::endpoints::Endpoint;
+use crate::flights::{Record, records};
+
+/// What became of a connection.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outcome {
+    /// As printed.
+    pub(crate) error: Option<String>,
+    /// Level and description of the alert that was sent.
+    pub(crate) alert: Option<[u8; 2]>,
+    /// Content type and length of all that was sent, the same in a row once.
+    sent: Vec<(u8, usize)>,
+    received: Vec<u8>,
+    peer_has_closed: bool,
+    is_handshaking: bool,
+    /// Asked again, it returned the same error, and sent nothing more.
+    lasts: bool,
+}
+
+impl Outcome {
+    /// Gives `bytes` to `endpoint`, which has nothing to send.
+    pub(crate) fn new(endpoint: &mut dyn Endpoint, bytes: &[u8]) -> Self {
+        Self::of_pieces(endpoint, &mut [bytes].into_iter())
+    }
+
+    /// As [`Self::new`], with bytes that come in pieces.
+    pub(crate) fn of_pieces<'a>(
+        endpoint: &mut dyn Endpoint,
+        pieces: &mut dyn Iterator<Item = &'a [u8]>,
+    ) -> Self {
+        let mut pieces = pieces;
+        let error = Iterator::find_map(&mut pieces, |piece| endpoint.receive(piece).err());
+        let output = endpoint.take_output();
+        let sent = records(&output);
+        let mut received = Vec::new();
+        endpoint.read_into(&mut received);
+        let alert = match sent.last() {
+            Some(Record {
+                typ: 21, content, ..
+            }) => content[..].try_into().ok(),
+            _ => None,
+        };
+        let mut sent: Vec<_> = sent.iter().map(|r| (r.typ, r.content.len())).collect();
+        sent.dedup();
+        Self {
+            alert,
+            sent,
+            received,
+            peer_has_closed: endpoint.peer_has_closed(),
+            is_handshaking: endpoint.is_handshaking(),
+            lasts: error.is_none()
+                || endpoint.process().err() == error && endpoint.take_output().is_empty(),
+            error,
+        }
+    }
+
+    /// Whether the rest, as far as upstream's record sizes do not matter, is the same.
+    pub(crate) fn is_like(&self, theirs: &Self) -> bool {
+        (&self.error, self.alert) == (&theirs.error, theirs.alert)
+            && self.received == theirs.received
+            && self.peer_has_closed == theirs.peer_has_closed
+            && self.is_handshaking == theirs.is_handshaking
+            && self.lasts == theirs.lasts
+    }
+
+    /// `Error / alert description`, either of which may be `none`.
+    pub(crate) fn name(&self) -> String {
+        let error = self.error.as_deref().unwrap_or("none");
+        match self.alert {
+            None => format!("{error} / none"),
+            Some([2, description]) => format!("{error} / {description}"),
+            Some([level, description]) => format!("{error} / {description} of level {level}"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}; sent {:?}, received {} bytes",
+            self.name(),
+            self.sent,
+            self.received.len()
+        )?;
+        for (what, is) in [
+            ("closed", self.peer_has_closed),
+            ("handshaking", self.is_handshaking),
+            ("DOES NOT LAST", !self.lasts),
+        ] {
+            if is {
+                write!(f, ", {what}")?;
+            }
+        }
+        Ok(())
+    }
+}

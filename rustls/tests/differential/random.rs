@@ -1,0 +1,51 @@
+//! Bytes that nobody has thought of: no panic, and the same on both APIs.
+
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any, prop_oneof};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+
+use crate::flights::{Record, encode, frame};
+use crate::outcome::Outcome;
+use crate::scenes::{Receiver, scenes};
+
+#[test]
+fn random_bytes_are_refused_alike_on_both_apis() {
+    for scene in scenes(true) {
+        let flight = scene.flight();
+        // bytes, records, protected records, and the flight with some of it replaced
+        let bytes = prop_oneof![
+            vec(any::<u8>(), 0..600),
+            vec(records(), 1..5).prop_map(|records| records.concat()),
+            (0..flight.len(), vec(any::<u8>(), 1..20)).prop_map(|(at, bytes)| {
+                let mut flight = flight.to_vec();
+                let end = flight.len().min(at + bytes.len());
+                flight.splice(at..end, bytes);
+                flight
+            }),
+        ];
+        let config = Config {
+            cases: 200,
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(0x5eed),
+            ..Config::default()
+        };
+        let run = TestRunner::new(config).run(&bytes, |bytes| {
+            let outcome = |receiver| Outcome::new(&mut *scene.receiver(receiver), &bytes);
+            let buffered = outcome(Receiver::Buffered);
+            assert_eq!(buffered, outcome(Receiver::Unbuffered), "{}", scene.name);
+            assert_eq!(buffered, outcome(Receiver::Buffered), "{}", scene.name);
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+/// A record with a proper header.
+fn records() -> impl Strategy<Value = Vec<u8>> {
+    let typ = || prop_oneof![20..=24_u8, any::<u8>()];
+    let content = || vec(any::<u8>(), 0..100);
+    prop_oneof![
+        (typ(), content()).prop_map(|(typ, content)| frame(typ, &content)),
+        (typ(), content()).prop_map(|(typ, content)| encode(&[Record::protected(typ, &content)])),
+    ]
+}

@@ -1,0 +1,239 @@
+//! Records that should not be there, at every point of every flight: empty, oversized, badly padded,
+//! mistyped, of wrong versions, alerts of every kind, change_cipher_spec, and too many of each.
+
+use crate::deviations::Judge;
+use crate::endpoints::transparent::TAG;
+use crate::flights::{
+    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, Record, encode, frame, message, records,
+};
+use crate::scenes::{Scene, scenes};
+
+pub(crate) fn compare(judge: &Judge) {
+    let strange = strange_records();
+    for scene in scenes(false) {
+        let count = records(scene.flight()).len();
+        for at in 0..=count {
+            for (what, inserted) in &strange {
+                scene.compare(judge, &format!("{what} at {at}"), |flight| {
+                    let records = records(flight);
+                    [
+                        &encode(&records[..at]),
+                        &inserted[..],
+                        &encode(&records[at..]),
+                    ]
+                    .concat()
+                });
+            }
+        }
+        for at in 0..count {
+            changed(&scene, judge, at);
+        }
+    }
+}
+
+/// Records in the clear and protected, by what is strange about them.
+fn strange_records() -> Vec<(String, Vec<u8>)> {
+    let mut strange = Vec::new();
+    let mut add = |what: String, bytes: Vec<u8>| strange.push((what, bytes));
+    // in the clear and protected
+    for (typ, content) in contents() {
+        let what = format!(
+            "type {typ} {:02x?} ({})",
+            &content[..content.len().min(8)],
+            content.len()
+        );
+        add(
+            format!("{what} in the clear"),
+            Record::plain(typ, &content).encode(),
+        );
+        add(
+            format!("{what} protected"),
+            Record::protected(typ, &content).encode(),
+        );
+    }
+    for count in [4, 5, 31, 32, 33] {
+        for (what, record) in [
+            (
+                "empty application data",
+                Record::protected(APPLICATION_DATA, &[]),
+            ),
+            (
+                "application data",
+                Record::protected(APPLICATION_DATA, b"x"),
+            ),
+            ("user_canceled", Record::protected(ALERT, &[1, 90])),
+            ("user_canceled in the clear", Record::plain(ALERT, &[1, 90])),
+            (
+                "change_cipher_spec",
+                Record::plain(CHANGE_CIPHER_SPEC, &[1]),
+            ),
+            (
+                "KeyUpdate",
+                Record::protected(HANDSHAKE, &message(24, &[0])),
+            ),
+            (
+                "KeyUpdate with a request",
+                Record::protected(HANDSHAKE, &message(24, &[1])),
+            ),
+        ] {
+            add(format!("{count} of {what}"), record.encode().repeat(count));
+        }
+    }
+    // padding and length of what is protected
+    for (what, inner) in [
+        ("nothing", vec![]),
+        ("one zero", vec![0]),
+        ("zeros", vec![0; 100]),
+        (
+            "data and a padding of 1",
+            [b"x\x17".as_slice(), &[0]].concat(),
+        ),
+        (
+            "data and a padding of 300",
+            [b"x\x17".as_slice(), &[0; 300]].concat(),
+        ),
+        (
+            "an empty handshake record, padded",
+            [&[22][..], &[0; 30]].concat(),
+        ),
+        ("the most padding", [&[23][..], &[0; 1 << 14]].concat()),
+        (
+            "too much padding",
+            [&[23][..], &[0; (1 << 14) + 1]].concat(),
+        ),
+        ("the most data", [&[b'x'; 1 << 14][..], &[23]].concat()),
+        (
+            "too much data",
+            [&[b'x'; (1 << 14) + 1][..], &[23]].concat(),
+        ),
+        (
+            "too much data, padded",
+            [&[b'x'; (1 << 14) + 1][..], &[23, 0, 0]].concat(),
+        ),
+        (
+            "the longest ciphertext of TLS 1.3",
+            [&[23][..], &[0; (1 << 14) + 256 - 17]].concat(),
+        ),
+        (
+            "a longer ciphertext",
+            [&[23][..], &[0; (1 << 14) + 256 - 16]].concat(),
+        ),
+        (
+            "the longest ciphertext of TLS 1.2",
+            [&[23][..], &[0; (1 << 14) + 2048 - 17]].concat(),
+        ),
+        (
+            "a longer ciphertext still",
+            [&[23][..], &[0; (1 << 14) + 2048 - 16]].concat(),
+        ),
+    ] {
+        for outer in [APPLICATION_DATA, HANDSHAKE, ALERT] {
+            let record = frame(outer, &[&inner[..], &TAG].concat());
+            add(format!("{what} in a record of type {outer}"), record);
+        }
+    }
+    for len in [0, 1, 15, 16] {
+        add(
+            format!("a ciphertext of {len} bytes"),
+            frame(APPLICATION_DATA, &TAG[..len]),
+        );
+    }
+    for header in [
+        [22, 3, 0],
+        [22, 3, 1],
+        [22, 3, 4],
+        [22, 3, 0xff],
+        [22, 2, 3],
+        [22, 4, 3],
+        [22, 0, 0],
+        [23, 3, 1],
+        [23, 2, 3],
+        [20, 3, 1],
+        [20, 2, 3],
+        [21, 3, 1],
+        [21, 2, 0],
+        [0, 3, 3],
+        [25, 3, 3],
+        [24, 3, 3],
+        [255, 3, 3],
+        [128, 3, 3],
+    ] {
+        let record = [&header[..], &[0, 2, 1, 90]].concat();
+        add(format!("header {header:02x?}"), record);
+        add(format!("header {header:02x?}, cut"), header.to_vec());
+    }
+    strange
+}
+
+/// Contents for each type, good and bad.
+fn contents() -> Vec<(u8, Vec<u8>)> {
+    let mut contents: Vec<(u8, Vec<u8>)> = Vec::new();
+    for typ in [0, 19, 20, 21, 22, 23, 24, 25, 255] {
+        for content in [&[][..], &[0], &[1], &[1, 1], &[0; 4]] {
+            contents.push((typ, content.to_vec()));
+        }
+    }
+    for level in 0..=3 {
+        for description in [0, 10, 40, 41, 90, 100, 255] {
+            contents.push((ALERT, vec![level, description]));
+        }
+    }
+    contents.push((ALERT, vec![1, 0, 1, 0]));
+    contents.push((ALERT, vec![1, 90, 1]));
+    contents.push((HANDSHAKE, vec![24]));
+    contents.push((HANDSHAKE, vec![24, 0, 0, 1]));
+    contents.push((HANDSHAKE, vec![24, 0xff, 0xff, 0xff]));
+    contents.push((HANDSHAKE, message(24, &[2])));
+    contents.push((HANDSHAKE, message(99, &[0; (1 << 14) - 4])));
+    contents.push((HANDSHAKE, message(99, &[0; (1 << 14) - 3])));
+    contents.push((APPLICATION_DATA, vec![b'x'; 1 << 14]));
+    contents
+}
+
+/// Changes record `at` of the flight as a whole.
+fn changed(scene: &Scene, judge: &Judge, at: usize) {
+    let change = |what: &str, change: &dyn Fn(&mut Vec<Record>)| {
+        scene.compare(judge, &format!("record {at} {what}"), |flight| {
+            let mut records = records(flight);
+            change(&mut records);
+            encode(&records)
+        });
+    };
+    change("missing", &|records| {
+        records.remove(at);
+    });
+    change("twice", &|records| records.insert(at, records[at].clone()));
+    change("empty", &|records| records[at].content.clear());
+    change("with its protection inverted", &|records| {
+        records[at].protected ^= true
+    });
+    for typ in [0, 20, 21, 22, 23, 24, 255] {
+        change(&format!("of type {typ}"), &|records| records[at].typ = typ);
+    }
+    for with in at + 1..records(scene.flight()).len() {
+        change(&format!("swapped with {with}"), &|records| {
+            records.swap(at, with)
+        });
+    }
+    for padding in [1, 2, 255, 1000] {
+        scene.compare(
+            judge,
+            &format!("record {at} padded by {padding}"),
+            |flight| {
+                let mut bytes = Vec::new();
+                for (i, record) in records(flight).iter().enumerate() {
+                    bytes.extend(match i == at && record.protected {
+                        false => record.encode(),
+                        true => {
+                            let typ = [record.typ];
+                            let zeros = vec![0; padding];
+                            let inner = [&record.content[..], &typ, &zeros, &TAG].concat();
+                            frame(APPLICATION_DATA, &inner)
+                        }
+                    });
+                }
+                bytes
+            },
+        );
+    }
+}
