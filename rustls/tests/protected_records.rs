@@ -1,0 +1,271 @@
+//! Records under real ciphers that are not what the peer sent: changed, cut, replayed, in another order,
+//! of another connection, in the clear. On both APIs: the error and the alert that upstream has.
+
+mod endpoints;
+
+use std::sync::Arc;
+
+use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
+use endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
+use rustls::CipherSuite;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+
+const SUITES: [CipherSuite; 3] = [
+    CipherSuite::TLS13_AES_128_GCM_SHA256,
+    CipherSuite::TLS13_AES_256_GCM_SHA384,
+    CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
+];
+
+/// Who gets the records.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Receiver {
+    Buffered,
+    Unbuffered,
+    Upstream,
+}
+
+/// What came of them: the error, what the sender got for it, and the data before.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    error: Option<String>,
+    alert: Option<String>,
+    received: Vec<u8>,
+}
+
+impl Outcome {
+    fn refused(error: &str, alert: &str, received: &[u8]) -> Self {
+        Self {
+            error: Some(error.into()),
+            alert: Some(format!("AlertReceived({alert})")),
+            received: received.to_vec(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Setup {
+    provider: Provider,
+    suite: CipherSuite,
+    /// The client receives, or else the server.
+    to_client: bool,
+}
+
+impl Setup {
+    fn all() -> impl Iterator<Item = Self> {
+        PROVIDERS.into_iter().flat_map(|provider| {
+            SUITES.into_iter().flat_map(move |suite| {
+                [false, true].map(|to_client| Self {
+                    provider,
+                    suite,
+                    to_client,
+                })
+            })
+        })
+    }
+
+    fn client(self, receiver: Receiver) -> Box<dyn Endpoint> {
+        let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
+        if receiver == Receiver::Upstream {
+            let mut provider = self.provider.upstream();
+            let id = u16::from(self.suite);
+            provider
+                .cipher_suites
+                .retain(|suite| u16::from(suite.suite()) == id);
+            let config = Arc::new(upstream::client(provider, key_type, auth));
+            let conn = rustls_upstream::ClientConnection::new(config, server_name());
+            return Box::new(UpstreamBuffered::new(conn.unwrap()));
+        }
+        let mut provider = self.provider.this();
+        provider
+            .cipher_suites
+            .retain(|suite| suite.suite() == self.suite);
+        let config = Arc::new(this::client(provider, key_type, auth));
+        if receiver == Receiver::Buffered {
+            let conn = rustls::ClientConnection::new(config, server_name());
+            return Box::new(ThisBuffered::new(conn.unwrap()));
+        }
+        let conn = UnbufferedClientConnection::new(config, server_name());
+        Box::new(ThisUnbuffered::new(conn.unwrap()))
+    }
+
+    fn server(self, receiver: Receiver) -> Box<dyn Endpoint> {
+        let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
+        if receiver == Receiver::Upstream {
+            let config = upstream::server(self.provider.upstream(), key_type, auth);
+            let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
+            return Box::new(UpstreamBuffered::new(conn.unwrap()));
+        }
+        let config = Arc::new(this::server(self.provider.this(), key_type, auth));
+        if receiver == Receiver::Buffered {
+            let conn = rustls::ServerConnection::new(config);
+            return Box::new(ThisBuffered::new(conn.unwrap()));
+        }
+        let conn = UnbufferedServerConnection::new(config);
+        Box::new(ThisUnbuffered::new(conn.unwrap()))
+    }
+
+    /// Receiver and sender, which is upstream's, after the handshake.
+    fn connected(self, receiver: Receiver) -> [Box<dyn Endpoint>; 2] {
+        let [mut receiver, mut sender] = match self.to_client {
+            true => [self.client(receiver), self.server(Receiver::Upstream)],
+            false => [self.server(receiver), self.client(Receiver::Upstream)],
+        };
+        match self.to_client {
+            true => handshake(&mut *receiver, &mut *sender),
+            false => handshake(&mut *sender, &mut *receiver),
+        }
+        [receiver, sender]
+    }
+
+    /// Sends three records, changed by `change`.
+    fn outcome(self, receiver: Receiver, change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>) -> Outcome {
+        let [mut receiver, mut sender] = self.connected(receiver);
+        let records = [&b"one"[..], b"two", b"three"].map(|data| {
+            sender.send(data);
+            sender.take_output()
+        });
+        let error = receiver.receive(&change(records)).err();
+        let mut received = Vec::new();
+        receiver.read_into(&mut received);
+        let alert = sender.receive(&receiver.take_output()).err();
+        if error.is_some() {
+            assert_eq!(receiver.process().err(), error, "the error lasts");
+            assert!(receiver.take_output().is_empty(), "one alert is enough");
+        }
+        Outcome {
+            error,
+            alert,
+            received,
+        }
+    }
+
+    fn check(self, expected: &Outcome, change: impl Fn([Vec<u8>; 3]) -> Vec<u8>) {
+        for receiver in [Receiver::Buffered, Receiver::Unbuffered, Receiver::Upstream] {
+            let outcome = self.outcome(receiver, &change);
+            assert_eq!(outcome, *expected, "{self:?} {receiver:?}");
+        }
+    }
+}
+
+fn bad_record_mac(received: &[u8]) -> Outcome {
+    Outcome::refused("DecryptError", "BadRecordMac", received)
+}
+
+#[test]
+fn nothing_changed() {
+    let expected = Outcome {
+        error: None,
+        alert: None,
+        received: b"onetwothree".to_vec(),
+    };
+    Setup::all().for_each(|setup| setup.check(&expected, |records| records.concat()));
+}
+
+/// Whichever byte behind the header it is, content, type or tag.
+#[test]
+fn a_changed_byte_is_a_bad_record_mac() {
+    for setup in Setup::all().filter(|setup| !setup.to_client) {
+        for at in 5..5 + 3 + 1 + 16 {
+            for mask in [1, 0x80] {
+                setup.check(&bad_record_mac(b"one"), |mut records| {
+                    records[1][at] ^= mask;
+                    records.concat()
+                });
+            }
+        }
+    }
+}
+
+/// RFC 9846 §5.2: the header as it came is the additional data. Upstream takes the one that it expects.
+#[test]
+fn the_header_is_authentic_too() {
+    for setup in Setup::all() {
+        // content type handshake, a minor version
+        for (at, value) in [(0, 22), (2, 1)] {
+            for receiver in [Receiver::Buffered, Receiver::Unbuffered] {
+                let outcome = setup.outcome(receiver, &|mut records| {
+                    records[1][at] = value;
+                    records.concat()
+                });
+                assert_eq!(outcome, bad_record_mac(b"one"), "{setup:?} {receiver:?}");
+            }
+        }
+        setup.check(&bad_record_mac(b"one"), |mut records| {
+            records[1].truncate(5 + 19);
+            records[1][4] = 19;
+            records.concat()
+        });
+    }
+}
+
+#[test]
+fn records_come_once_and_in_order() {
+    for setup in Setup::all() {
+        setup.check(&bad_record_mac(b"one"), |[one, two, _]| {
+            [&one[..], &one, &two].concat()
+        });
+        setup.check(&bad_record_mac(b"onetwo"), |[one, two, _]| {
+            [&one[..], &two, &one].concat()
+        });
+        setup.check(&bad_record_mac(b""), |[one, two, _]| [two, one].concat());
+        setup.check(&bad_record_mac(b"one"), |[one, _, three]| {
+            [one, three].concat()
+        });
+    }
+}
+
+#[test]
+fn records_of_another_connection_are_refused() {
+    for setup in Setup::all() {
+        let [_, mut other] = setup.connected(Receiver::Upstream);
+        other.send(b"one");
+        let record = other.take_output();
+        setup.check(&bad_record_mac(b""), |_| record.clone());
+    }
+}
+
+#[test]
+fn shorter_than_a_tag() {
+    for setup in Setup::all() {
+        for len in [0, 1, 15, 16] {
+            setup.check(&bad_record_mac(b"one"), |[one, mut two, _]| {
+                two.truncate(5 + usize::from(len));
+                two[3..5].copy_from_slice(&[0, len]);
+                [one, two].concat()
+            });
+        }
+    }
+}
+
+/// RFC 9846 §5: once there are keys, what is in the clear is not the peer's.
+#[test]
+fn plaintext_after_encryption_began() {
+    for setup in Setup::all() {
+        for record in [
+            &[23, 3, 3, 0, 3, 1, 2, 3][..],
+            &[22, 3, 3, 0, 4, 0, 0, 0, 0],
+            &[22, 3, 3, 0, 5, 24, 0, 0, 1, 0],
+            &[21, 3, 3, 0, 2, 1, 0],
+            &[21, 3, 3, 0, 2, 2, 40],
+        ] {
+            let expected = bad_record_mac(b"one");
+            setup.check(&expected, |[one, ..]| [&one[..], record].concat());
+        }
+        let ccs = Outcome::refused(
+            "InappropriateMessage { expect_types: [ApplicationData, Handshake], got_type: ChangeCipherSpec }",
+            "UnexpectedMessage",
+            b"one",
+        );
+        setup.check(&ccs, |[one, ..]| [&one[..], &[20, 3, 3, 0, 1, 1]].concat());
+    }
+}
+
+#[test]
+fn longer_than_any_record() {
+    let expected = Outcome::refused("InvalidMessage(MessageTooLarge)", "DecodeError", b"one");
+    for setup in Setup::all() {
+        let header = [23, 3, 3, 0x48, 1];
+        setup.check(&expected, |[one, ..]| [&one[..], &header].concat());
+    }
+}

@@ -1,0 +1,334 @@
+//! An output buffer of every length from none to enough: what is too short is refused with the length
+//! that is needed, nothing is written and nothing lost, and the same call with enough space succeeds.
+
+mod endpoints;
+
+use std::sync::Arc;
+
+use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
+use endpoints::{Endpoint, ThisBuffered, Unbuffered, UpstreamBuffered};
+use rustls::InPlaceError;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic,
+};
+
+const UNTOUCHED: u8 = 0xa5;
+
+/// Calls `write` with buffers of each of `lens` that are too short, and then of enough and more; returns
+/// what it wrote.
+fn write_everywhere(
+    lens: impl Fn(usize) -> Vec<usize>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, usize>,
+) -> Vec<u8> {
+    let Err(required) = write(&mut []) else {
+        return Vec::new();
+    };
+    let mut out = vec![UNTOUCHED; required + 3];
+    for len in lens(required).into_iter().filter(|len| *len < required) {
+        assert_eq!(write(&mut out[..len]), Err(required), "{len}");
+    }
+    assert!(
+        out.iter().all(|byte| *byte == UNTOUCHED),
+        "wrote to a short buffer"
+    );
+    assert_eq!(write(&mut out), Ok(required));
+    assert_eq!(out.split_off(required), [UNTOUCHED; 3]);
+    out
+}
+
+fn every_length(required: usize) -> Vec<usize> {
+    (0..required).collect()
+}
+
+fn encode<D>(state: &mut EncodeTlsData<'_, D>) -> Vec<u8> {
+    let encoded = write_everywhere(every_length, |out| {
+        state.encode(out).map_err(|error| match error {
+            EncodeError::InsufficientSize(size) => size.required_size,
+            EncodeError::AlreadyEncoded => panic!("{error}"),
+        })
+    });
+    let again = state.encode(&mut [0; 4096]);
+    assert!(matches!(again, Err(EncodeError::AlreadyEncoded)));
+    encoded
+}
+
+fn required_size(error: EncryptError) -> usize {
+    match error {
+        EncryptError::InsufficientSize(size) => size.required_size,
+        EncryptError::EncryptExhausted => panic!("{error}"),
+    }
+}
+
+/// Lengths at both ends, and around the ends of records.
+fn encrypt(traffic: &mut WriteTraffic<'_, impl Sized>, plaintext: &[u8]) -> Vec<u8> {
+    const RECORD: usize = 5 + (1 << 14) + 1 + 16;
+    let around = |required: usize| match required < 200 {
+        true => every_length(required),
+        false => [0, RECORD, 2 * RECORD, required]
+            .iter()
+            .flat_map(|at| at.saturating_sub(30)..at + 30)
+            .chain((0..required).step_by(997))
+            .collect(),
+    };
+    write_everywhere(around, |out| {
+        traffic.encrypt(plaintext, out).map_err(required_size)
+    })
+}
+
+/// Completes the handshake with an upstream peer; the bytes of each flight are asked for with every
+/// length. A server adds `half_rtt` data as soon as it may.
+fn handshake<C: Unbuffered>(conn: &mut C, peer: &mut UpstreamBuffered, half_rtt: &[u8]) {
+    let (mut incoming, mut outgoing) = (peer.take_output(), Vec::new());
+    let mut sent_early = false;
+    loop {
+        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+        match state.unwrap() {
+            ConnectionState::EncodeTlsData(mut state) => outgoing.extend(encode(&mut state)),
+            ConnectionState::TransmitTlsData(mut state) => {
+                if let Some(mut traffic) = state.may_encrypt_app_data()
+                    && !sent_early
+                {
+                    outgoing.extend(encrypt(&mut traffic, half_rtt));
+                    sent_early = true;
+                }
+                state.done();
+                peer.receive(&outgoing).unwrap();
+                outgoing.clear();
+            }
+            ConnectionState::BlockedHandshake => {}
+            ConnectionState::WriteTraffic(_) => {
+                let more = peer.take_output();
+                if more.is_empty() && !peer.is_handshaking() {
+                    break;
+                }
+                incoming.extend(more);
+            }
+            other => panic!("{other:?}"),
+        }
+        incoming.drain(..discard);
+        incoming.extend(peer.take_output());
+    }
+    assert!(sent_early);
+    let mut received = Vec::new();
+    peer.read_into(&mut received);
+    assert_eq!(received, half_rtt);
+}
+
+fn write_traffic<C: Unbuffered>(conn: &mut C) -> WriteTraffic<'_, C::Data> {
+    match conn.process(&mut []).state {
+        Ok(ConnectionState::WriteTraffic(traffic)) => traffic,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Everything that a connection can be asked to write.
+fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
+    handshake(&mut conn, &mut peer, b"as soon as possible");
+    let mut arrives = |wire: &[u8], plaintext: &[u8]| {
+        peer.receive(wire).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert!(received == plaintext, "{} bytes", plaintext.len());
+    };
+    for len in [0, 1, 64, 100, 16_383, 16_384, 16_385, 40_000] {
+        let plaintext: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        let wire = encrypt(&mut write_traffic(&mut conn), &plaintext);
+        arrives(&wire, &plaintext);
+    }
+    // a KeyUpdate, and data under the new keys
+    write_traffic(&mut conn).refresh_traffic_keys().unwrap();
+    let wire = match conn.process(&mut []).state {
+        Ok(ConnectionState::EncodeTlsData(mut state)) => encode(&mut state),
+        other => panic!("{other:?}"),
+    };
+    arrives(&wire, b"");
+    match conn.process(&mut []).state {
+        Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
+        other => panic!("{other:?}"),
+    }
+    let wire = encrypt(&mut write_traffic(&mut conn), b"new keys");
+    arrives(&wire, b"new keys");
+
+    let mut traffic = write_traffic(&mut conn);
+    let room = traffic.in_place_room();
+    for len in [1, 100, room.max_payload] {
+        let record = in_place_everywhere(room.headroom, room.tailroom, len, |buf, payload| {
+            traffic.encrypt_in_place(buf, payload)
+        });
+        arrives(&record, &vec![7; len]);
+    }
+    in_place_misuse(
+        room.headroom,
+        room.tailroom,
+        room.max_payload,
+        |buf, payload| traffic.encrypt_in_place(buf, payload),
+    );
+
+    let wire = write_everywhere(every_length, |out| {
+        traffic.queue_close_notify(out).map_err(required_size)
+    });
+    arrives(&wire, b"");
+    let refused = write_traffic(&mut conn).encrypt(b"too late", &mut [0; 100]);
+    assert!(matches!(refused, Err(EncryptError::EncryptExhausted)));
+    assert!(peer.peer_has_closed());
+}
+
+type InPlace<'a> = std::ops::Range<usize>;
+
+/// Seals `len` bytes in place with too little headroom, too little tailroom, and enough of both.
+fn in_place_everywhere(
+    headroom: usize,
+    tailroom: usize,
+    len: usize,
+    mut seal: impl FnMut(&mut [u8], InPlace<'_>) -> Result<InPlace<'static>, InPlaceError>,
+) -> Vec<u8> {
+    let plaintext = vec![7; len];
+    for (head, tail) in (0..=headroom).flat_map(|h| (0..=tailroom).map(move |t| (h, t))) {
+        let mut buf = [
+            &vec![UNTOUCHED; head][..],
+            &plaintext,
+            &vec![UNTOUCHED; tail],
+        ]
+        .concat();
+        let before = buf.clone();
+        let sealed = seal(&mut buf, head..head + len);
+        if head == headroom && tail == tailroom {
+            assert_eq!(sealed, Ok(0..buf.len()));
+            return buf;
+        }
+        assert_eq!(
+            sealed,
+            Err(match head < headroom {
+                true => InPlaceError::HeadroomTooShort { required: headroom },
+                false => InPlaceError::TailroomTooShort { required: tailroom },
+            })
+        );
+        assert!(buf == before, "wrote with {head} and {tail} bytes of room");
+    }
+    unreachable!("the last one has enough room");
+}
+
+fn in_place_misuse(
+    headroom: usize,
+    tailroom: usize,
+    max: usize,
+    mut seal: impl FnMut(&mut [u8], InPlace<'_>) -> Result<InPlace<'static>, InPlaceError>,
+) {
+    let mut buf = vec![UNTOUCHED; headroom + max + 1 + tailroom];
+    let too_long = seal(&mut buf, headroom..headroom + max + 1);
+    assert_eq!(too_long, Err(InPlaceError::PayloadTooLong { max }));
+    let end = buf.len();
+    #[expect(clippy::reversed_empty_ranges, reason = "a caller's mistake")]
+    for payload in [end..end + 1, end + 1..end + 2, 20..19, 0..usize::MAX] {
+        let sealed = seal(&mut buf, payload.clone());
+        assert_eq!(sealed, Err(InPlaceError::PayloadOutOfBounds), "{payload:?}");
+    }
+    assert!(buf.iter().all(|byte| *byte == UNTOUCHED));
+}
+
+fn this_client(provider: Provider) -> Arc<rustls::ClientConfig> {
+    Arc::new(this::client(
+        provider.this(),
+        KeyType::Ed25519,
+        ClientAuth::None,
+    ))
+}
+
+fn this_server(provider: Provider) -> Arc<rustls::ServerConfig> {
+    Arc::new(this::server(
+        provider.this(),
+        KeyType::Ed25519,
+        ClientAuth::None,
+    ))
+}
+
+fn upstream_server(provider: Provider) -> UpstreamBuffered {
+    let config = upstream::server(provider.upstream(), KeyType::Ed25519, ClientAuth::None);
+    UpstreamBuffered::new(rustls_upstream::ServerConnection::new(Arc::new(config)).unwrap())
+}
+
+fn upstream_client(provider: Provider) -> UpstreamBuffered {
+    let config = upstream::client(provider.upstream(), KeyType::Ed25519, ClientAuth::None);
+    let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name()).unwrap();
+    UpstreamBuffered::new(conn)
+}
+
+#[test]
+fn unbuffered_client() {
+    for provider in PROVIDERS {
+        let conn = UnbufferedClientConnection::new(this_client(provider), server_name());
+        everything(conn.unwrap(), upstream_server(provider));
+    }
+}
+
+#[test]
+fn unbuffered_server() {
+    for provider in PROVIDERS {
+        let conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
+        everything(conn, upstream_client(provider));
+    }
+}
+
+#[test]
+fn in_place_on_buffered_connections() {
+    for provider in PROVIDERS {
+        let server = rustls::ServerConnection::new(this_server(provider)).unwrap();
+        let (mut server, mut client) = (ThisBuffered::new(server), upstream_client(provider));
+        endpoints::handshake(&mut client, &mut server);
+        let rustls::Connection::Server(conn) = &mut server.conn else {
+            unreachable!();
+        };
+        let room = conn.in_place_room();
+        for len in [1, 100, room.max_payload] {
+            let record = in_place_everywhere(room.headroom, room.tailroom, len, |buf, payload| {
+                conn.encrypt_in_place(buf, payload)
+            });
+            client.receive(&record).unwrap();
+            let mut received = Vec::new();
+            client.read_into(&mut received);
+            assert!(received == vec![7; len]);
+        }
+        in_place_misuse(
+            room.headroom,
+            room.tailroom,
+            room.max_payload,
+            |buf, payload| conn.encrypt_in_place(buf, payload),
+        );
+    }
+}
+
+/// Data that was announced and not taken stays where it is.
+#[test]
+fn read_traffic_that_is_dropped_comes_again() {
+    let provider = Provider::Ring;
+    let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
+    let mut peer = upstream_client(provider);
+    handshake(&mut conn, &mut peer, b"");
+    peer.send(b"first");
+    peer.send(b"second");
+    let mut incoming = peer.take_output();
+    for _ in 0..3 {
+        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+        assert_eq!(discard, 0);
+        match state {
+            Ok(ConnectionState::ReadTraffic(state)) => {
+                assert_eq!(state.peek_len().unwrap().get(), 5);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    for expected in [&b"first"[..], b"second"] {
+        let UnbufferedStatus { mut discard, state } = conn.process(&mut incoming);
+        let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        let record = state.next_record().unwrap().unwrap();
+        assert_eq!(record.payload, expected);
+        discard += record.discard;
+        assert!(state.next_record().is_none());
+        incoming.drain(..discard);
+    }
+    assert!(incoming.is_empty());
+}
