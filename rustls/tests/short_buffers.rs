@@ -3,6 +3,7 @@
 
 mod endpoints;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
@@ -175,14 +176,12 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     assert!(peer.peer_has_closed());
 }
 
-type InPlace<'a> = std::ops::Range<usize>;
-
 /// Seals `len` bytes in place with too little headroom, too little tailroom, and enough of both.
 fn in_place_everywhere(
     headroom: usize,
     tailroom: usize,
     len: usize,
-    mut seal: impl FnMut(&mut [u8], InPlace<'_>) -> Result<InPlace<'static>, InPlaceError>,
+    mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<Range<usize>, InPlaceError>,
 ) -> Vec<u8> {
     let plaintext = vec![7; len];
     for (head, tail) in (0..=headroom).flat_map(|h| (0..=tailroom).map(move |t| (h, t))) {
@@ -214,7 +213,7 @@ fn in_place_misuse(
     headroom: usize,
     tailroom: usize,
     max: usize,
-    mut seal: impl FnMut(&mut [u8], InPlace<'_>) -> Result<InPlace<'static>, InPlaceError>,
+    mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<Range<usize>, InPlaceError>,
 ) {
     let mut buf = vec![UNTOUCHED; headroom + max + 1 + tailroom];
     let too_long = seal(&mut buf, headroom..headroom + max + 1);

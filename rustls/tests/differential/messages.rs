@@ -85,7 +85,7 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
         let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
         scene.compare(judge, &what, |flight| {
             let mut messages = messages(flight);
-            let neighbour = messages.get(at).or(messages.last()).unwrap();
+            let neighbour = messages.get(at).or_else(|| messages.last()).unwrap();
             let record = Record {
                 typ: HANDSHAKE,
                 content: sample.clone(),

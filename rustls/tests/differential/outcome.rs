@@ -28,9 +28,9 @@ impl Outcome {
     }
 
     /// As [`Self::new`], with bytes that come in pieces.
-    pub(crate) fn of_pieces<'a>(
+    pub(crate) fn of_pieces(
         endpoint: &mut dyn Endpoint,
-        pieces: &mut dyn Iterator<Item = &'a [u8]>,
+        pieces: &mut dyn Iterator<Item = &[u8]>,
     ) -> Self {
         let mut pieces = pieces;
         let error = Iterator::find_map(&mut pieces, |piece| endpoint.receive(piece).err());
