@@ -55,14 +55,14 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-#[cfg(feature = "std")]
-mod bounded_map;
 mod builder;
 mod conn;
+mod handshake;
 mod key_log;
 #[cfg(feature = "std")]
 mod key_log_file;
 mod msgs;
+mod session;
 mod tls13;
 mod verify;
 mod versions;

@@ -1,9 +1,18 @@
-//! Handshake messages out of handshake records (RFC 9846 §5.1): several in one record, one over
-//! several, and any mixture.
+//! Handshake messages out of handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames: several in one
+//! piece, one over several, and any mixture.
+//!
+//! It owns the bytes between their arrival and the end of their handling, and knows of no message but its
+//! length. What may come between the pieces of a message, and that none spans a change of keys, is for its
+//! owner to see to: [`HandshakeJoiner::is_empty`] is what there is to ask.
 
 use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Deref, Range};
 
 use crate::error::InvalidMessage;
+
+#[cfg(test)]
+mod tests;
 
 /// Length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
 pub const HANDSHAKE_HEADER_LEN: usize = 4;
@@ -13,53 +22,135 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 /// The wire allows 2^24 - 1; the length is checked against this before any memory is taken for it.
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
-/// Collects the payloads of handshake records and cuts them into messages.
+/// The memory grows by steps of this many bytes: a peer that sends byte by byte does not make each of them
+/// an allocation, and one that stops holds hardly more than it has sent.
+const STEP: usize = 256;
+
+/// Collects pieces of the handshake and cuts them into messages.
+///
+/// ```text
+///   0            read                                 memory.len()
+///   │ handed out │ message │ message │ the beginning of one │
+/// ```
+///
+/// It lends one message at a time, and its memory with it, so that none is copied or allocated for:
+///
+/// ```
+/// # use rustls_core::record::joiner::HandshakeJoiner;
+/// let mut joiner = HandshakeJoiner::default();
+/// joiner.push(&[20, 0, 0, 1, 0xaa, 24, 0, 0])?;
+/// while let Some(message) = joiner.next_message()? {
+///     assert_eq!(*message, [20, 0, 0, 1, 0xaa]);
+///     assert!(!joiner.is_empty(), "the beginning of another message waits behind this one");
+///     joiner.give_back(message);
+/// }
+/// # Ok::<(), rustls_core::error::InvalidMessage>(())
+/// ```
 ///
 /// It holds memory only while a handshake message is being received.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct HandshakeJoiner {
-    bytes: Vec<u8>,
+    memory: Vec<u8>,
+    /// Where in `memory` lies what was not handed out.
+    read: usize,
+    /// Where in `memory` the first message begins, or will, of which the length was not checked.
+    checked: usize,
+    /// How many bytes were not handed out.
+    waiting: usize,
+    /// A message is out, and with it the memory; what is pushed meanwhile is in `memory`.
+    lent: bool,
+    #[cfg(test)]
+    moved: usize,
 }
 
 impl HandshakeJoiner {
-    /// Appends the payload of a handshake record.
+    /// Appends a piece: the payload of a handshake record.
     ///
     /// # Errors
     ///
     /// [`InvalidMessage::HandshakePayloadTooLarge`] when any message that waits is longer than
     /// [`MAX_HANDSHAKE_LEN`].
     pub fn push(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
-        self.bytes.extend_from_slice(payload);
-        let mut rest = &self.bytes[..];
-        while let Some(len) = message_len(rest)? {
-            rest = rest.get(len..).unwrap_or_default();
+        append(&mut self.memory, payload);
+        self.waiting += payload.len();
+        if self.lent {
+            return Ok(());
+        }
+        while let Some(len) = message_len(self.memory.get(self.checked..).unwrap_or_default())? {
+            self.checked += len;
         }
         Ok(())
     }
 
-    /// Takes the next message out, header included; `None` when it is not complete yet.
+    /// The next message, header included; `None` when it is not complete yet, or while one is out.
+    ///
+    /// It comes with the memory, which [`Self::give_back`] returns. When the message is dropped instead,
+    /// what waits behind it is lost and no further message comes.
     ///
     /// # Errors
     ///
     /// As for [`Self::push`].
-    pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, InvalidMessage> {
-        let Some(len) = message_len(&self.bytes)? else {
-            return Ok(None);
-        };
-        if len > self.bytes.len() {
+    pub fn next_message(&mut self) -> Result<Option<JoinedMessage>, InvalidMessage> {
+        if self.lent {
             return Ok(None);
         }
-        let rest = match len == self.bytes.len() {
-            true => Vec::new(),
-            false => self.bytes.split_off(len),
+        let rest = &self.memory[self.read..];
+        let Some(len) = message_len(rest)?.filter(|len| *len <= rest.len()) else {
+            self.compact();
+            return Ok(None);
         };
-        Ok(Some(core::mem::replace(&mut self.bytes, rest)))
+        let message = self.read..self.read + len;
+        self.read = message.end;
+        self.waiting -= len;
+        self.lent = true;
+        Ok(Some(JoinedMessage {
+            memory: core::mem::take(&mut self.memory),
+            message,
+        }))
     }
 
-    /// True when no handshake bytes wait, neither whole messages nor the beginning of one.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+    /// Takes back what [`Self::next_message`] has lent.
+    pub fn give_back(&mut self, message: JoinedMessage) {
+        let pushed = core::mem::replace(&mut self.memory, message.memory);
+        append(&mut self.memory, &pushed);
+        self.lent = false;
+        if self.is_empty() {
+            self.memory = Vec::new();
+            (self.read, self.checked) = (0, 0);
+        }
     }
+
+    /// True when no bytes wait, neither whole messages nor the beginning of one. A message that is out does
+    /// not count: what waits then lies behind it.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Frees the memory of what was handed out: what is left is the beginning of a message, for which more
+    /// may take long to come.
+    fn compact(&mut self) {
+        if self.read == 0 {
+            return;
+        }
+        self.memory.drain(..self.read);
+        self.memory.shrink_to(self.memory.len());
+        #[cfg(test)]
+        {
+            self.moved += self.memory.len();
+        }
+        self.checked = self.checked.saturating_sub(self.read);
+        self.read = 0;
+    }
+}
+
+/// Appends `bytes` to `memory`, which grows to the next full [`STEP`].
+fn append(memory: &mut Vec<u8>, bytes: &[u8]) {
+    let len = memory.len() + bytes.len();
+    if memory.capacity() < len {
+        memory.reserve_exact(len.next_multiple_of(STEP) - memory.len());
+    }
+    memory.extend_from_slice(bytes);
 }
 
 /// Length of the first message in `bytes`, header included, as soon as its header is there.
@@ -68,66 +159,41 @@ fn message_len(bytes: &[u8]) -> Result<Option<usize>, InvalidMessage> {
         return Ok(None);
     };
     let len = usize::from(high) << 16 | usize::from(mid) << 8 | usize::from(low);
-    match len > MAX_HANDSHAKE_LEN {
-        true => Err(InvalidMessage::HandshakePayloadTooLarge),
-        false => Ok(Some(HANDSHAKE_HEADER_LEN + len)),
+    if len > MAX_HANDSHAKE_LEN {
+        return Err(InvalidMessage::HandshakePayloadTooLarge);
+    }
+    Ok(Some(HANDSHAKE_HEADER_LEN + len))
+}
+
+impl fmt::Debug for HandshakeJoiner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandshakeJoiner")
+            .field("waiting", &self.waiting)
+            .field("lent", &self.lent)
+            .finish_non_exhaustive()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use alloc::vec;
+/// One handshake message, header included, out of a [`HandshakeJoiner`], whose memory it holds until
+/// [`HandshakeJoiner::give_back`].
+pub struct JoinedMessage {
+    memory: Vec<u8>,
+    message: Range<usize>,
+}
 
-    use super::*;
+impl Deref for JoinedMessage {
+    type Target = [u8];
 
-    fn message(len: usize) -> Vec<u8> {
-        let mut bytes = vec![1, (len >> 16) as u8, (len >> 8) as u8, len as u8];
-        bytes.extend((0..len).map(|i| i as u8));
-        bytes
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.message.clone()]
     }
+}
 
-    #[test]
-    fn messages_survive_any_cut() {
-        let messages = [message(0), message(1), message(300), message(2)];
-        let stream = messages.concat();
-        for cut in 1..stream.len() {
-            let mut joiner = HandshakeJoiner::default();
-            let mut seen = Vec::new();
-            for payload in stream.chunks(cut) {
-                joiner.push(payload).unwrap();
-                while let Some(message) = joiner.next_message().unwrap() {
-                    seen.push(message);
-                }
-            }
-            assert_eq!(seen, messages, "cut every {cut} bytes");
-            assert!(joiner.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_message_in_the_way_is_not_empty() {
-        let mut joiner = HandshakeJoiner::default();
-        assert!(joiner.is_empty());
-        joiner.push(&[1]).unwrap();
-        assert!(!joiner.is_empty());
-    }
-
-    #[test]
-    fn length_is_limited_before_memory_is_taken() {
-        let mut joiner = HandshakeJoiner::default();
-        joiner.push(&[1, 0, 0xff, 0xff]).unwrap();
-        let mut joiner = HandshakeJoiner::default();
-        joiner.push(&[1, 1, 0]).unwrap();
-        assert_eq!(
-            joiner.push(&[0]),
-            Err(InvalidMessage::HandshakePayloadTooLarge)
-        );
-        assert!(joiner.bytes.capacity() < 100);
-        // of whatever message that waits
-        let mut joiner = HandshakeJoiner::default();
-        assert_eq!(
-            joiner.push(&[1, 0, 0, 1, 7, 2, 0, 0, 0, 3, 1, 0, 0]),
-            Err(InvalidMessage::HandshakePayloadTooLarge)
-        );
+impl fmt::Debug for JoinedMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinedMessage")
+            .field("len", &self.message.len())
+            .finish_non_exhaustive()
     }
 }

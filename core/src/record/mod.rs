@@ -4,7 +4,7 @@
 //! ```text
 //!   application bytes ─► sender ─► framing ─► Aead::seal ─► caller's slice | buffer::OutgoingBuffer
 //!   socket ─► buffer::ReceiveBuffer | caller's slice ─► receiver ─► framing ─► Aead::open_in_place
-//!                                                          └─► handshake joiner, for handshake records
+//!   handshake records and QUIC's CRYPTO frames ─► joiner ─► messages
 //! ```
 //!
 //! - [`framing`]: nonce, additional data, content type: what one record looks like.

@@ -1,15 +1,14 @@
-//! The receiving half of a connection's record layer: finds records in what was received, opens each
-//! where it lies, and hands handshake records to the joiner.
+//! The receiving half of a connection's record layer: finds records in what was received and opens each
+//! where it lies.
 //!
-//! It owns the decrypter, the sequence number, the handshake joiner and the bounds on useless
-//! records. It owns no buffer.
+//! It owns the decrypter, the sequence number and the bounds on useless records. It owns no buffer, and
+//! does not know what is in a record: that handshake messages are not interleaved with other records and
+//! do not span a change of keys is for its caller, who has the [joiner](super::joiner), to see to.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-use super::joiner::HandshakeJoiner;
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 use crate::crypto::cipher::{InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
@@ -37,7 +36,8 @@ pub struct RecordReceiver {
     consecutive_empty: u8,
     /// While early data is skipped: how many bytes of it still are.
     skipped_early_data_left: Option<usize>,
-    joiner: HandshakeJoiner,
+    /// Nothing is opened any more, ever.
+    closed: bool,
 }
 
 /// The header of a record (RFC 9846 §5.1).
@@ -121,39 +121,30 @@ impl RecordReceiver {
             opened_any: false,
             consecutive_empty: 0,
             skipped_early_data_left: None,
-            joiner: HandshakeJoiner::default(),
+            closed: false,
         }
     }
 
-    /// Takes all that follows as protected for `decrypter`, from sequence number 0 on.
-    ///
-    /// # Errors
-    ///
-    /// [`PeerMisbehaved::KeyEpochWithPendingFragment`] when handshake bytes wait that were received
-    /// under the old key: RFC 9846 §5.1, handshake messages must not span key changes.
+    /// Takes all that follows as protected for `decrypter`, from sequence number 0 on; without effect after
+    /// [`Self::close`].
     pub fn set_decrypter(
         &mut self,
         decrypter: Box<dyn MessageDecrypter>,
         version: ProtocolVersion,
-    ) -> Result<(), PeerMisbehaved> {
-        self.check_aligned()?;
+    ) {
+        if self.closed {
+            return;
+        }
         self.decrypter = Some(decrypter);
         self.protection = version;
         self.seq = 0;
-        Ok(())
     }
 
-    /// Makes sure that the keys can change here.
-    ///
-    /// # Errors
-    ///
-    /// [`PeerMisbehaved::KeyEpochWithPendingFragment`] when handshake bytes wait, as in
-    /// [`Self::set_decrypter`].
-    pub fn check_aligned(&self) -> Result<(), PeerMisbehaved> {
-        match self.joiner.is_empty() {
-            true => Ok(()),
-            false => Err(PeerMisbehaved::KeyEpochWithPendingFragment),
-        }
+    /// Drops the decrypter, and its key with it. Nothing is taken any more, in the clear neither: each
+    /// further [`Self::open`] is an error.
+    pub fn close(&mut self) {
+        self.decrypter = None;
+        self.closed = true;
     }
 
     /// Skips a client's early data of up to `limit` bytes, headers not counted; `None` skips none.
@@ -190,11 +181,13 @@ impl RecordReceiver {
     /// [`InvalidMessage::InvalidContentType`]; in a protected TLS 1.3 record
     /// [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`], and
     /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] for an empty handshake message or alert;
-    /// [`PeerMisbehaved::TooManyEmptyFragments`];
-    /// [`PeerMisbehaved::MessageInterleavedWithHandshakeMessage`] when the record comes in between
-    /// the fragments of a handshake message. The connection is over then.
+    /// [`PeerMisbehaved::TooManyEmptyFragments`]. The connection is over then. [`Error::DecryptError`] after
+    /// [`Self::close`].
     #[inline]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
+        if self.closed {
+            return Err(Error::DecryptError);
+        }
         let Some(header) = RecordHeader::read(buf)? else {
             return Ok(None);
         };
@@ -266,10 +259,6 @@ impl RecordReceiver {
         if header.typ != ContentType::ApplicationData || skipped > left {
             return Err(error);
         }
-        // RFC 9846 §5.1: handshake messages must not be interleaved with other record types
-        if !self.joiner.is_empty() {
-            return Err(PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage.into());
-        }
         self.skipped_early_data_left = Some(left - skipped);
         Ok(OpenedRecord {
             typ: ContentType::ApplicationData,
@@ -292,29 +281,7 @@ impl RecordReceiver {
         } else {
             self.consecutive_empty = 0;
         }
-        // RFC 9846 §5.1: handshake messages must not be interleaved with other record types
-        if typ != ContentType::Handshake && !self.joiner.is_empty() {
-            return Err(PeerMisbehaved::MessageInterleavedWithHandshakeMessage.into());
-        }
         Ok(())
-    }
-
-    /// Takes in the payload of a handshake record.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidMessage::HandshakePayloadTooLarge`].
-    pub fn push_handshake(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
-        self.joiner.push(payload)
-    }
-
-    /// The next complete handshake message, header included.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidMessage::HandshakePayloadTooLarge`].
-    pub fn next_handshake_message(&mut self) -> Result<Option<Vec<u8>>, InvalidMessage> {
-        self.joiner.next_message()
     }
 }
 

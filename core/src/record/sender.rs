@@ -48,6 +48,8 @@ pub struct RecordSender {
     confidentiality_limit: u64,
     /// The most plaintext bytes of a record.
     max_fragment_len: usize,
+    /// Nothing is sealed any more, ever.
+    closed: bool,
 }
 
 impl RecordSender {
@@ -62,6 +64,7 @@ impl RecordSender {
             seq: 0,
             confidentiality_limit: MAX_RECORDS,
             max_fragment_len: MAX_FRAGMENT_LEN,
+            closed: false,
         }
     }
 
@@ -87,13 +90,17 @@ impl RecordSender {
 
     /// Protects all that follows with `encrypter`, from sequence number 0 on.
     ///
-    /// `confidentiality_limit` is how many records its key may protect.
+    /// `confidentiality_limit` is how many records its key may protect. Without effect after
+    /// [`Self::close`].
     pub fn set_encrypter(
         &mut self,
         encrypter: Box<dyn MessageEncrypter>,
         version: ProtocolVersion,
         confidentiality_limit: u64,
     ) {
+        if self.closed {
+            return;
+        }
         let offset = encrypter.payload_offset();
         self.head_len = HEADER_LEN + offset;
         self.tail_len = encrypter.encrypted_payload_len(0).saturating_sub(offset);
@@ -101,6 +108,14 @@ impl RecordSender {
         self.protection = version;
         self.confidentiality_limit = Ord::min(confidentiality_limit, MAX_RECORDS);
         self.seq = 0;
+    }
+
+    /// Drops the encrypter, and its key with it. Nothing is sealed any more, in the clear neither: each
+    /// further call is [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
+    pub fn close(&mut self) {
+        self.encrypter = None;
+        self.confidentiality_limit = 0;
+        self.closed = true;
     }
 
     /// True when what is sent is protected.
@@ -118,7 +133,16 @@ impl RecordSender {
     #[inline]
     pub fn payload_left(&self) -> usize {
         let used = self.seq.saturating_add(1);
-        let records = self.confidentiality_limit.saturating_sub(used);
+        self.payload_of_records(self.confidentiality_limit.saturating_sub(used))
+    }
+
+    /// How many bytes of payload a key may protect from its first record on.
+    pub fn payload_per_key(&self) -> usize {
+        self.payload_of_records(self.confidentiality_limit.saturating_sub(1))
+    }
+
+    #[inline]
+    fn payload_of_records(&self, records: u64) -> usize {
         usize::try_from(records)
             .unwrap_or(usize::MAX)
             .saturating_mul(self.max_fragment_len)
@@ -177,8 +201,8 @@ impl RecordSender {
     /// # Errors
     ///
     /// [`SealError::InsufficientSize`] when `out` is shorter than [`Self::sealed_len`],
-    /// [`SealError::Exhausted`] when there are fewer sequence numbers than records: nothing was
-    /// written and no sequence number used. [`SealError::Failed`] when the cipher refuses; the
+    /// [`SealError::Exhausted`] when there are fewer sequence numbers than records, and after
+    /// [`Self::close`]: nothing was written and no sequence number used. [`SealError::Failed`] when the cipher refuses; the
     /// connection is unusable then.
     #[inline]
     pub fn seal(
@@ -255,8 +279,8 @@ impl RecordSender {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]: too little room before or after, too long a payload; nothing was changed and
-    /// no sequence number used.
+    /// [`InPlaceError`]: too little room before or after, too long a payload, a sender that was closed;
+    /// nothing was changed and no sequence number used.
     ///
     /// # Panics
     ///
@@ -267,6 +291,9 @@ impl RecordSender {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
+        if self.closed {
+            return Err(InPlaceError::EncryptExhausted);
+        }
         if payload.start > payload.end || payload.end > buf.len() {
             return Err(InPlaceError::PayloadOutOfBounds);
         }
@@ -315,10 +342,10 @@ impl RecordSender {
     #[inline]
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
         // RFC 9846 §5.3: sequence numbers must not wrap
-        match self.seq.checked_add(records) {
-            Some(_) => Ok(()),
-            None => Err(SealError::Exhausted),
+        if self.closed || self.seq.checked_add(records).is_none() {
+            return Err(SealError::Exhausted);
         }
+        Ok(())
     }
 
     /// The sequence number of the record about to be sent; [`Self::check_sequence`] has seen it.

@@ -71,9 +71,7 @@ impl Protection {
 
     pub(super) fn receiver(self) -> RecordReceiver {
         let mut receiver = RecordReceiver::new();
-        receiver
-            .set_decrypter(self.decrypter(), self.version())
-            .unwrap();
+        receiver.set_decrypter(self.decrypter(), self.version());
         receiver
     }
 }

@@ -7,10 +7,10 @@ use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 
 use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
 use crate::client::resolver::{NoClientCert, ResolvesClientCert};
-use crate::client::session::Resumption;
 use crate::crypto::CryptoProvider;
 use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
+use crate::session::client::Resumption;
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 #[cfg(feature = "std")]
 use crate::time_provider::DefaultTimeProvider;

@@ -12,13 +12,14 @@ use super::{ClientConfig, ClientConnectionData};
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
-use crate::conn::core::ConnectionCore;
-use crate::conn::machine::Context;
+use crate::conn::driver::Driver;
 use crate::conn::side_data::{Sealed, SideData};
+use crate::conn::tolerance::Tolerance;
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::enums::Side;
 use crate::error::Error;
-use crate::tls13;
+use crate::handshake::Context;
+use crate::handshake::client::ClientHandshake;
 
 impl Sealed for ClientConnectionData {}
 impl SideData for ClientConnectionData {}
@@ -28,18 +29,22 @@ fn start(
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     alpn_protocols: Vec<Vec<u8>>,
-) -> Result<ConnectionCore<ClientConnectionData>, Error> {
+) -> Result<Driver<ClientConnectionData>, Error> {
     let mut common = CommonState::new(Side::Client);
     common
+        .records
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
     let mut data = ClientConnectionData::default();
     let mut cx = Context {
-        common: &mut common,
+        transport: &mut common.records,
+        negotiated: &mut common.negotiated,
+        established: &mut common.established,
+        tolerance: &mut Tolerance::default(),
         data: &mut data,
     };
-    let machine = tls13::client::start(config, name, alpn_protocols, &mut cx)?;
-    Ok(ConnectionCore::new(Box::new(machine), data, common))
+    let handshake = ClientHandshake::start(config, name, alpn_protocols, &mut cx)?;
+    Ok(Driver::new(Box::new(handshake), data, common))
 }
 
 /// A buffered client connection.
@@ -82,7 +87,7 @@ impl ClientConnection {
 
     /// How many session tickets the server has sent.
     pub fn tls13_tickets_received(&self) -> u32 {
-        self.inner.core.data.tickets_received
+        self.inner.driver.data.tickets_received
     }
 }
 

@@ -4,7 +4,6 @@ mod config;
 mod connection;
 mod connection_data;
 mod resolver;
-mod session;
 
 pub use config::{ClientConfig, WantsClientCert};
 #[cfg(feature = "std")]
@@ -12,13 +11,13 @@ pub use connection::ClientConnection;
 pub use connection::UnbufferedClientConnection;
 pub use connection_data::ClientConnectionData;
 pub use resolver::ResolvesClientCert;
+
 #[cfg(feature = "std")]
-pub use session::ClientSessionMemoryCache;
-pub use session::{
+pub use crate::session::client::ClientSessionMemoryCache;
+pub use crate::session::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
     Tls13ClientSessionValue,
 };
-
 pub use crate::webpki::{
     ServerCertVerifierBuilder, VerifierBuilderError, WebPkiServerVerifier,
     verify_server_cert_signed_by_trust_anchor, verify_server_name,

@@ -6,8 +6,10 @@ use core::ops::{Deref, DerefMut, Range};
 use std::io;
 
 use super::common_state::CommonState;
-use super::core::ConnectionCore;
+use super::driver::Driver;
 use super::reader::Reader;
+use super::records::Receiving;
+use super::sending::invalid_data;
 use super::writer::Writer;
 use crate::error::Error;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
@@ -28,22 +30,22 @@ const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
 ///                └──────────────────────────────────────────┘
 /// ```
 pub struct ConnectionCommon<Data> {
-    pub(crate) core: ConnectionCore<Data>,
+    pub(crate) driver: Driver<Data>,
 }
 
 impl<Data> ConnectionCommon<Data> {
-    pub(crate) fn new(core: ConnectionCore<Data>) -> Self {
-        Self { core }
+    pub(crate) fn new(driver: Driver<Data>) -> Self {
+        Self { driver }
     }
 
     /// An object to read received plaintext from.
     pub fn reader(&mut self) -> Reader<'_> {
-        Reader::new(&mut self.core.common)
+        Reader::new(&mut self.driver.common)
     }
 
     /// An object to write plaintext to, which is encrypted as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
-        Writer::new(&mut self.core)
+        Writer::new(&mut self.driver.common)
     }
 
     /// Reads TLS bytes from `rd` into the connection's receive buffer, with one call of its `read`.
@@ -55,24 +57,24 @@ impl<Data> ConnectionCommon<Data> {
     /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read;
     /// [`io::ErrorKind::InvalidData`] while more than a record waits to be processed.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
-        let common = &mut self.core.common;
-        if common.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
+        let records = &mut self.driver.common.records;
+        if records.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
             return Err(io::Error::other("received plaintext buffer full"));
         }
         // RFC 9846 §6.1: data received after a closure alert is ignored
-        if common.received_close_notify {
+        if records.receiving == Receiving::Closed {
             return Ok(0);
         }
-        if common.received.is_full() {
+        if records.received.is_full() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "message buffer full",
             ));
         }
-        let result = rd.read(common.received.room());
-        common.received.commit(*result.as_ref().unwrap_or(&0));
+        let result = rd.read(records.received.room());
+        records.received.commit(*result.as_ref().unwrap_or(&0));
         if let Ok(0) = result {
-            common.seen_eof = true;
+            records.seen_eof = true;
         }
         result
     }
@@ -83,12 +85,12 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Those of `wr`; what was not written still waits.
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
-        let common = &mut self.core.common;
-        if common.outgoing.is_empty() {
+        let outgoing = &mut self.driver.common.records.outgoing;
+        if outgoing.is_empty() {
             return Ok(0);
         }
-        let written = wr.write(common.outgoing.pending())?;
-        common.consume_outgoing(written);
+        let written = wr.write(outgoing.pending())?;
+        outgoing.consume(written);
         Ok(written)
     }
 
@@ -101,12 +103,12 @@ impl<Data> ConnectionCommon<Data> {
     /// [`Self::write_tls`], plaintext received before can still be read, and each further call
     /// returns the same error.
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
-        self.core.process_received()?;
-        let common = &self.core.common;
+        self.driver.process_received()?;
+        let records = &self.driver.common.records;
         Ok(IoState {
-            tls_bytes_to_write: common.outgoing.len(),
-            plaintext_bytes_to_read: common.received.unread(),
-            peer_has_closed: common.received_close_notify,
+            tls_bytes_to_write: records.outgoing.len(),
+            plaintext_bytes_to_read: records.received.unread(),
+            peer_has_closed: records.receiving == Receiving::Closed,
         })
     }
 
@@ -148,7 +150,7 @@ impl<Data> ConnectionCommon<Data> {
             }
             let result = self.read_tls(io);
             // whatever was read changes nothing then
-            self.core.check_failed().map_err(invalid_data)?;
+            self.driver.common.check_failed().map_err(invalid_data)?;
             match result {
                 Ok(len) => {
                     read += len;
@@ -202,7 +204,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Sets how many bytes of written plaintext and of TLS to be sent the connection takes in before
     /// [`Writer`] accepts less; `None` for any number. 64 KiB unless set.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
-        self.core.common.buffer_limit = limit;
+        self.driver.common.buffer_limit = limit;
     }
 
     /// Derives keying material from the connection (RFC 9846 §7.5, RFC 5705) and returns it in
@@ -218,7 +220,9 @@ impl<Data> ConnectionCommon<Data> {
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<T, Error> {
-        self.core.export_keying_material(output, label, context)
+        self.driver
+            .common
+            .export_keying_material(output, label, context)
     }
 
     /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
@@ -230,14 +234,14 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
-        self.core.refresh_traffic_keys()
+        self.driver.common.refresh_traffic_keys()
     }
 
     /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.
     ///
     /// They are the same from the end of the handshake to the end of the connection.
     pub fn in_place_room(&self) -> InPlaceRoom {
-        self.core.common.sender.in_place_room()
+        self.driver.common.records.sender.in_place_room()
     }
 
     /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns
@@ -279,31 +283,27 @@ impl<Data> ConnectionCommon<Data> {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        self.core.seal_in_place(buf, payload)
+        self.driver.common.encrypt_in_place(buf, payload)
     }
-}
-
-fn invalid_data(error: Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 impl<Data> Deref for ConnectionCommon<Data> {
     type Target = CommonState;
 
     fn deref(&self) -> &Self::Target {
-        &self.core.common
+        &self.driver.common
     }
 }
 
 impl<Data> DerefMut for ConnectionCommon<Data> {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.core.common
+        &mut self.driver.common
     }
 }
 
 impl<Data> fmt::Debug for ConnectionCommon<Data> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.common.fmt(f)
+        self.driver.common.fmt(f)
     }
 }
 

@@ -2,32 +2,42 @@
 //! handshake.
 //!
 //! ```text
-//!   application ── connection (reader, writer, stream) ─┐            ┌─ record layer (core)
-//!                                                       ├─ core ─────┤
-//!   application ── unbuffered ──────────────────────────┘            └─ machine (tls13)
+//!   application ── connection (reader, writer, stream) ─┐           ┌─► handshake ──► transport ─┐
+//!                                                       ├─► driver ─┤                            ▼
+//!   application ── unbuffered ──────────────────────────┘           └─► common_state ──────► records
 //! ```
+//!
+//! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and `established`
+//!   (secrets, for rekeying and exporters), side by side; `sending`: application data on its way out.
+//! - `transport`: all that a handshake sees of these.
 
 pub(crate) mod common_state;
 #[cfg(feature = "std")]
 pub(crate) mod connection;
-pub(crate) mod core;
+pub(crate) mod driver;
 #[cfg(feature = "std")]
 mod either;
-pub(crate) mod machine;
+pub(crate) mod established;
+pub(crate) mod negotiated;
 #[cfg(feature = "std")]
 mod reader;
+mod records;
+mod sending;
 pub(crate) mod side_data;
 #[cfg(feature = "std")]
 mod stream;
+pub(crate) mod tolerance;
+pub(crate) mod transport;
 pub(crate) mod unbuffered;
 #[cfg(feature = "std")]
 mod writer;
 
-pub use common_state::{CommonState, HandshakeKind};
+pub use common_state::CommonState;
 #[cfg(feature = "std")]
 pub use connection::{ConnectionCommon, IoState};
 #[cfg(feature = "std")]
 pub use either::Connection;
+pub use negotiated::HandshakeKind;
 #[cfg(feature = "std")]
 pub use reader::Reader;
 pub use side_data::SideData;

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::common_state::CommonState;
+use super::records::Receiving;
 
 /// Reads the plaintext that a connection has received.
 ///
@@ -30,28 +31,28 @@ impl<'a> Reader<'a> {
     /// As for reading; see [`Reader`].
     pub fn into_first_chunk(self) -> io::Result<&'a [u8]> {
         self.check_any()?;
-        Ok(self.common.received.chunk())
+        Ok(self.common.records.received.chunk())
     }
 
     /// An error when nothing waits and more may come or should have come.
     fn check_any(&self) -> io::Result<()> {
-        let common = &self.common;
-        if common.received.unread() != 0 || common.received_close_notify {
-            return Ok(());
-        }
-        match common.seen_eof {
-            true => Err(io::Error::new(
+        let records = &self.common.records;
+        if records.received.unread() != 0 || records.receiving == Receiving::Closed {
+            Ok(())
+        } else if records.seen_eof {
+            Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "peer closed connection without sending TLS close_notify",
-            )),
-            false => Err(io::ErrorKind::WouldBlock.into()),
+            ))
+        } else {
+            Err(io::ErrorKind::WouldBlock.into())
         }
     }
 }
 
 impl io::Read for Reader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let len = self.common.received.read(buf);
+        let len = self.common.records.received.read(buf);
         if len == 0 && !buf.is_empty() {
             self.check_any()?;
         }
@@ -62,10 +63,10 @@ impl io::Read for Reader<'_> {
 impl io::BufRead for Reader<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.check_any()?;
-        Ok(self.common.received.chunk())
+        Ok(self.common.records.received.chunk())
     }
 
     fn consume(&mut self, amt: usize) {
-        self.common.received.consume(amt);
+        self.common.records.received.consume(amt);
     }
 }

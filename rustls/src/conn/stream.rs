@@ -47,7 +47,7 @@ where
             // what cannot be written now hinders nobody from reading what is there
             Err(error)
                 if error.kind() == io::ErrorKind::WouldBlock
-                    && self.conn.received.unread() != 0 => {}
+                    && self.conn.records.received.unread() != 0 => {}
             result => result?,
         }
         // records without application data give nothing to read: go on

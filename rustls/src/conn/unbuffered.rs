@@ -10,19 +10,19 @@ use core::num::NonZeroUsize;
 use core::ops::{Deref, Range};
 
 use super::common_state::CommonState;
-use super::core::{ConnectionCore, Processed};
+use super::driver::{Driver, Processed};
+use super::records::{Receiving, Sending};
 use crate::client::ClientConnectionData;
 use crate::crypto::cipher::InsufficientSizeError;
-use crate::enums::ContentType;
 use crate::error::Error;
-use crate::record::sender::{InPlaceError, InPlaceRoom, SealError};
+use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::server::ServerConnectionData;
 
 /// What unbuffered client and server connections have in common.
 pub struct UnbufferedConnectionCommon<Data> {
-    core: ConnectionCore<Data>,
+    driver: Driver<Data>,
     progress: Progress,
-    /// The record at the front of the incoming bytes is opened, and its plaintext not yet handed out.
+    /// The front of the incoming bytes is done with, but for plaintext that was not yet handed out.
     opened: Option<Processed>,
 }
 
@@ -62,63 +62,72 @@ impl UnbufferedConnectionCommon<ServerConnectionData> {
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    pub(crate) fn new(core: ConnectionCore<Data>) -> Self {
+    pub(crate) fn new(driver: Driver<Data>) -> Self {
         Self {
-            core,
+            driver,
             progress: Progress::default(),
             opened: None,
         }
     }
 
     pub(crate) fn data(&self) -> &Data {
-        &self.core.data
+        &self.driver.data
     }
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
         let mut discard = 0;
-        let failed = |discard, error| UnbufferedStatus {
-            discard,
-            state: Err(error),
-        };
         let next = loop {
+            let rest = &mut incoming_tls[discard..];
             if let Some(opened) = &self.opened {
-                break match opened.record_len <= incoming_tls.len() - discard {
-                    true => Next::Read,
-                    false => Next::Idle,
-                };
-            }
-            // what waits to be sent comes first, and of incoming records one at a time: each may
-            // change what comes next
-            if self.core.common.wants_write() {
-                break Next::Encode;
-            }
-            if self.progress.wants_transmit {
-                break Next::Transmit;
-            }
-            if self.core.common.received_close_notify {
-                // RFC 9846 §6.1: data received after a closure alert is ignored
-                discard = incoming_tls.len();
-                break Next::Closing;
-            }
-            if let Err(error) = self.core.check_failed() {
-                return failed(discard, error);
-            }
-            if discard == incoming_tls.len() {
-                break Next::Idle;
-            }
-            match self.core.process_record(&mut incoming_tls[discard..]) {
-                Ok(None) => break Next::Idle,
-                Ok(Some(record)) if record.plaintext.is_empty() => discard += record.record_len,
-                Ok(Some(record)) => {
-                    self.opened = Some(record);
+                if opened.record_len > rest.len() {
+                    break Next::Idle;
+                }
+                if !opened.plaintext.is_empty() {
                     break Next::Read;
                 }
-                Err(error) => return failed(discard, error),
+                discard += opened.record_len;
+                self.opened = None;
+                continue;
+            }
+            if let Some(next) = self.before_next_record() {
+                if let Next::Closing = next {
+                    // RFC 9846 §6.1: data received after a closure alert is ignored
+                    discard = incoming_tls.len();
+                }
+                break next;
+            }
+            let result = match self.driver.common.check_failed() {
+                Ok(()) => self.driver.process_record(rest),
+                Err(error) => Err(error),
+            };
+            match result {
+                Ok(None) => break Next::Idle,
+                Ok(opened) => self.opened = opened,
+                Err(error) => {
+                    return UnbufferedStatus {
+                        discard,
+                        state: Err(error),
+                    };
+                }
             }
         };
         UnbufferedStatus {
             discard,
-            state: Ok(self.connection_state(next, &incoming_tls[discard..])),
+            state: Ok(self.connection_state(next, &mut incoming_tls[discard..])),
+        }
+    }
+
+    /// What comes before the next incoming record is looked at, which may change what comes next.
+    #[inline]
+    fn before_next_record(&self) -> Option<Next> {
+        if self.driver.common.wants_write() {
+            Some(Next::Encode)
+        } else if self.progress.wants_transmit {
+            Some(Next::Transmit)
+        } else if self.driver.common.records.receiving == Receiving::Closed {
+            Some(Next::Closing)
+        } else {
+            None
         }
     }
 
@@ -126,8 +135,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     fn connection_state<'c, 'i>(
         &'c mut self,
         next: Next,
-        incoming_tls: &'i [u8],
+        incoming_tls: &'i mut [u8],
     ) -> ConnectionState<'c, 'i, Data> {
+        let records = &self.driver.common.records;
         match next {
             Next::Encode => EncodeTlsData {
                 conn: self,
@@ -138,17 +148,22 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             Next::Read => ReadTraffic {
                 conn: self,
                 incoming_tls,
+                used: 0,
             }
             .into(),
             Next::Closing if !self.progress.told_peer_closed => {
                 self.progress.told_peer_closed = true;
                 ConnectionState::PeerClosed
             }
-            Next::Closing if self.core.common.is_sending_over() => ConnectionState::Closed,
-            Next::Closing | Next::Idle => match self.core.common.may_send_application_data {
-                true => ConnectionState::WriteTraffic(WriteTraffic { conn: self }),
-                false => ConnectionState::BlockedHandshake,
-            },
+            Next::Closing if records.is_sending_over() => ConnectionState::Closed,
+            Next::Closing | Next::Idle => {
+                if records.sending == Sending::Traffic || records.receiving != Receiving::Handshake
+                {
+                    ConnectionState::WriteTraffic(WriteTraffic { conn: self })
+                } else {
+                    ConnectionState::BlockedHandshake
+                }
+            }
         }
     }
 
@@ -165,30 +180,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<T, Error> {
-        self.core.export_keying_material(output, label, context)
-    }
-
-    /// Copies what waits to be sent to the front of `out` and then has `write` write behind it.
-    ///
-    /// Nothing changes when `out` has no room for what waits and `len` more bytes.
-    fn send_behind_pending(
-        &mut self,
-        out: &mut [u8],
-        len: usize,
-        write: impl FnOnce(&mut CommonState, &mut [u8]) -> Result<usize, EncryptError>,
-    ) -> Result<usize, EncryptError> {
-        let common = &mut self.core.common;
-        let pending = common.outgoing.len();
-        let required_size = pending.saturating_add(len);
-        if out.len() < required_size {
-            return Err(InsufficientSizeError { required_size }.into());
-        }
-        let written = write(common, &mut out[pending..])?;
-        if pending != 0 {
-            out[..pending].copy_from_slice(common.outgoing.pending());
-            common.consume_outgoing(pending);
-        }
-        Ok(pending + written)
+        self.driver
+            .common
+            .export_keying_material(output, label, context)
     }
 }
 
@@ -196,13 +190,13 @@ impl<T> Deref for UnbufferedConnectionCommon<T> {
     type Target = CommonState;
 
     fn deref(&self) -> &Self::Target {
-        &self.core.common
+        &self.driver.common
     }
 }
 
 impl<Data> fmt::Debug for UnbufferedConnectionCommon<Data> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.common.fmt(f)
+        self.driver.common.fmt(f)
     }
 }
 
@@ -293,21 +287,60 @@ impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
     /// The opened record, and what follows it.
-    incoming_tls: &'i [u8],
+    incoming_tls: &'i mut [u8],
+    /// How many bytes of them were handed out.
+    used: usize,
 }
 
 impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
-    /// The next record's application data, where it was received; `None` when there is no more
-    /// before the next [`UnbufferedConnectionCommon::process_tls_records`].
+    /// The next record's application data, where it was received. Records behind the first are opened as
+    /// they are asked for.
+    ///
+    /// `None` when there is no more before the next
+    /// [`UnbufferedConnectionCommon::process_tls_records`]: the rest is no complete record, or something
+    /// else has to be done first.
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        let opened = self.conn.opened.take()?;
+        let opened = match self.conn.opened.take() {
+            Some(opened) => opened,
+            None => match self.open_next()? {
+                Ok(opened) => opened,
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        let record = &self.incoming_tls[self.used..];
+        self.used += opened.record_len;
         Some(Ok(AppDataRecord {
             discard: opened.record_len,
-            payload: &self.incoming_tls[opened.plaintext],
+            payload: &record[opened.plaintext],
         }))
     }
 
-    /// How many bytes [`Self::next_record`] will hand out.
+    /// Opens the next record that carries application data; those before it count as a part of it.
+    fn open_next(&mut self) -> Option<Result<Processed, Error>> {
+        let mut skipped = 0;
+        while self.conn.before_next_record().is_none() {
+            let rest = &mut self.incoming_tls[self.used + skipped..];
+            match self.conn.driver.process_record(rest) {
+                Ok(None) => break,
+                Ok(Some(record)) if record.plaintext.is_empty() => skipped += record.record_len,
+                Ok(Some(record)) => {
+                    let Range { start, end } = record.plaintext;
+                    return Some(Ok(Processed {
+                        record_len: skipped + record.record_len,
+                        plaintext: skipped + start..skipped + end,
+                    }));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        if skipped != 0 {
+            // the next call of `process_tls_records` goes on behind them
+            self.conn.opened = Some(Processed::without_plaintext(skipped));
+        }
+        None
+    }
+
+    /// How many bytes [`Self::next_record`] will hand out, if the record is opened already, as the first is.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
         let opened = self.conn.opened.as_ref()?;
         NonZeroUsize::new(opened.plaintext.len())
@@ -344,31 +377,17 @@ impl<Data> WriteTraffic<'_, Data> {
         application_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let core = &mut self.conn.core;
-        if !core.common.can_send_application_data() {
-            return Err(EncryptError::EncryptExhausted);
-        }
-        core.refresh_worn_keys(application_data.len())
-            .map_err(|_| EncryptError::EncryptExhausted)?;
-        let len = match core.common.wants_write() {
-            true => core.common.sender.sealed_len(application_data.len()),
-            // nothing waits: the sender itself knows what is too short
-            false => 0,
-        };
         self.conn
-            .send_behind_pending(outgoing_tls, len, |common, out| {
-                common
-                    .sender
-                    .seal(ContentType::ApplicationData, application_data.into(), out)
-                    .map_err(EncryptError::from)
-            })
+            .driver
+            .common
+            .encrypt(application_data, outgoing_tls)
     }
 
     /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.
     ///
     /// They are the same from the end of the handshake to the end of the connection.
     pub fn in_place_room(&self) -> InPlaceRoom {
-        self.conn.core.common.sender.in_place_room()
+        self.conn.driver.common.records.sender.in_place_room()
     }
 
     /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns
@@ -409,7 +428,7 @@ impl<Data> WriteTraffic<'_, Data> {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        self.conn.core.seal_in_place(buf, payload)
+        self.conn.driver.common.encrypt_in_place(buf, payload)
     }
 
     /// Encrypts a close_notify into the front of `outgoing_tls`; returns how many bytes are to be
@@ -421,17 +440,19 @@ impl<Data> WriteTraffic<'_, Data> {
     /// needed.
     pub fn queue_close_notify(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncryptError> {
         const ALERT_LEN: usize = 2;
-        let common = &mut self.conn.core.common;
-        let len = match common.is_sending_over() {
-            true => 0,
-            false => common.sender.sealed_len(ALERT_LEN),
+        let common = &mut self.conn.driver.common;
+        let records = &common.records;
+        let alert_len = if records.is_sending_over() {
+            0
+        } else {
+            records.sender.sealed_len(ALERT_LEN)
         };
-        let required_size = common.outgoing.len() + len;
+        let required_size = records.outgoing.len() + alert_len;
         if outgoing_tls.len() < required_size {
             return Err(InsufficientSizeError { required_size }.into());
         }
         common.send_close_notify();
-        self.conn.send_behind_pending(outgoing_tls, 0, |_, _| Ok(0))
+        Ok(common.take_output(outgoing_tls)?)
     }
 
     /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
@@ -442,7 +463,7 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(self) -> Result<(), Error> {
-        self.conn.core.refresh_traffic_keys()
+        self.conn.driver.common.refresh_traffic_keys()
     }
 }
 
@@ -463,17 +484,10 @@ impl<Data> EncodeTlsData<'_, Data> {
         if self.encoded {
             return Err(EncodeError::AlreadyEncoded);
         }
-        let common = &mut self.conn.core.common;
-        let pending = common.outgoing.pending();
-        let required_size = pending.len();
-        let Some(out) = outgoing_tls.get_mut(..required_size) else {
-            return Err(InsufficientSizeError { required_size }.into());
-        };
-        out.copy_from_slice(pending);
-        common.consume_outgoing(required_size);
+        let written = self.conn.driver.common.take_output(outgoing_tls)?;
         self.conn.progress.wants_transmit = true;
         self.encoded = true;
-        Ok(required_size)
+        Ok(written)
     }
 }
 
@@ -491,9 +505,10 @@ impl<Data> TransmitTlsData<'_, Data> {
     /// A way to add application data to the bytes that are about to be sent, when it is allowed
     /// already.
     pub fn may_encrypt_app_data(&mut self) -> Option<WriteTraffic<'_, Data>> {
-        match self.conn.core.common.can_send_application_data() {
-            true => Some(WriteTraffic { conn: self.conn }),
-            false => None,
+        if self.conn.driver.common.records.sending == Sending::Traffic {
+            Some(WriteTraffic { conn: self.conn })
+        } else {
+            None
         }
     }
 }
@@ -533,15 +548,6 @@ pub enum EncryptError {
 
     /// Nothing can be encrypted on this connection any more.
     EncryptExhausted,
-}
-
-impl From<SealError> for EncryptError {
-    fn from(error: SealError) -> Self {
-        match error {
-            SealError::InsufficientSize(size) => Self::InsufficientSize(size),
-            SealError::Exhausted | SealError::Failed => Self::EncryptExhausted,
-        }
-    }
 }
 
 impl From<InsufficientSizeError> for EncryptError {

@@ -3,9 +3,8 @@
 use core::fmt;
 use std::io;
 
-use super::core::ConnectionCore;
+use super::common_state::CommonState;
 use crate::crypto::cipher::OutboundChunks;
-use crate::error::Error;
 
 /// Encrypts what is written to it into the connection's outgoing buffer, from which `write_tls`
 /// sends.
@@ -13,22 +12,23 @@ use crate::error::Error;
 /// Before the handshake is complete, what is written waits and is sent then. When the buffer limit is
 /// reached, less is accepted than was given, down to nothing (`Ok(0)`).
 ///
-/// After a close_notify or a fatal alert was sent, nothing is accepted:
-/// [`io::ErrorKind::BrokenPipe`]. (rustls 0.23 takes such data and never sends it.)
+/// After a close_notify nothing is accepted: [`io::ErrorKind::BrokenPipe`]. (rustls 0.23 takes such data
+/// and never sends it.) After a failure the error is that of the connection, as
+/// [`io::ErrorKind::InvalidData`].
 pub struct Writer<'a> {
-    sink: &'a mut dyn PlaintextSink,
+    common: &'a mut CommonState,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(sink: &'a mut dyn PlaintextSink) -> Self {
-        Self { sink }
+    pub(super) fn new(common: &'a mut CommonState) -> Self {
+        Self { common }
     }
 }
 
 impl io::Write for Writer<'_> {
     /// Accepts up to the buffer limit.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.sink.write(OutboundChunks::Single(buf))
+        self.common.write_plaintext(OutboundChunks::Single(buf))
     }
 
     /// Accepts up to the buffer limit. The pieces share records: none begins one of its own.
@@ -52,7 +52,7 @@ impl io::Write for Writer<'_> {
                 &many
             }
         };
-        self.sink.write(OutboundChunks::new(chunks))
+        self.common.write_plaintext(OutboundChunks::new(chunks))
     }
 
     /// Does nothing: `write_tls` sends.
@@ -64,25 +64,5 @@ impl io::Write for Writer<'_> {
 impl fmt::Debug for Writer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").finish_non_exhaustive()
-    }
-}
-
-/// A connection of either side, as [`Writer`] needs it.
-pub(super) trait PlaintextSink {
-    /// Takes in as much of `payload` as the buffer limit allows.
-    fn write(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize>;
-}
-
-impl<Data> PlaintextSink for ConnectionCore<Data> {
-    fn write(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
-        // RFC 9846 §6.1: nothing follows close_notify
-        if self.common.is_sending_over() {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        let accepted = self.common.accepted_len(payload.len());
-        let (payload, _) = payload.split_at(accepted);
-        self.queue_application_data(payload)
-            .map_err(|error: Error| io::Error::other(error))?;
-        Ok(accepted)
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn read_extensions<'a>(
     let mut block = r.prefixed(LengthSize::U16)?;
     // enough for the usual block at once, whatever the peer claims
     let mut received = Vec::with_capacity((block.left() / EXTENSION_HEADER_LEN).min(16));
-    let mut seen = SeenTypes::default();
+    let mut seen = ExtensionSet::default();
     while block.any_left() {
         // RFC 9846 §4.3.11: nothing follows pre_shared_key in a ClientHello
         if context == ExtensionContext::ClientHello
@@ -152,17 +152,17 @@ pub(super) fn read_extensions<'a>(
     Ok(received)
 }
 
-/// Which types a block has shown so far. Sublinear, as a hostile block holds thousands of them; the usual
-/// ones take no memory.
-#[derive(Default)]
-struct SeenTypes {
+/// A set of extension types. Sublinear, as a hostile block holds thousands of them; the usual ones take no
+/// memory.
+#[derive(Debug, Default)]
+pub(crate) struct ExtensionSet {
     below_64: u64,
     others: BTreeSet<u16>,
 }
 
-impl SeenTypes {
+impl ExtensionSet {
     /// Adds `typ`; false if it was there.
-    fn insert(&mut self, typ: ExtensionType) -> bool {
+    pub(crate) fn insert(&mut self, typ: ExtensionType) -> bool {
         match u16::from(typ) {
             value @ 0..64 => {
                 let bit = 1 << value;
@@ -171,6 +171,13 @@ impl SeenTypes {
                 new
             }
             value => self.others.insert(value),
+        }
+    }
+
+    pub(crate) fn contains(&self, typ: ExtensionType) -> bool {
+        match u16::from(typ) {
+            value @ 0..64 => self.below_64 & (1 << value) != 0,
+            value => self.others.contains(&value),
         }
     }
 }

@@ -9,11 +9,11 @@ use rustls_core::enums::{
 };
 use rustls_core::error::InvalidMessage;
 
+use super::EncodeMessage;
 use super::client_hello::{Random, SessionId};
 use super::extensions::{
     ExtensionContext, KeyShareEntry, encode_extensions, read_extensions, read_value,
 };
-use super::{EncodeMessage, HandshakePayload};
 
 /// The random of a HelloRetryRequest: SHA-256 of `HelloRetryRequest` (RFC 9846 §4.2.3).
 pub(crate) const HELLO_RETRY_REQUEST_RANDOM: Random = Random([
@@ -67,8 +67,15 @@ pub(crate) struct HelloRetryRequestExtensions<'a> {
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
 }
 
+/// What a message of type `server_hello` is.
+#[derive(Debug)]
+pub(crate) enum Received<'a> {
+    ServerHello(ServerHello<'a>),
+    HelloRetryRequest(HelloRetryRequest<'a>),
+}
+
 /// Reads the body of a message of type `server_hello`, which is either of the two.
-pub(super) fn read<'a>(r: &mut Reader<'a>) -> Result<HandshakePayload<'a>, InvalidMessage> {
+pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessage> {
     let legacy_version = ProtocolVersion::read(r)?;
     let random = Random::read(r)?;
     let legacy_session_id_echo = SessionId::read(r)?;
@@ -76,28 +83,29 @@ pub(super) fn read<'a>(r: &mut Reader<'a>) -> Result<HandshakePayload<'a>, Inval
     let compression = Compression::read(r)?;
 
     // RFC 9846 §4.2.3: the random decides, before anything else is looked at
-    Ok(match random == HELLO_RETRY_REQUEST_RANDOM {
-        true => {
-            // RFC 9846 §4.2.4: legacy_compression_method is null
-            if compression != Compression::Null {
-                return Err(InvalidMessage::UnsupportedCompression);
-            }
-            HandshakePayload::HelloRetryRequest(HelloRetryRequest {
-                legacy_version,
-                legacy_session_id_echo,
-                cipher_suite,
-                extensions: HelloRetryRequestExtensions::read(r)?,
-            })
-        }
-        false => HandshakePayload::ServerHello(ServerHello {
+    if random != HELLO_RETRY_REQUEST_RANDOM {
+        return Ok(Received::ServerHello(ServerHello {
             legacy_version,
             random,
             legacy_session_id_echo,
             cipher_suite,
             compression,
             extensions: ServerHelloExtensions::read(r)?,
-        }),
-    })
+        }));
+    }
+    // RFC 9846 §4.2.4: legacy_compression_method is null
+    if compression != Compression::Null {
+        return Err(InvalidMessage::UnsupportedCompression);
+    }
+    let extensions = HelloRetryRequestExtensions::read(r)?;
+    // 0.23 names the two differently
+    r.expect_empty("HandshakeMessagePayload")?;
+    Ok(Received::HelloRetryRequest(HelloRetryRequest {
+        legacy_version,
+        legacy_session_id_echo,
+        cipher_suite,
+        extensions,
+    }))
 }
 
 impl<'a> Codec<'a> for ServerHelloExtensions<'a> {

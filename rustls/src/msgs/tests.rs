@@ -1,38 +1,42 @@
 //! What holds for every message: it comes back as it was sent, a cut one is an error, and no bytes make
 //! reading panic. What each malformed message is refused with is compared in `upstream`.
 
+mod decoded;
 mod samples;
 mod upstream;
 
 use alloc::vec;
 
 use proptest::prelude::*;
-use rustls_core::enums::{CipherSuite, Compression, ExtensionType, NamedGroup, ProtocolVersion};
+use rustls_core::enums::{
+    CipherSuite, Compression, ExtensionType, KeyUpdateRequest, NamedGroup, ProtocolVersion,
+};
 
+use self::decoded::{Decoded, Payload};
 use self::samples::{SAMPLE_SEED, message, samples};
 use super::client_extensions::ClientExtensions;
-use super::client_hello::{Random, SessionId};
+use super::client_hello::{ClientHello, Random, SessionId};
 use super::extensions::{KeyShareEntry, ProtocolName};
 use super::*;
 
 /// Encodes a message that was read; `None` for one that is never sent.
-fn encode_again(message: HandshakeMessage<'_>) -> Option<Vec<u8>> {
+fn encode_again(message: Decoded<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     match message.payload {
-        HandshakePayload::ClientHello(mut m) => {
+        Payload::ClientHello(mut m) => {
             m.extensions.order_seed = SAMPLE_SEED;
             m.encode_message(&mut bytes);
         }
-        HandshakePayload::ServerHello(m) => m.encode_message(&mut bytes),
-        HandshakePayload::HelloRetryRequest(m) => m.encode_message(&mut bytes),
-        HandshakePayload::EncryptedExtensions(m) => m.encode_message(&mut bytes),
-        HandshakePayload::CertificateRequest(m) => m.encode_message(&mut bytes),
-        HandshakePayload::Certificate(m) => m.encode_message(&mut bytes),
-        HandshakePayload::CertificateVerify(m) => m.encode_message(&mut bytes),
-        HandshakePayload::Finished(verify_data) => Finished(verify_data).encode_message(&mut bytes),
-        HandshakePayload::NewSessionTicket(m) => m.encode_message(&mut bytes),
-        HandshakePayload::KeyUpdate(m) => m.encode_message(&mut bytes),
-        HandshakePayload::EndOfEarlyData | HandshakePayload::Unknown => return None,
+        Payload::ServerHello(m) => m.encode_message(&mut bytes),
+        Payload::HelloRetryRequest(m) => m.encode_message(&mut bytes),
+        Payload::EncryptedExtensions(m) => m.encode_message(&mut bytes),
+        Payload::CertificateRequest(m) => m.encode_message(&mut bytes),
+        Payload::Certificate(m) => m.encode_message(&mut bytes),
+        Payload::CertificateVerify(m) => m.encode_message(&mut bytes),
+        Payload::Finished(verify_data) => Finished(verify_data).encode_message(&mut bytes),
+        Payload::NewSessionTicket(m) => m.encode_message(&mut bytes),
+        Payload::KeyUpdate(m) => m.encode_message(&mut bytes),
+        Payload::Unknown => return None,
     }
     Some(bytes)
 }
@@ -40,7 +44,7 @@ fn encode_again(message: HandshakeMessage<'_>) -> Option<Vec<u8>> {
 #[test]
 fn every_message_comes_back_as_it_was_sent() {
     for (name, bytes) in samples() {
-        let message = HandshakeMessage::read(&bytes).unwrap();
+        let message = Decoded::read(&bytes).unwrap();
         assert_eq!(u8::from(message.typ), bytes[0], "{name}");
         assert_eq!(message.encoded, bytes, "{name}");
         assert_eq!(encode_again(message), Some(bytes), "{name}");
@@ -59,13 +63,13 @@ fn a_message_cut_anywhere_is_an_error() {
                 ("Finished", _) => continue,
                 // RFC 9846 §4.2.2 and RFC 5246 §7.4.1.3: the extensions may be left out altogether
                 ("ClientHello", 75) | ("ServerHello", 70) => {
-                    HandshakeMessage::read(&cut).unwrap();
+                    Decoded::read(&cut).unwrap();
                 }
                 _ => {
-                    HandshakeMessage::read(&cut).expect_err(name);
+                    Decoded::read(&cut).expect_err(name);
                 }
             }
-            HandshakeMessage::read(&bytes[..4 + len]).expect_err(name);
+            Decoded::read(&bytes[..4 + len]).expect_err(name);
         }
     }
 }
@@ -75,16 +79,13 @@ fn a_message_ends_where_its_header_says() {
     for (name, bytes) in samples() {
         let trailing = [&bytes[..], &[0]].concat();
         assert_eq!(
-            HandshakeMessage::read(&trailing).err(),
+            Decoded::read(&trailing).err(),
             Some(InvalidMessage::TrailingData("HandshakeMessage"))
         );
         if name != "Finished" {
             let longer = message(bytes[0], &trailing[4..]);
             assert!(
-                matches!(
-                    HandshakeMessage::read(&longer),
-                    Err(InvalidMessage::TrailingData(_))
-                ),
+                matches!(Decoded::read(&longer), Err(InvalidMessage::TrailingData(_))),
                 "{name}"
             );
         }
@@ -92,12 +93,12 @@ fn a_message_ends_where_its_header_says() {
 }
 
 #[test]
-fn messages_of_other_protocols_are_kept() {
+fn messages_of_other_types_are_told_apart_only() {
     for typ in [0, 3, 7, 12, 14, 16, 21, 22, 25, 200, 255] {
         let bytes = message(typ, b"body");
-        let read = HandshakeMessage::read(&bytes).unwrap();
+        let read = Decoded::read(&bytes).unwrap();
         assert_eq!(read.typ, HandshakeType::from(typ));
-        assert!(matches!(read.payload, HandshakePayload::Unknown));
+        assert!(matches!(read.payload, Payload::Unknown));
     }
 }
 
@@ -112,10 +113,10 @@ fn a_flight_is_one_vector() {
 #[test]
 fn an_unknown_key_update_is_left_to_the_connection() {
     let bytes = message(24, &[2]);
-    let read = HandshakeMessage::read(&bytes).unwrap();
+    let read = Decoded::read(&bytes).unwrap();
     assert!(matches!(
         read.payload,
-        HandshakePayload::KeyUpdate(KeyUpdateRequest::Unknown(2))
+        Payload::KeyUpdate(KeyUpdateRequest::Unknown(2))
     ));
 }
 
@@ -149,8 +150,8 @@ const RFC8448_SERVER_HELLO: &[u8] = &[
 
 #[test]
 fn rfc8448_client_hello() {
-    let message = HandshakeMessage::read(RFC8448_CLIENT_HELLO).unwrap();
-    let HandshakePayload::ClientHello(hello) = message.payload else {
+    let message = Decoded::read(RFC8448_CLIENT_HELLO).unwrap();
+    let Payload::ClientHello(hello) = message.payload else {
         panic!("{message:?}");
     };
     assert_eq!(hello.legacy_version, ProtocolVersion::TLSv1_2);
@@ -198,8 +199,8 @@ fn rfc8448_client_hello() {
 
 #[test]
 fn rfc8448_server_hello() {
-    let message = HandshakeMessage::read(RFC8448_SERVER_HELLO).unwrap();
-    let HandshakePayload::ServerHello(hello) = message.payload else {
+    let message = Decoded::read(RFC8448_SERVER_HELLO).unwrap();
+    let Payload::ServerHello(hello) = message.payload else {
         panic!("{message:?}");
     };
     assert_eq!(hello.cipher_suite, CipherSuite::TLS13_AES_128_GCM_SHA256);
@@ -223,9 +224,9 @@ proptest! {
     fn no_bytes_make_reading_panic(typ in 0..30u8, body: Vec<u8>) {
         let bytes = message(typ, &body);
         // what is accepted means the same when it is sent on
-        if let Ok(read) = HandshakeMessage::read(&bytes) {
+        if let Ok(read) = Decoded::read(&bytes) {
             let Some(again) = encode_again(read) else { return Ok(()) };
-            let reread = HandshakeMessage::read(&again).unwrap();
+            let reread = Decoded::read(&again).unwrap();
             prop_assert_eq!(encode_again(reread), Some(again));
         }
     }
@@ -240,9 +241,9 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = value;
         }
-        if let Ok(read) = HandshakeMessage::read(&bytes) {
+        if let Ok(read) = Decoded::read(&bytes) {
             let Some(again) = encode_again(read) else { return Ok(()) };
-            let reread = HandshakeMessage::read(&again).unwrap();
+            let reread = Decoded::read(&again).unwrap();
             prop_assert_eq!(encode_again(reread), Some(again));
         }
     }
@@ -289,8 +290,8 @@ proptest! {
         };
         let mut bytes = vec![];
         hello.encode_message(&mut bytes);
-        let read = HandshakeMessage::read(&bytes).unwrap();
-        let HandshakePayload::ClientHello(mut read) = read.payload else {
+        let read = Decoded::read(&bytes).unwrap();
+        let Payload::ClientHello(mut read) = read.payload else {
             panic!("{read:?}");
         };
         read.extensions.order_seed = order_seed;

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
 use crate::server::ProducesTickets;
 use crate::server::resolver::ResolvesServerCert;
-use crate::server::session::{NoTickets, StoresServerSessions, default_session_storage};
+use crate::session::server::{NoTickets, StoresServerSessions, default_session_storage};
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 #[cfg(feature = "std")]
 use crate::time_provider::DefaultTimeProvider;

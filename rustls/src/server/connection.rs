@@ -9,25 +9,26 @@ use super::{ServerConfig, ServerConnectionData};
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
-use crate::conn::core::ConnectionCore;
+use crate::conn::driver::Driver;
 use crate::conn::side_data::{Sealed, SideData};
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::enums::Side;
 use crate::error::Error;
-use crate::tls13;
+use crate::handshake::server::ServerHandshake;
 
 impl Sealed for ServerConnectionData {}
 impl SideData for ServerConnectionData {}
 
 /// A connection that waits for a ClientHello.
-fn start(config: Arc<ServerConfig>) -> Result<ConnectionCore<ServerConnectionData>, Error> {
+fn start(config: Arc<ServerConfig>) -> Result<Driver<ServerConnectionData>, Error> {
     let mut common = CommonState::new(Side::Server);
     common
+        .records
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
-    let machine = tls13::server::start(config)?;
-    Ok(ConnectionCore::new(
-        Box::new(machine),
+    let handshake = ServerHandshake::start(config)?;
+    Ok(Driver::new(
+        Box::new(handshake),
         ServerConnectionData::default(),
         common,
     ))
@@ -59,7 +60,7 @@ impl ServerConnection {
     /// The server name that the client asked for (SNI, RFC 6066 §3), once its ClientHello was
     /// processed; `None` when it sent none.
     pub fn server_name(&self) -> Option<&str> {
-        self.inner.core.data.server_name()
+        self.inner.driver.data.server_name()
     }
 }
 

@@ -5,7 +5,6 @@ mod config;
 mod connection;
 mod connection_data;
 mod resolver;
-mod session;
 
 pub use client_hello::ClientHello;
 pub use config::{ServerConfig, WantsServerCert};
@@ -16,10 +15,10 @@ pub use connection_data::ServerConnectionData;
 pub use resolver::{ResolvesServerCert, ResolvesServerCertUsingSni};
 pub use rustls_core::enums::CertificateType;
 pub use rustls_core::ticketer::ProducesTickets;
-#[cfg(feature = "std")]
-pub use session::ServerSessionMemoryCache;
-pub use session::{NoServerSessionStorage, StoresServerSessions};
 
+#[cfg(feature = "std")]
+pub use crate::session::server::ServerSessionMemoryCache;
+pub use crate::session::server::{NoServerSessionStorage, StoresServerSessions};
 pub use crate::verify::NoClientAuth;
 pub use crate::webpki::{
     ClientCertVerifierBuilder, ParsedCertificate, VerifierBuilderError, WebPkiClientVerifier,

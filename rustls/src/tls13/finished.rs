@@ -3,32 +3,42 @@
 use subtle::ConstantTimeEq;
 
 use super::key_schedule;
-use crate::conn::CommonState;
 use crate::crypto::hash;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::AlertDescription;
-use crate::error::Error;
+use crate::error::{Error, InvalidMessage};
+use crate::handshake::Failure;
+use crate::msgs::Finished;
 use crate::suites::Tls13CipherSuite;
 
-/// Checks the `verify_data` that came, given the handshake traffic secret of its sender and the
-/// transcript hash before the message.
+/// Checks the message that came, given the handshake traffic secret of its sender and the transcript hash
+/// before it.
 ///
 /// # Errors
 ///
-/// [`Error::DecryptError`], with its own alert queued.
+/// [`Error::DecryptError`] with decrypt_error; [`InvalidMessage`] when it is shorter or longer than the hash.
 pub(crate) fn check_finished(
     suite: &'static Tls13CipherSuite,
     base_key: &OkmBlock,
     transcript: &hash::Output,
-    verify_data: &[u8],
-    common: &mut CommonState,
-) -> Result<(), Error> {
+    finished: &Finished<'_>,
+) -> Result<(), Failure> {
     let expected = key_schedule::finished_verify_data(suite, base_key, transcript);
-    if bool::from(expected.as_ref().ct_eq(verify_data)) {
-        return Ok(());
+    let (expected, received) = (expected.as_ref(), finished.0);
+    // RFC 9846 §4.5.3: verify_data is as long as the hash. §6.2: another length is a decode_error
+    if received.len() < expected.len() {
+        return Err(InvalidMessage::MissingData("Finished").into());
     }
-    // RFC 9846 §4.5.3: the alert is decrypt_error, while the error is 0.23's for records, too, which
-    // are answered by another alert
-    common.send_fatal_alert(AlertDescription::DecryptError);
-    Err(Error::DecryptError)
+    if received.len() > expected.len() {
+        return Err(InvalidMessage::TrailingData("Finished").into());
+    }
+    if !bool::from(expected.ct_eq(received)) {
+        // RFC 9846 §4.5.3: the alert is decrypt_error. The error, 0.23's, is that of records, too, and
+        // those are answered by another alert
+        return Err(Failure::new(
+            Error::DecryptError,
+            AlertDescription::DecryptError,
+        ));
+    }
+    Ok(())
 }

@@ -171,12 +171,11 @@ macro_rules! scripts {
                 log
             }
 
-            /// A close before there was any handshake, and with plaintext that waits for it.
+            /// A close before there was any handshake, and nothing to send before it.
             pub fn close_before_the_handshake(provider: Provider, role: Role) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut log = Vec::new();
                 output(&mut conn);
-                conn.writer().write_all(b"never sent").unwrap();
                 conn.send_close_notify();
                 log.push(format!("{:02x?}", output(&mut conn)));
                 state(&mut conn, &mut log);

@@ -41,12 +41,6 @@ const DEVIATIONS: [Deviation; 41] = [
         "",
         "RFC 9846 §6.2: an error alert ends the connection, whatever its level, and nothing is sent after it",
     ),
-    deviation(
-        "none / none",
-        "none / none",
-        "type 21 [01, 00] (2) in the clear at 0",
-        "RFC 9846 §6.1: data after a closure alert is ignored, before the version is known, too",
-    ),
     // Limits, of which upstream does not tell the peer
     deviation(
         "InvalidMessage(HandshakePayloadTooLarge) / 50",
@@ -130,10 +124,16 @@ const DEVIATIONS: [Deviation; 41] = [
         "RFC 9846 §4: a message in the wrong place is an unexpected_message, well-formed or not",
     ),
     deviation(
-        "InvalidMessage(*) / 50",
-        "InvalidMessage(*) / 50",
-        " inserted at ",
-        "upstream reads what comes before the ServerHello as TLS 1.2's; another detail of the same error",
+        "InvalidMessage(MissingData(\"Finished\")) / 50",
+        "DecryptError / 51",
+        "",
+        "RFC 9846 §6.2: a message of incorrect length is a decode_error",
+    ),
+    deviation(
+        "InvalidMessage(TrailingData(\"Finished\")) / 50",
+        "DecryptError / 51",
+        "",
+        "RFC 9846 §6.2: a message of incorrect length is a decode_error",
     ),
     deviation(
         "NoCertificatesPresented / 50",
@@ -216,7 +216,7 @@ const DEVIATIONS: [Deviation; 41] = [
         "RFC 9846 §4.2.4: the version is determined first",
     ),
     deviation(
-        "PeerMisbehaved(IllegalHelloRetryRequestWithWrongSessionId) / 47",
+        "General(\"the ServerHello echoes another legacy_session_id\") / 47",
         "InvalidCertificate(BadSignature) / 51",
         "",
         "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",

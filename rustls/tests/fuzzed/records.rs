@@ -1,6 +1,7 @@
-//! The receiving half of the record layer, without keys.
+//! The receiving half of the record layer, without keys, and the joiner behind it.
 
 use rustls::ContentType;
+use rustls_core::record::joiner::HandshakeJoiner;
 use rustls_core::record::receiver::{RecordHeader, RecordReceiver};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 
@@ -8,6 +9,7 @@ use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 /// come out as they went in, and an incomplete record changes nothing.
 pub(crate) fn records(input: &[u8]) {
     let mut receiver = RecordReceiver::new();
+    let mut joiner = HandshakeJoiner::default();
     let mut buffer = input.to_vec();
     let mut rest = &mut buffer[..];
     let (mut pushed, mut popped) = (Vec::new(), Vec::new());
@@ -25,11 +27,12 @@ pub(crate) fn records(input: &[u8]) {
         if record.typ == ContentType::Handshake {
             let payload = &rest[record.payload];
             pushed.extend_from_slice(payload);
-            if receiver.push_handshake(payload).is_err() {
+            if joiner.push(payload).is_err() {
                 break;
             }
-            while let Ok(Some(message)) = receiver.next_handshake_message() {
-                popped.extend(message);
+            while let Ok(Some(message)) = joiner.next_message() {
+                popped.extend_from_slice(&message);
+                joiner.give_back(message);
             }
         }
         rest = &mut rest[record.record_len..];

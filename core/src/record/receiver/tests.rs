@@ -5,8 +5,6 @@ use alloc::{format, vec};
 use super::super::toy::{Protection, plaintext, sealed};
 use super::*;
 use crate::crypto::cipher::InboundPlainMessage;
-use crate::record::joiner::MAX_HANDSHAKE_LEN;
-use crate::record::sender::RecordSender;
 
 const DATA: ContentType = ContentType::ApplicationData;
 
@@ -230,18 +228,13 @@ fn sequence_numbers_start_anew_with_each_key_and_do_not_wrap() {
     open(&mut receiver, &first).unwrap();
     open(&mut receiver, &second).unwrap();
     assert_eq!(receiver.sequence(), 2);
-    assert_eq!(
-        receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
-        Ok(())
-    );
+    receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3);
     assert_eq!(receiver.sequence(), 0);
     open(&mut receiver, &first).unwrap();
 
     // whatever the decrypter would say to it
     let obliging = Box::new(Outsider(|all| all));
-    receiver
-        .set_decrypter(obliging, ProtocolVersion::TLSv1_3)
-        .unwrap();
+    receiver.set_decrypter(obliging, ProtocolVersion::TLSv1_3);
     receiver.seq = u64::MAX - 1;
     open(&mut receiver, &second).unwrap();
     assert_eq!(open(&mut receiver, &second), Err(Error::DecryptError));
@@ -291,9 +284,7 @@ fn alert_passes_in_the_clear_until_something_was_opened() {
     open(&mut receiver, &data).unwrap();
     assert_eq!(open(&mut receiver, &alert), Err(Error::DecryptError));
     // a close_notify in the clear must not end the data of any later key
-    receiver
-        .set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3)
-        .unwrap();
+    receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3);
     assert_eq!(
         open(&mut receiver, &record(21, &[1, 0])),
         Err(Error::DecryptError)
@@ -407,92 +398,20 @@ fn empty_records_are_bounded_in_a_row() {
 }
 
 #[test]
-fn handshake_messages_are_joined_across_records_of_their_own_only() {
-    let message = [&[1, 0, 0, 6][..], b"abcdef"].concat();
-    let mut sender = RecordSender::new();
-    for protection in [None, Some(Protection::Tls13), Some(Protection::Tls12Gcm)] {
-        let mut receiver = RecordReceiver::new();
-        if let Some(protection) = protection {
-            sender = protection.sender();
-            receiver = protection.receiver();
+fn nothing_is_opened_after_the_end() {
+    let hello = record(22, b"hello");
+    let sealed = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
+    for mut receiver in [RecordReceiver::new(), Protection::Tls13.receiver()] {
+        receiver.close();
+        assert!(!receiver.is_decrypting());
+        for record in [&hello, &sealed, &record(20, &[1]), &record(21, &[2, 40])] {
+            assert_eq!(open(&mut receiver, record), Err(Error::DecryptError));
         }
-        for cut in 1..message.len() {
-            let (front, back) = message.split_at(cut);
-            let (typ, payload) = open(
-                &mut receiver,
-                &sealed(&mut sender, ContentType::Handshake, front),
-            )
-            .unwrap();
-            assert_eq!(typ, ContentType::Handshake);
-            receiver.push_handshake(&payload).unwrap();
-            assert_eq!(receiver.next_handshake_message(), Ok(None));
-            assert_eq!(
-                receiver.check_aligned(),
-                Err(PeerMisbehaved::KeyEpochWithPendingFragment)
-            );
-
-            let (_, payload) = open(
-                &mut receiver,
-                &sealed(&mut sender, ContentType::Handshake, back),
-            )
-            .unwrap();
-            receiver.push_handshake(&payload).unwrap();
-            assert_eq!(receiver.next_handshake_message(), Ok(Some(message.clone())));
-            assert_eq!(receiver.check_aligned(), Ok(()));
-        }
-
-        receiver.push_handshake(&message[..5]).unwrap();
-        for typ in [ContentType::Alert, DATA] {
-            assert_eq!(
-                open(&mut receiver, &sealed(&mut sender, typ, &[1, 0])),
-                misbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage)
-            );
-        }
-        // RFC 9846 §5.1: nor must a message span a key change
-        assert_eq!(
-            receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
-            Err(PeerMisbehaved::KeyEpochWithPendingFragment)
-        );
-        assert_eq!(
-            receiver.is_decrypting(),
-            protection.is_some(),
-            "the old key stays"
-        );
+        // nor with another key
+        receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3);
+        assert_eq!(open(&mut receiver, &sealed), Err(Error::DecryptError));
+        assert!(!receiver.is_decrypting());
     }
-    // a change_cipher_spec in the clear does not come in between either
-    let mut receiver = Protection::Tls13.receiver();
-    receiver.push_handshake(&message[..5]).unwrap();
-    assert_eq!(
-        open(&mut receiver, &record(20, &[1])),
-        misbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage)
-    );
-}
-
-#[test]
-fn whole_messages_behind_a_key_changing_one_are_refused() {
-    let mut receiver = RecordReceiver::new();
-    receiver
-        .push_handshake(&[20, 0, 0, 0, 24, 0, 0, 1, 0])
-        .unwrap();
-    assert!(receiver.next_handshake_message().unwrap().is_some());
-    assert_eq!(
-        receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
-        Err(PeerMisbehaved::KeyEpochWithPendingFragment)
-    );
-}
-
-#[test]
-fn handshake_messages_are_limited_before_they_are_there() {
-    let mut receiver = RecordReceiver::new();
-    let [_, high, mid, low] = (MAX_HANDSHAKE_LEN as u32 + 1).to_be_bytes();
-    assert_eq!(
-        receiver.push_handshake(&[1, high, mid, low]),
-        Err(InvalidMessage::HandshakePayloadTooLarge)
-    );
-    assert_eq!(
-        receiver.next_handshake_message(),
-        Err(InvalidMessage::HandshakePayloadTooLarge)
-    );
 }
 
 /// Returns whatever `plaintext` makes of the input.
@@ -518,9 +437,7 @@ fn decrypter_from_outside_must_return_a_slice_of_its_input() {
     let record = record(23, &plaintext(600));
     let open = |plaintext| {
         let mut receiver = RecordReceiver::new();
-        receiver
-            .set_decrypter(Box::new(Outsider(plaintext)), ProtocolVersion::TLSv1_3)
-            .unwrap();
+        receiver.set_decrypter(Box::new(Outsider(plaintext)), ProtocolVersion::TLSv1_3);
         open(&mut receiver, &record)
     };
     let left = Err(Error::General("decrypter left its buffer".into()));

@@ -425,3 +425,26 @@ fn errors_say_what_is_missing() {
         "RecordSender { encrypting: false, seq: 0, .. }"
     );
 }
+
+#[test]
+fn nothing_is_sealed_after_the_end() {
+    for mut sender in [RecordSender::new(), Protection::Tls13.sender()] {
+        let mut out = [0xee; 100];
+        sender.close();
+        assert!(!sender.is_encrypting());
+        for payload in [&b"abc"[..], b""] {
+            let sealed = sender.seal(DATA, payload.into(), &mut out);
+            assert_eq!(sealed, Err(SealError::Exhausted));
+            let sealed = sender.seal_in_place(DATA, &mut out, 40..40 + payload.len());
+            assert_eq!(sealed, Err(InPlaceError::EncryptExhausted));
+        }
+        assert_eq!(out, [0xee; 100]);
+        assert_eq!(sender.payload_left(), 0);
+
+        // nor with another key
+        sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 100);
+        let sealed = sender.seal(DATA, b"abc".into(), &mut out);
+        assert_eq!(sealed, Err(SealError::Exhausted));
+        assert!(!sender.is_encrypting());
+    }
+}

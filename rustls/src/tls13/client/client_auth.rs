@@ -5,21 +5,22 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::check_extensions;
+use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
-use super::server_hello::Handshake;
 use crate::client::ResolvesClientCert;
 use crate::enums::{Side, SignatureScheme};
 use crate::error::{Error, InvalidMessage, PeerIncompatible};
+use crate::handshake::Failure;
+use crate::handshake::flight::Flight;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::extensions::ExtensionContext;
 use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::flight::Flight;
 
 /// EncryptedExtensions were accepted: the server's Certificate comes next, or a request for the client's.
-pub(super) struct WaitCertificateOrRequest(Handshake);
+pub(crate) struct WaitCertificateOrRequest(Handshake);
 
 impl WaitCertificateOrRequest {
     pub(super) fn new(handshake: Handshake) -> Self {
@@ -30,7 +31,7 @@ impl WaitCertificateOrRequest {
         mut self,
         request: CertificateRequest<'_>,
         encoded: &[u8],
-    ) -> Result<WaitCertificate, Error> {
+    ) -> Result<WaitCertificate, Failure> {
         // RFC 9846 §4.4.2: the context is empty during the handshake
         if !request.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
@@ -60,10 +61,10 @@ fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureSc
     let usable = offered.filter(|scheme| scheme.supported_in_tls13());
     let usable: Vec<_> = usable.copied().collect();
     // RFC 9846 §4.4.2: signature_algorithms must be there; nor is it of use without a scheme
-    match usable.is_empty() {
-        true => Err(PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon.into()),
-        false => Ok(usable),
+    if usable.is_empty() {
+        return Err(PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon.into());
     }
+    Ok(usable)
 }
 
 /// How the client answers a CertificateRequest.

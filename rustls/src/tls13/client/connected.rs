@@ -5,20 +5,20 @@ use alloc::sync::Arc;
 use pki_types::ServerName;
 use zeroize::Zeroizing;
 
-use super::hello::Offer;
-use super::{ClientContext, check_extensions};
+use super::check_extensions;
 use crate::client::{ClientConfig, Tls13ClientSessionValue};
 use crate::crypto::tls13::OkmBlock;
-use crate::enums::KeyUpdateRequest;
-use crate::error::Error;
+use crate::handshake::Failure;
+use crate::handshake::client::ClientContext;
+use crate::handshake::client::offer::Offer;
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
+use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::ticket_psk;
-use crate::tls13::traffic::Traffic;
 
 /// The handshake is complete.
-pub(super) struct Connected {
-    traffic: Traffic,
+pub(crate) struct Connected {
+    suite: &'static Tls13CipherSuite,
     resumption_secret: OkmBlock,
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
@@ -26,37 +26,24 @@ pub(super) struct Connected {
 
 impl Connected {
     /// Keeps of the `offer` what tickets are stored with.
-    pub(super) fn new(offer: Offer, traffic: Traffic, resumption_secret: OkmBlock) -> Self {
+    pub(super) fn new(
+        offer: Offer,
+        suite: &'static Tls13CipherSuite,
+        resumption_secret: OkmBlock,
+    ) -> Self {
         Self {
-            traffic,
+            suite,
             resumption_secret,
             config: offer.config,
             server_name: offer.server_name,
         }
     }
 
-    pub(super) fn traffic(&self) -> &Traffic {
-        &self.traffic
-    }
-
-    pub(super) fn traffic_mut(&mut self) -> &mut Traffic {
-        &mut self.traffic
-    }
-
-    pub(super) fn read_key_update(
-        mut self,
-        request: KeyUpdateRequest,
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Error> {
-        self.traffic.read_key_update(request, cx.common)?;
-        Ok(self)
-    }
-
     pub(super) fn read_new_session_ticket(
         self,
         ticket: NewSessionTicket<'_>,
         cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Failure> {
         check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
         self.store(&ticket);
@@ -72,7 +59,7 @@ impl Connected {
         let Ok(now) = self.config.current_time() else {
             return;
         };
-        let suite = self.traffic.suite();
+        let suite = self.suite;
         let psk = ticket_psk(suite, &self.resumption_secret, ticket.nonce);
         let value = Tls13ClientSessionValue::new(
             suite,

@@ -1,15 +1,16 @@
 //! WAIT_EE: EncryptedExtensions (RFC 9846 §4.4.1).
 
-use super::ClientContext;
 use super::client_auth::WaitCertificateOrRequest;
-use super::server_hello::Handshake;
+use super::in_progress::Handshake;
 use crate::enums::ExtensionType;
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::PeerMisbehaved;
+use crate::handshake::Failure;
+use crate::handshake::client::ClientContext;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
 
 /// The ServerHello was accepted.
-pub(super) struct WaitEncryptedExtensions(Handshake);
+pub(crate) struct WaitEncryptedExtensions(Handshake);
 
 impl WaitEncryptedExtensions {
     pub(super) fn new(handshake: Handshake) -> Self {
@@ -21,38 +22,38 @@ impl WaitEncryptedExtensions {
         extensions: EncryptedExtensions<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<WaitCertificateOrRequest, Error> {
+    ) -> Result<WaitCertificateOrRequest, Failure> {
         self.check_extensions(&extensions.received)?;
         if let Some(selected) = extensions.selected_protocol {
             self.check_protocol(selected)?;
-            cx.common.alpn_protocol = Some(selected.0.to_vec());
+            cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
         }
 
         self.0.transcript.add(encoded);
         Ok(WaitCertificateOrRequest::new(self.0))
     }
 
-    fn check_extensions(&self, received: &[ExtensionType]) -> Result<(), Error> {
+    fn check_extensions(&self, received: &[ExtensionType]) -> Result<(), PeerMisbehaved> {
         for typ in received {
             // RFC 9846 §4.3: what was not offered is an unsupported_extension
-            if !self.0.offer.offers(*typ) {
-                return Err(PeerMisbehaved::UnsolicitedEncryptedExtension.into());
+            if !self.0.offered.contains(*typ) {
+                return Err(PeerMisbehaved::UnsolicitedEncryptedExtension);
             }
             // RFC 9846 §4.4.1: and what is forbidden here is refused, too
             if !allowed_in(*typ, ExtensionContext::EncryptedExtensions) {
-                return Err(PeerMisbehaved::DisallowedEncryptedExtension.into());
+                return Err(PeerMisbehaved::DisallowedEncryptedExtension);
             }
         }
         Ok(())
     }
 
-    fn check_protocol(&self, selected: ProtocolName<'_>) -> Result<(), Error> {
+    fn check_protocol(&self, selected: ProtocolName<'_>) -> Result<(), PeerMisbehaved> {
         let offer = &self.0.offer;
         let offered = || offer.alpn_protocols.iter().any(|name| name == selected.0);
         // RFC 7301 §3.1: the server selects one of the protocols offered
-        match !offer.config.check_selected_alpn || offered() {
-            true => Ok(()),
-            false => Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol.into()),
+        if offer.config.check_selected_alpn && !offered() {
+            return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol);
         }
+        Ok(())
     }
 }

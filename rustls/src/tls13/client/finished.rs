@@ -1,19 +1,20 @@
 //! WAIT_FINISHED: the server's Finished, and the client's second flight, which ends the handshake.
 
-use super::ClientContext;
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
-use super::server_hello::Handshake;
-use crate::conn::CommonState;
+use super::in_progress::Handshake;
+use crate::conn::established::{Established, Tls13Secrets};
+use crate::conn::transport::Transport;
 use crate::error::Error;
+use crate::handshake::Failure;
+use crate::handshake::client::ClientContext;
+use crate::handshake::flight::Flight;
 use crate::msgs::Finished;
 use crate::tls13::finished::check_finished;
-use crate::tls13::flight::Flight;
 use crate::tls13::key_schedule::finished_verify_data;
-use crate::tls13::traffic::{Traffic, set_receiving_secret, set_sending_secret};
 
 /// The server is authenticated.
-pub(super) struct WaitFinished {
+pub(crate) struct WaitFinished {
     handshake: Handshake,
     client_auth: Option<ClientAuth>,
 }
@@ -28,25 +29,24 @@ impl WaitFinished {
 
     pub(super) fn read_finished(
         self,
-        verify_data: &[u8],
+        finished: Finished<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<Connected, Error> {
+    ) -> Result<Connected, Failure> {
         let mut handshake = self.handshake;
         let suite = handshake.suite;
         check_finished(
             suite,
             &handshake.server_handshake_traffic_secret,
             &handshake.transcript.current(),
-            verify_data,
-            cx.common,
+            &finished,
         )?;
         // RFC 9846 §5.1: the server's keys change behind it; found out before anything is answered
-        cx.common.receiver.check_aligned()?;
+        cx.transport.check_aligned()?;
 
         handshake.transcript.add(encoded);
         let server_finished = handshake.transcript.current();
-        client_flight(&mut handshake, self.client_auth, cx.common)?;
+        client_flight(&mut handshake, self.client_auth, cx.transport)?;
         let client_finished = handshake.transcript.current();
 
         let main_secret = handshake.secret.into_main_secret();
@@ -59,16 +59,17 @@ impl WaitFinished {
         offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
         offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
         offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
-        set_sending_secret(suite, &sending, cx.common);
-        set_receiving_secret(suite, &receiving, cx.common)?;
-        cx.common.start_traffic();
+        let secrets = Tls13Secrets::new(suite, sending, receiving, exporter_secret);
+        secrets.install_sending(cx.transport);
+        secrets.install_receiving(cx.transport)?;
+        *cx.established = Some(Established::Tls13(secrets));
+        cx.transport.start_sending();
 
-        if let Some(group) = cx.common.kx_group {
+        if let Some(group) = cx.negotiated.kx_group {
             let store = &offer.config.resumption.store;
             store.set_kx_hint(offer.server_name.clone(), group.name());
         }
-        let traffic = Traffic::new(suite, sending, receiving, exporter_secret);
-        Ok(Connected::new(*offer, traffic, resumption_secret))
+        Ok(Connected::new(*offer, suite, resumption_secret))
     }
 }
 
@@ -76,9 +77,9 @@ impl WaitFinished {
 fn client_flight(
     handshake: &mut Handshake,
     client_auth: Option<ClientAuth>,
-    common: &mut CommonState,
+    transport: &mut dyn Transport,
 ) -> Result<(), Error> {
-    handshake.ccs.send_once(common);
+    handshake.ccs.send_once(transport);
 
     let mut flight = Flight::new(&mut handshake.transcript);
     if let Some(client_auth) = client_auth {
@@ -90,6 +91,5 @@ fn client_flight(
         &flight.transcript_hash(),
     );
     flight.add(&Finished(verify_data.as_ref()));
-    flight.send(common);
-    Ok(())
+    flight.send(transport)
 }

@@ -1,8 +1,7 @@
-//! The client's handshake (RFC 9846 §2 and appendix A.1), and what follows it.
+//! The client's handshake from the ServerHello on (RFC 9846 §2 and appendix A.1), and what follows it.
 //!
 //! ```text
-//!   start ── ClientHello ──► WaitServerHello ◄──┐
-//!                                 │  └──────────┘ HelloRetryRequest, once      (retry)
+//!     handshake::client: Hello ◄── HelloRetryRequest                           (retry)
 //!                                 │ ServerHello                                (server_hello)
 //!                                 ▼
 //!                         WaitEncryptedExtensions
@@ -23,40 +22,122 @@
 //! ```
 //!
 //! Each state is a struct in the file named beside it, with a `read_<message>` for each message it takes:
-//! that consumes the state and returns the next. The ClientHello is built in `hello`.
+//! that consumes the state and returns the next. What they carry on is `in_progress`'s `Handshake`.
 
 mod client_auth;
 mod connected;
 mod encrypted_extensions;
 mod finished;
-mod hello;
-mod key_shares;
-mod retry;
+mod in_progress;
+pub(crate) mod retry;
 mod server_auth;
 mod server_hello;
-#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
-mod tests;
 
-use alloc::vec;
-use alloc::vec::Vec;
+use rustls_core::codec::Codec;
 
 use self::client_auth::WaitCertificateOrRequest;
 use self::connected::Connected;
 use self::encrypted_extensions::WaitEncryptedExtensions;
 use self::finished::WaitFinished;
-pub(crate) use self::hello::start;
 use self::server_auth::{WaitCertificate, WaitCertificateVerify};
-use self::server_hello::WaitServerHello;
-use crate::client::ClientConnectionData;
-use crate::conn::CommonState;
-use crate::conn::machine::{Context, Machine};
-use crate::enums::{ExtensionType, HandshakeType};
-use crate::error::{Error, PeerMisbehaved};
+use super::key_update::read_key_update;
+use crate::enums::{ExtensionType, HandshakeType, KeyUpdateRequest};
+use crate::error::PeerMisbehaved;
+use crate::handshake::client::ClientContext;
+use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::{Failure, unexpected};
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::certificate_request::CertificateRequest;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
-use crate::msgs::{HandshakeMessage, HandshakePayload};
+use crate::msgs::server_hello::ServerHello;
+use crate::msgs::session_ticket::NewSessionTicket;
+use crate::msgs::{Finished, HandshakeMessage};
 
-/// What a client's handlers may touch of their connection.
-type ClientContext<'a> = Context<'a, ClientConnectionData>;
+/// The states of RFC 9846 appendix A.1, once TLS 1.3 is chosen.
+pub(crate) enum State {
+    WaitEncryptedExtensions(WaitEncryptedExtensions),
+    WaitCertificateOrRequest(WaitCertificateOrRequest),
+    WaitCertificate(WaitCertificate),
+    WaitCertificateVerify(WaitCertificateVerify),
+    WaitFinished(WaitFinished),
+    Connected(Connected),
+}
+
+impl State {
+    /// Goes on with a ServerHello that selects TLS 1.3.
+    pub(crate) fn start(
+        sent: SentHello,
+        hello: &ServerHello<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        server_hello::read_server_hello(sent, hello, encoded, cx).map(Self::WaitEncryptedExtensions)
+    }
+
+    /// Which message is legal when.
+    pub(crate) fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        let encoded = message.encoded;
+        match (self, message.typ) {
+            (Self::WaitEncryptedExtensions(state), HandshakeType::EncryptedExtensions) => state
+                .read_encrypted_extensions(message.decode(EncryptedExtensions::read)?, encoded, cx)
+                .map(Self::WaitCertificateOrRequest),
+
+            (Self::WaitCertificateOrRequest(state), HandshakeType::CertificateRequest) => state
+                .read_certificate_request(message.decode(CertificateRequest::read)?, encoded)
+                .map(Self::WaitCertificate),
+
+            (Self::WaitCertificateOrRequest(state), HandshakeType::Certificate) => state
+                .without_request()
+                .read_certificate(message.decode(CertificateMsg::read)?, encoded)
+                .map(Self::WaitCertificateVerify),
+
+            (Self::WaitCertificate(state), HandshakeType::Certificate) => state
+                .read_certificate(message.decode(CertificateMsg::read)?, encoded)
+                .map(Self::WaitCertificateVerify),
+
+            (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
+                .read_certificate_verify(message.decode(DigitallySignedStruct::read)?, encoded, cx)
+                .map(Self::WaitFinished),
+
+            (Self::WaitFinished(state), HandshakeType::Finished) => state
+                .read_finished(message.decode(Finished::read)?, encoded, cx)
+                .map(Self::Connected),
+
+            (Self::Connected(state), HandshakeType::NewSessionTicket) => state
+                .read_new_session_ticket(message.decode(NewSessionTicket::read)?, cx)
+                .map(Self::Connected),
+
+            (Self::Connected(state), HandshakeType::KeyUpdate) => {
+                read_key_update(message.decode(KeyUpdateRequest::read)?, cx)
+                    .map(|()| Self::Connected(state))
+            }
+
+            // RFC 9846 §4: anything else is an unexpected_message. Of these, §4.7.2 names a
+            // CertificateRequest after the handshake, and §4.7.3 a KeyUpdate before its end
+            (state, _) => Err(unexpected(&message, state.expected())),
+        }
+    }
+
+    fn expected(&self) -> &'static [HandshakeType] {
+        match self {
+            Self::WaitEncryptedExtensions(_) => &[HandshakeType::EncryptedExtensions],
+            Self::WaitCertificateOrRequest(_) => &[
+                HandshakeType::Certificate,
+                HandshakeType::CertificateRequest,
+            ],
+            Self::WaitCertificate(_) => &[HandshakeType::Certificate],
+            Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
+            Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::Connected(_) => &[HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
+        }
+    }
+}
 
 /// Checks the extensions of a message to which the client need not have offered them.
 ///
@@ -68,155 +149,9 @@ fn check_extensions(
     message: ExtensionContext,
 ) -> Result<(), PeerMisbehaved> {
     // RFC 9846 §4.3: what is known to belong into another message is an illegal_parameter
-    match received.iter().all(|typ| allowed_in(*typ, message)) {
-        true => Ok(()),
-        false => Err(PeerMisbehaved::DisallowedEncryptedExtension),
-    }
-}
-
-/// The client's side of one connection.
-pub(crate) struct ClientMachine {
-    /// `None` once a handler has failed.
-    state: Option<ClientState>,
-}
-
-/// The states of RFC 9846 appendix A.1.
-enum ClientState {
-    WaitServerHello(WaitServerHello),
-    WaitEncryptedExtensions(WaitEncryptedExtensions),
-    WaitCertificateOrRequest(WaitCertificateOrRequest),
-    WaitCertificate(WaitCertificate),
-    WaitCertificateVerify(WaitCertificateVerify),
-    WaitFinished(WaitFinished),
-    Connected(Connected),
-}
-
-impl ClientState {
-    /// Which message is legal when.
-    fn read(
-        self,
-        message: HandshakeMessage<'_>,
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Error> {
-        use HandshakePayload as Got;
-        let HandshakeMessage {
-            typ,
-            encoded,
-            payload,
-        } = message;
-
-        match (self, payload) {
-            (Self::WaitServerHello(state), Got::ServerHello(hello)) => state
-                .read_server_hello(hello, encoded, cx)
-                .map(Self::WaitEncryptedExtensions),
-
-            // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message
-            (Self::WaitServerHello(state), Got::HelloRetryRequest(request))
-                if !state.is_retried() =>
-            {
-                state
-                    .read_hello_retry_request(request, encoded, cx)
-                    .map(Self::WaitServerHello)
-            }
-
-            (Self::WaitEncryptedExtensions(state), Got::EncryptedExtensions(extensions)) => state
-                .read_encrypted_extensions(extensions, encoded, cx)
-                .map(Self::WaitCertificateOrRequest),
-
-            (Self::WaitCertificateOrRequest(state), Got::CertificateRequest(request)) => state
-                .read_certificate_request(request, encoded)
-                .map(Self::WaitCertificate),
-
-            (Self::WaitCertificateOrRequest(state), Got::Certificate(certificate)) => state
-                .without_request()
-                .read_certificate(certificate, encoded, cx)
-                .map(Self::WaitCertificateVerify),
-
-            (Self::WaitCertificate(state), Got::Certificate(certificate)) => state
-                .read_certificate(certificate, encoded, cx)
-                .map(Self::WaitCertificateVerify),
-
-            (Self::WaitCertificateVerify(state), Got::CertificateVerify(verify)) => state
-                .read_certificate_verify(verify, encoded, cx)
-                .map(Self::WaitFinished),
-
-            (Self::WaitFinished(state), Got::Finished(verify_data)) => state
-                .read_finished(verify_data, encoded, cx)
-                .map(Self::Connected),
-
-            (Self::Connected(state), Got::NewSessionTicket(ticket)) => state
-                .read_new_session_ticket(ticket, cx)
-                .map(Self::Connected),
-
-            (Self::Connected(state), Got::KeyUpdate(request)) => {
-                state.read_key_update(request, cx).map(Self::Connected)
-            }
-
-            // RFC 9846 §4: anything else is an unexpected_message. Of these, §4.7.2 names a
-            // CertificateRequest after the handshake, and §4.7.3 a KeyUpdate before its end.
-            (state, payload) => Err(Error::InappropriateHandshakeMessage {
-                expect_types: state.expected_types(),
-                got_type: match payload {
-                    Got::HelloRetryRequest(_) => HandshakeType::HelloRetryRequest,
-                    _ => typ,
-                },
-            }),
-        }
-    }
-
-    fn expected_types(&self) -> Vec<HandshakeType> {
-        match self {
-            Self::WaitServerHello(state) if state.is_retried() => vec![HandshakeType::ServerHello],
-            Self::WaitServerHello(_) => {
-                vec![HandshakeType::ServerHello, HandshakeType::HelloRetryRequest]
-            }
-            Self::WaitEncryptedExtensions(_) => vec![HandshakeType::EncryptedExtensions],
-            Self::WaitCertificateOrRequest(_) => {
-                vec![
-                    HandshakeType::Certificate,
-                    HandshakeType::CertificateRequest,
-                ]
-            }
-            Self::WaitCertificate(_) => vec![HandshakeType::Certificate],
-            Self::WaitCertificateVerify(_) => vec![HandshakeType::CertificateVerify],
-            Self::WaitFinished(_) => vec![HandshakeType::Finished],
-            Self::Connected(_) => vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
-        }
-    }
-}
-
-impl Machine<ClientConnectionData> for ClientMachine {
-    fn handle(
-        &mut self,
-        message: HandshakeMessage<'_>,
-        cx: &mut ClientContext<'_>,
-    ) -> Result<(), Error> {
-        let state = self.state.take().ok_or(Error::HandshakeNotComplete)?;
-        self.state = Some(state.read(message, cx)?);
+    if received.iter().all(|typ| allowed_in(*typ, message)) {
         Ok(())
-    }
-
-    fn refresh_traffic_keys(&mut self, common: &mut CommonState) -> Result<(), Error> {
-        match &mut self.state {
-            Some(ClientState::Connected(state)) => {
-                state.traffic_mut().refresh(common);
-                Ok(())
-            }
-            _ => Err(Error::HandshakeNotComplete),
-        }
-    }
-
-    fn export_keying_material(
-        &self,
-        output: &mut [u8],
-        label: &[u8],
-        context: Option<&[u8]>,
-    ) -> Result<(), Error> {
-        match &self.state {
-            Some(ClientState::Connected(state)) => state
-                .traffic()
-                .export_keying_material(output, label, context),
-            _ => Err(Error::HandshakeNotComplete),
-        }
+    } else {
+        Err(PeerMisbehaved::DisallowedEncryptedExtension)
     }
 }

@@ -4,18 +4,19 @@ use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
-use super::ClientContext;
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
-use super::server_hello::Handshake;
+use super::in_progress::Handshake;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::handshake::client::ClientContext;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::tls13::certificate_verify::signed_content;
 
 /// All that comes before the server's Certificate has come.
-pub(super) struct WaitCertificate {
+pub(crate) struct WaitCertificate {
     handshake: Handshake,
     client_auth: Option<ClientAuth>,
 }
@@ -32,8 +33,7 @@ impl WaitCertificate {
         mut self,
         certificate: CertificateMsg<'_>,
         encoded: &[u8],
-        cx: &mut ClientContext<'_>,
-    ) -> Result<WaitCertificateVerify, Error> {
+    ) -> Result<WaitCertificateVerify, Failure> {
         // RFC 9846 §4.5.1: the context is that of a request, and the server's answers none
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
@@ -42,8 +42,10 @@ impl WaitCertificate {
         // status_request, which is offered always, was found out when the message was read
         let Some(end_entity) = certificate.entries.first() else {
             // RFC 9846 §4.5.1.3: a decode_error. The error is 0.23's, for clients' certificates, too
-            cx.common.send_fatal_alert(AlertDescription::DecodeError);
-            return Err(Error::NoCertificatesPresented);
+            return Err(Failure::new(
+                Error::NoCertificatesPresented,
+                AlertDescription::DecodeError,
+            ));
         };
 
         self.handshake.transcript.add(encoded);
@@ -57,7 +59,7 @@ impl WaitCertificate {
 }
 
 /// The server's certificates are there, and not verified yet.
-pub(super) struct WaitCertificateVerify {
+pub(crate) struct WaitCertificateVerify {
     handshake: Handshake,
     client_auth: Option<ClientAuth>,
     /// At least the end entity's.
@@ -71,7 +73,7 @@ impl WaitCertificateVerify {
         verify: DigitallySignedStruct,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<WaitFinished, Error> {
+    ) -> Result<WaitFinished, Failure> {
         let offer = &self.handshake.offer;
         let config = &offer.config;
         let (end_entity, intermediates) = self
@@ -89,7 +91,7 @@ impl WaitCertificateVerify {
                 &self.ocsp_response,
                 now,
             )
-            .map_err(|error| cx.common.refused_by_verifier(error))?;
+            .map_err(Failure::refused_by_verifier)?;
 
         // RFC 9846 §4.5.2: the scheme is one that was offered, and none of those for certificates only
         if !verify.scheme.supported_in_tls13()
@@ -105,9 +107,9 @@ impl WaitCertificateVerify {
         config
             .verifier
             .verify_tls13_signature(content.as_ref(), end_entity, &verify)
-            .map_err(|error| cx.common.refused_by_verifier(error))?;
+            .map_err(Failure::refused_by_verifier)?;
 
-        cx.common.peer_certificates = Some(self.chain);
+        cx.negotiated.peer_certificates = Some(self.chain);
         self.handshake.transcript.add(encoded);
         Ok(WaitFinished::new(self.handshake, self.client_auth))
     }

@@ -6,17 +6,26 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 
 use super::finished::WaitFinished;
-use super::{ServerContext, ServerState};
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::handshake::server::ServerContext;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::tls13::certificate_verify::signed_content;
 
 /// Waits for the answer to CertificateRequest.
-pub(super) struct WaitCertificate {
+pub(crate) struct WaitCertificate {
     /// What comes after.
     pub(super) finished: Box<WaitFinished>,
+}
+
+/// What the client's Certificate leads to.
+pub(super) enum ClientChain {
+    /// It has none, and may.
+    Empty(Box<WaitFinished>),
+    /// It is one that the verifier takes; the proof is still due.
+    Verified(Box<WaitCertificateVerify>),
 }
 
 impl WaitCertificate {
@@ -24,8 +33,7 @@ impl WaitCertificate {
         self,
         certificate: &CertificateMsg<'_>,
         encoded: &[u8],
-        cx: &mut ServerContext<'_>,
-    ) -> Result<ServerState, Error> {
+    ) -> Result<ClientChain, Failure> {
         let Self { mut finished } = self;
         // RFC 9846 §4.5.1: the context is that of the CertificateRequest, which is empty
         if !certificate.context.is_empty() {
@@ -44,25 +52,26 @@ impl WaitCertificate {
         let [end_entity, intermediates @ ..] = chain.as_slice() else {
             // RFC 9846 §4.5.1.3: certificate_required, if it is
             if verifier.client_auth_mandatory() {
-                return Err(Error::NoCertificatesPresented);
+                return Err(Error::NoCertificatesPresented.into());
             }
             finished.transcript.add(encoded);
-            return Ok(ServerState::WaitFinished(finished));
+            return Ok(ClientChain::Empty(finished));
         };
         let now = finished.config.current_time()?;
         verifier
             .verify_client_cert(end_entity, intermediates, now)
-            .map_err(|error| cx.common.refused_by_verifier(error))?;
+            .map_err(Failure::refused_by_verifier)?;
 
         finished.transcript.add(encoded);
-        Ok(ServerState::WaitCertificateVerify(Box::new(
-            WaitCertificateVerify { finished, chain },
-        )))
+        Ok(ClientChain::Verified(Box::new(WaitCertificateVerify {
+            finished,
+            chain,
+        })))
     }
 }
 
 /// Waits for the signature that goes with a certificate.
-pub(super) struct WaitCertificateVerify {
+pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// Of the client; not empty.
     chain: Vec<CertificateDer<'static>>,
@@ -74,7 +83,7 @@ impl WaitCertificateVerify {
         signed: &DigitallySignedStruct,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<ServerState, Error> {
+    ) -> Result<Box<WaitFinished>, Failure> {
         let Self {
             mut finished,
             chain,
@@ -91,10 +100,10 @@ impl WaitCertificateVerify {
         let end_entity = chain.first().ok_or(Error::NoCertificatesPresented)?;
         verifier
             .verify_tls13_signature(content.as_ref(), end_entity, signed)
-            .map_err(|error| cx.common.refused_by_verifier(error))?;
-        cx.common.peer_certificates = Some(chain);
+            .map_err(Failure::refused_by_verifier)?;
+        cx.negotiated.peer_certificates = Some(chain);
 
         finished.transcript.add(encoded);
-        Ok(ServerState::WaitFinished(finished))
+        Ok(finished)
     }
 }

@@ -4,15 +4,21 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::State;
 use super::client_auth::WaitCertificate;
-use super::finished::{ApplicationSecrets, WaitFinished};
+use super::finished::WaitFinished;
 use super::parameters::Parameters;
-use super::{ServerContext, ServerState};
-use crate::conn::{CommonState, HandshakeKind};
+use crate::conn::HandshakeKind;
+use crate::conn::established::{Established, Tls13Secrets};
+use crate::conn::transport::{Level, Transport};
 use crate::crypto::CompletedKeyExchange;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{Compression, ProtocolVersion, PskKeyExchangeMode, Side};
-use crate::error::Error;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::handshake::flight::Flight;
+use crate::handshake::server::ServerContext;
+use crate::handshake::transcript::Transcript;
 use crate::msgs::Finished;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
@@ -24,88 +30,102 @@ use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::server::ServerConfig;
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::flight::Flight;
-use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, finished_verify_data};
-use crate::tls13::traffic::{set_receiving_secret, set_sending_secret};
-use crate::tls13::transcript::Transcript;
+use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, MainSecret, finished_verify_data};
 
 /// The length of a ServerHello but for its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;
 
 /// NEGOTIATED: a ClientHello, and what came of it.
-pub(super) struct Negotiated<'a> {
+pub(crate) struct Agreed<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     /// It is the second one.
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
-    pub(super) config: Arc<ServerConfig>,
+    /// What was exchanged up to the ClientHello.
+    pub(super) transcript: Transcript,
 }
 
-impl Negotiated<'_> {
+impl Agreed<'_> {
     /// Sends everything up to Finished, and waits for the client's part.
-    ///
-    /// `transcript` is what was exchanged up to the ClientHello.
-    pub(super) fn send_flight(
+    pub(crate) fn send_flight(
         self,
-        mut transcript: Transcript,
+        config: Arc<ServerConfig>,
         cx: &mut ServerContext<'_>,
-    ) -> Result<ServerState, Error> {
-        let exchange = self.exchange_keys(cx.common)?;
+    ) -> Result<State, Failure> {
+        let Self {
+            hello,
+            is_retried,
+            parameters,
+            mut transcript,
+        } = self;
+        let sender = FlightSender {
+            hello,
+            parameters: &parameters,
+            config: &config,
+        };
+        let exchange = sender.exchange_keys(cx)?;
 
         let len = SERVER_HELLO_LEN + exchange.pub_key.len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
-        self.add_server_hello(&mut flight, &exchange)?;
-        flight.send(cx.common);
-        self.send_change_cipher_spec(cx.common);
-        let handshake = self.install_handshake_keys(&exchange, &transcript, cx.common)?;
+        sender.add_server_hello(&mut flight, &exchange)?;
+        flight.send(cx.transport)?;
+        // RFC 9846 §E.4: a session id asks for one after the first message, which a retried client has had
+        if !is_retried && !hello.legacy_session_id.is_empty() {
+            cx.transport.send_change_cipher_spec();
+        }
+        let handshake = sender.install_handshake_keys(&exchange, &transcript, cx.transport)?;
 
-        let len = self.encrypted_flight_len();
+        let len = sender.encrypted_flight_len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
-        self.add_encrypted_extensions(&mut flight, cx);
-        let asks_for_certificate = self.add_certificate_request(&mut flight);
-        self.add_certificate(&mut flight);
-        self.add_certificate_verify(&mut flight)?;
-        self.add_finished(&mut flight, &handshake);
-        flight.send(cx.common);
-        let application = self.install_sending_key(handshake.secret, &transcript, cx.common);
+        sender.add_encrypted_extensions(&mut flight, cx);
+        let asks_for_certificate = sender.add_certificate_request(&mut flight);
+        sender.add_certificate(&mut flight);
+        sender.add_certificate_verify(&mut flight)?;
+        sender.add_finished(&mut flight, &handshake);
+        flight.send(cx.transport)?;
+        let main_secret = sender.install_sending_key(handshake.secret, &transcript, cx);
 
-        cx.common.alpn_protocol = self.parameters.alpn_protocol;
+        cx.negotiated.alpn_protocol = parameters.alpn_protocol;
         let finished = Box::new(WaitFinished {
-            suite: self.parameters.suite,
+            suite: parameters.suite,
             transcript,
             client_handshake_traffic_secret: handshake.client_traffic_secret,
-            application,
-            accepts_tickets: accepts_tickets(self.hello),
-            config: self.config,
+            main_secret,
+            accepts_tickets: accepts_tickets(hello),
+            config,
         });
         if asks_for_certificate {
-            return Ok(ServerState::WaitCertificate(Box::new(WaitCertificate {
+            return Ok(State::WaitCertificate(Box::new(WaitCertificate {
                 finished,
             })));
         }
         // RFC 9846 §4.5.3: data may follow Finished, though nobody knows then who the client is
         if finished.config.send_half_rtt_data {
-            cx.common.start_outgoing_traffic();
+            cx.transport.start_sending();
         }
-        Ok(ServerState::WaitFinished(finished))
+        Ok(State::WaitFinished(finished))
     }
+}
 
-    fn exchange_keys(&self, common: &mut CommonState) -> Result<CompletedKeyExchange, Error> {
+/// What the messages of the flight are made of.
+struct FlightSender<'a> {
+    hello: &'a ClientHello<'a>,
+    parameters: &'a Parameters<'a>,
+    config: &'a ServerConfig,
+}
+
+impl FlightSender<'_> {
+    fn exchange_keys(&self, cx: &mut ServerContext<'_>) -> Result<CompletedKeyExchange, Error> {
         let Parameters {
             group,
             client_share,
             ..
         } = self.parameters;
-        common.kx_group = Some(group);
-        common.handshake_kind.get_or_insert(HandshakeKind::Full);
+        cx.negotiated.kx_group = Some(*group);
+        cx.negotiated
+            .handshake_kind
+            .get_or_insert(HandshakeKind::Full);
         group.start_and_complete(client_share)
-    }
-
-    fn send_change_cipher_spec(&self, common: &mut CommonState) {
-        // RFC 9846 §E.4: a session id asks for one after the first message, which a retried client has had
-        if !self.is_retried && !self.hello.legacy_session_id.is_empty() {
-            common.send_change_cipher_spec();
-        }
     }
 
     /// About how long the messages from EncryptedExtensions to Finished are.
@@ -123,8 +143,8 @@ impl Negotiated<'_> {
         &self,
         exchange: &CompletedKeyExchange,
         transcript: &Transcript,
-        common: &mut CommonState,
-    ) -> Result<HandshakeKeys, Error> {
+        transport: &mut dyn Transport,
+    ) -> Result<HandshakeKeys, PeerMisbehaved> {
         let suite = self.parameters.suite;
         let transcript = transcript.current();
         let secret = EarlySecret::new(suite, None)
@@ -134,8 +154,8 @@ impl Negotiated<'_> {
         self.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &client_traffic_secret);
         self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &server_traffic_secret);
 
-        set_sending_secret(suite, &server_traffic_secret, common);
-        set_receiving_secret(suite, &client_traffic_secret, common)?;
+        transport.set_sending_secret(suite, &server_traffic_secret);
+        transport.set_receiving_secret(Level::Handshake, suite, &client_traffic_secret)?;
         Ok(HandshakeKeys {
             secret,
             client_traffic_secret,
@@ -148,27 +168,23 @@ impl Negotiated<'_> {
         &self,
         handshake_secret: HandshakeSecret,
         transcript: &Transcript,
-        common: &mut CommonState,
-    ) -> ApplicationSecrets {
+        cx: &mut ServerContext<'_>,
+    ) -> MainSecret {
         let transcript = transcript.current();
-        let main = handshake_secret.into_main_secret();
-        let secrets = ApplicationSecrets {
-            client_traffic_secret: main.client_application_traffic_secret_0(&transcript),
-            server_traffic_secret: main.server_application_traffic_secret_0(&transcript),
-            exporter_secret: main.exporter_secret(&transcript),
-            main,
-        };
-        self.log("CLIENT_TRAFFIC_SECRET_0", &secrets.client_traffic_secret);
-        self.log("SERVER_TRAFFIC_SECRET_0", &secrets.server_traffic_secret);
-        self.log("EXPORTER_SECRET", &secrets.exporter_secret);
+        let main_secret = handshake_secret.into_main_secret();
+        let client_secret = main_secret.client_application_traffic_secret_0(&transcript);
+        let server_secret = main_secret.server_application_traffic_secret_0(&transcript);
+        let exporter_secret = main_secret.exporter_secret(&transcript);
+        self.log("CLIENT_TRAFFIC_SECRET_0", &client_secret);
+        self.log("SERVER_TRAFFIC_SECRET_0", &server_secret);
+        self.log("EXPORTER_SECRET", &exporter_secret);
 
+        let suite = self.parameters.suite;
+        let secrets = Tls13Secrets::new(suite, server_secret, client_secret, exporter_secret);
         // RFC 9846 §4.5.3: what follows Finished, alerts included, is under the application keys
-        set_sending_secret(
-            self.parameters.suite,
-            &secrets.server_traffic_secret,
-            common,
-        );
-        secrets
+        secrets.install_sending(cx.transport);
+        *cx.established = Some(Established::Tls13(secrets));
+        main_secret
     }
 
     fn add_server_hello(

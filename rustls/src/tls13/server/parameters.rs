@@ -63,13 +63,6 @@ impl<'a> Selection<'a> {
             certified_key,
         }))
     }
-
-    pub(super) fn suite(&self) -> &'static Tls13CipherSuite {
-        match self {
-            Self::Agreed(parameters) => parameters.suite,
-            Self::NeedsShare { suite, .. } => suite,
-        }
-    }
 }
 
 /// The client's most preferred group that the provider has, even if a share of another would save a round
@@ -82,10 +75,10 @@ fn select_group(
     let offered = hello.extensions.supported_groups.as_deref().unwrap_or(&[]);
     if let Some(retry) = retry {
         // RFC 9846 §4.3.8: no share for a group that is not in supported_groups, so it must not vanish
-        return match offered.contains(&retry.group.name()) {
-            true => Ok(retry.group),
-            false => Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into()),
-        };
+        if !offered.contains(&retry.group.name()) {
+            return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into());
+        }
+        return Ok(retry.group);
     }
     let ours = &config.provider.kx_groups;
     offered

@@ -1,19 +1,19 @@
 //! NewSessionTicket (RFC 9846 §4.7.1): sends what clients may resume with.
 //!
 //! A ticket is a whole session, sealed by the ticketer, or the key under which the session storage keeps
-//! one. What a session consists of is [`super::session_value`]'s.
+//! one. What a session consists of is [`crate::session::value`]'s.
 
 use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::ServerContext;
-use super::session_value::SessionValue;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
+use crate::handshake::server::ServerContext;
 use crate::msgs::EncodeMessage;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
+use crate::session::value::SessionValue;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::TicketPsks;
 
@@ -34,7 +34,7 @@ const STORAGE_KEY_LEN: usize = 32;
 ///
 /// # Errors
 ///
-/// [`Error::FailedToGetRandomBytes`].
+/// [`Error::FailedToGetRandomBytes`], [`Error::EncryptError`].
 pub(super) fn send_tickets(
     config: &ServerConfig,
     suite: &'static Tls13CipherSuite,
@@ -55,9 +55,9 @@ pub(super) fn send_tickets(
             psk: psk.as_ref(),
             issued_at: now.as_secs(),
             age_add: random_age_add(config)?,
-            alpn_protocol: cx.common.alpn_protocol.as_deref(),
+            alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
             server_name: cx.data.server_name(),
-            client_chain: SessionValue::borrow_chain(cx.common.peer_certificates()),
+            client_chain: SessionValue::borrow_chain(cx.negotiated.peer_certificates.as_deref()),
             application_data: &[],
         };
         let Some(ticket) = kind.make(&session, config)? else {
@@ -77,8 +77,7 @@ pub(super) fn send_tickets(
         }
         .encode_message(&mut messages);
     }
-    cx.common.send_handshake(&messages);
-    Ok(())
+    cx.transport.send_handshake(&messages)
 }
 
 /// RFC 9846 §4.7.1: random, and fresh for each ticket.

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use super::transcript::Transcript;
-use crate::conn::CommonState;
+use crate::conn::transport::Transport;
 use crate::crypto::hash;
+use crate::error::Error;
 use crate::msgs::EncodeMessage;
 
 /// How many bytes a flight has room for at first: enough for all but one that carries certificates.
@@ -40,8 +41,12 @@ impl<'a> Flight<'a> {
         self.transcript.current()
     }
 
-    /// Queues the flight, sealed with the present keys.
-    pub(crate) fn send(self, common: &mut CommonState) {
-        common.send_handshake(&self.messages);
+    /// Sends the flight under the present keys.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::send_handshake`].
+    pub(crate) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
+        transport.send_handshake(&self.messages)
     }
 }

@@ -1,7 +1,7 @@
 //! What a server must know of a session to resume it, as bytes: the content of a sealed ticket, or of the
 //! session storage.
 //!
-//! Only this library reads them. Where they are kept is [`super::tickets`]' business.
+//! Only this library reads them. Where they are kept is the handshakes' business.
 
 use alloc::vec::Vec;
 
@@ -27,25 +27,25 @@ use crate::error::InvalidMessage;
 ///   } SessionValue;
 /// ```
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SessionValue<'a> {
-    pub(super) suite: CipherSuite,
+pub(crate) struct SessionValue<'a> {
+    pub(crate) suite: CipherSuite,
     /// RFC 9846 §4.7.1: derived from the resumption secret and the ticket's nonce.
-    pub(super) psk: &'a [u8],
+    pub(crate) psk: &'a [u8],
     /// In seconds since 1970.
-    pub(super) issued_at: u64,
+    pub(crate) issued_at: u64,
     /// `ticket_age_add`.
-    pub(super) age_add: u32,
-    pub(super) alpn_protocol: Option<&'a [u8]>,
-    pub(super) server_name: Option<&'a str>,
+    pub(crate) age_add: u32,
+    pub(crate) alpn_protocol: Option<&'a [u8]>,
+    pub(crate) server_name: Option<&'a str>,
     /// The certificates that the client authenticated with; empty if it did not.
-    pub(super) client_chain: Vec<CertificateDer<'a>>,
+    pub(crate) client_chain: Vec<CertificateDer<'a>>,
     /// What the application has the ticket say.
-    pub(super) application_data: &'a [u8],
+    pub(crate) application_data: &'a [u8],
 }
 
 impl<'a> SessionValue<'a> {
     /// The certificates, without copying them.
-    pub(super) fn borrow_chain(chain: Option<&'a [CertificateDer<'_>]>) -> Vec<CertificateDer<'a>> {
+    pub(crate) fn borrow_chain(chain: Option<&'a [CertificateDer<'_>]>) -> Vec<CertificateDer<'a>> {
         chain
             .unwrap_or(&[])
             .iter()
@@ -54,7 +54,7 @@ impl<'a> SessionValue<'a> {
     }
 
     /// The encoding, in a vector that never grew: no copy of the PSK is left in freed memory.
-    pub(super) fn to_vec(&self) -> Vec<u8> {
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
         let chain: usize = self.client_chain.iter().map(|cert| 3 + cert.len()).sum();
         let len = 2
             + 2

@@ -215,8 +215,8 @@ mod memory {
     use pki_types::ServerName;
 
     use super::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
-    use crate::bounded_map::BoundedMap;
     use crate::enums::NamedGroup;
+    use crate::session::bounded_map::BoundedMap;
 
     /// How many sessions of TLS 1.3 are kept for one server. More than a server sends by default, fewer
     /// than a server can make a client's memory overflow with.

@@ -1,20 +1,14 @@
 //! The ClientHello (RFC 9846 §4.2.2): what a client offers, and remembers of it until the handshake ends.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::ServerName;
 
 use super::key_shares::KeyShares;
-use super::server_hello::WaitServerHello;
-use super::{ClientContext, ClientMachine, ClientState};
 use crate::client::ClientConfig;
-use crate::conn::CommonState;
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
-use crate::enums::{
-    CipherSuite, Compression, ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
-};
+use crate::enums::{CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode};
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
@@ -24,86 +18,21 @@ use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::short_list::ShortList;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// Starts a connection to `server_name`: sends the ClientHello.
-///
-/// # Errors
-///
-/// [`Error::General`] when the configuration cannot be used with TLS 1.3, relies on raw public keys, or
-/// offers what no ClientHello can carry; [`Error::FailedToGetRandomBytes`]; those of starting a key
-/// exchange.
-pub(crate) fn start(
-    config: Arc<ClientConfig>,
-    server_name: ServerName<'static>,
-    alpn_protocols: Vec<Vec<u8>>,
-    cx: &mut ClientContext<'_>,
-) -> Result<ClientMachine, Error> {
-    check_config(&config, &alpn_protocols)?;
-
-    let offer = Box::new(Offer::new(config, server_name, alpn_protocols)?);
-    let shares = KeyShares::start(offer.first_group()?, offer.groups())?;
-    let client_hello = offer.client_hello(&shares, None);
-
-    // RFC 9846 §5.1: the record of the first ClientHello may say 0x0301, all others say 0x0303
-    cx.common
-        .sender
-        .set_plaintext_version(ProtocolVersion::TLSv1_0);
-    cx.common.send_handshake(&client_hello);
-    cx.common
-        .sender
-        .set_plaintext_version(ProtocolVersion::TLSv1_2);
-    cx.common.drops_change_cipher_spec = true;
-
-    let state = WaitServerHello::new(offer, shares, client_hello);
-    Ok(ClientMachine {
-        state: Some(ClientState::WaitServerHello(state)),
-    })
-}
-
-fn check_config(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
-    if config.verifier.requires_raw_public_keys()
-        || config.client_auth_cert_resolver.only_raw_public_keys()
-    {
-        return Err(Error::General("raw public keys are not supported".into()));
-    }
-    // RFC 7301 §3.1: names of 1 to 255 bytes
-    if !alpn_protocols
-        .iter()
-        .all(|name| (1..=255).contains(&name.len()))
-    {
-        return Err(Error::General(
-            "an ALPN protocol name has 1 to 255 bytes".into(),
-        ));
-    }
-    let names = alpn_protocols.iter().map(|name| 1 + name.len());
-    let hints = config.verifier.root_hint_subjects().unwrap_or_default();
-    let hints = hints.iter().map(|name| 2 + name.as_ref().len());
-    match names.chain(hints).sum::<usize>() <= MAX_LISTS_LEN {
-        true => Ok(()),
-        false => Err(Error::General(
-            "ALPN protocol names and hints at authorities exceed a ClientHello".into(),
-        )),
-    }
-}
-
-/// How much of a ClientHello, which has at most 2^16 - 1 bytes of extensions, the lists of any length may
-/// take. The rest is left for everything else, large key shares included.
-const MAX_LISTS_LEN: usize = 0xe000;
-
 /// Enough for most ClientHellos without their key shares, in bytes.
 const USUAL_LEN: usize = 384;
 
 /// What stays the same in both ClientHellos of a connection.
-pub(super) struct Offer {
-    pub(super) config: Arc<ClientConfig>,
-    pub(super) server_name: ServerName<'static>,
-    pub(super) alpn_protocols: Vec<Vec<u8>>,
-    pub(super) random: Random,
-    pub(super) session_id: SessionId,
+pub(crate) struct Offer {
+    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) server_name: ServerName<'static>,
+    pub(crate) alpn_protocols: Vec<Vec<u8>>,
+    pub(crate) random: Random,
+    pub(crate) session_id: SessionId,
     extension_order: u32,
 }
 
 impl Offer {
-    pub(super) fn new(
+    pub(crate) fn new(
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,
         alpn_protocols: Vec<Vec<u8>>,
@@ -122,8 +51,8 @@ impl Offer {
 
     /// Encodes a ClientHello that offers these shares; a cookie if a HelloRetryRequest brought one.
     ///
-    /// Its extensions fit together: those of the first one by [`check_config`], a cookie by its caller.
-    pub(super) fn client_hello(&self, shares: &KeyShares, cookie: Option<&[u8]>) -> Vec<u8> {
+    /// Its extensions fit together: those of the first one by [`super::config_limits`], a cookie by its caller.
+    pub(crate) fn client_hello(&self, shares: &KeyShares, cookie: Option<&[u8]>) -> Vec<u8> {
         let hello = ClientHello {
             // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
             legacy_version: ProtocolVersion::TLSv1_2,
@@ -163,24 +92,6 @@ impl Offer {
         }
     }
 
-    /// Whether the ClientHello carries this extension, so that a server may answer it.
-    pub(super) fn offers(&self, typ: ExtensionType) -> bool {
-        match typ {
-            ExtensionType::ServerName => self.sent_name().is_some(),
-            ExtensionType::ApplicationLayerProtocolNegotiation => !self.alpn_protocols.is_empty(),
-            ExtensionType::CertificateAuthorities => {
-                self.config.verifier.root_hint_subjects().is_some()
-            }
-            ExtensionType::StatusRequest
-            | ExtensionType::SupportedGroups
-            | ExtensionType::SignatureAlgorithms
-            | ExtensionType::SupportedVersions
-            | ExtensionType::PskKeyExchangeModes
-            | ExtensionType::KeyShare => true,
-            _ => false,
-        }
-    }
-
     /// The `server_name` extension: RFC 6066 §3 allows no IP addresses in it.
     fn sent_name(&self) -> Option<ServerNamePayload<'_>> {
         match &self.server_name {
@@ -207,7 +118,7 @@ impl Offer {
     /// # Errors
     ///
     /// It was not offered: not known, or one of TLS 1.2.
-    pub(super) fn suite(
+    pub(crate) fn suite(
         &self,
         suite: CipherSuite,
     ) -> Result<&'static Tls13CipherSuite, PeerMisbehaved> {
@@ -227,20 +138,20 @@ impl Offer {
     }
 
     /// The names of all groups offered, most preferred first, none twice.
-    fn groups(&self) -> impl Iterator<Item = NamedGroup> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = NamedGroup> {
         let names = || self.tls13_groups().map(|group| group.name());
         let first = move |(i, name): &(usize, NamedGroup)| !names().take(*i).any(|n| n == *name);
         names().enumerate().filter(first).map(|(_, name)| name)
     }
 
     /// The group of this name, if it was offered.
-    pub(super) fn offered_group(&self, name: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
+    pub(crate) fn offered_group(&self, name: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
         self.tls13_groups().find(|group| group.name() == name)
     }
 
     /// The group to send a share of at once: the one this server chose before, if it is known, or the
     /// most preferred.
-    fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
+    pub(super) fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
         let store = &self.config.resumption.store;
         store
             .kx_hint(&self.server_name)
@@ -250,7 +161,7 @@ impl Offer {
     }
 
     /// Gives a secret to the key log.
-    pub(super) fn log_secret(&self, label: &str, secret: &[u8]) {
+    pub(crate) fn log_secret(&self, label: &str, secret: &[u8]) {
         let key_log = &self.config.key_log;
         if key_log.will_log(label) {
             key_log.log(label, &self.random.0, secret);
@@ -262,19 +173,4 @@ fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Er
     let mut bytes = [0; N];
     provider.secure_random.fill(&mut bytes)?;
     Ok(bytes)
-}
-
-/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): once, in front of whatever the
-/// client sends second.
-#[derive(Default)]
-pub(super) struct CompatibilityCcs {
-    sent: bool,
-}
-
-impl CompatibilityCcs {
-    pub(super) fn send_once(&mut self, common: &mut CommonState) {
-        if !core::mem::replace(&mut self.sent, true) {
-            common.send_change_cipher_spec();
-        }
-    }
 }

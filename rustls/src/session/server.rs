@@ -52,7 +52,7 @@ impl StoresServerSessions for NoServerSessionStorage {
 }
 
 /// The storage of a configuration that names none.
-pub(super) fn default_session_storage() -> Arc<dyn StoresServerSessions> {
+pub(crate) fn default_session_storage() -> Arc<dyn StoresServerSessions> {
     #[cfg(feature = "std")]
     return ServerSessionMemoryCache::new(256);
     #[cfg(not(feature = "std"))]
@@ -61,7 +61,7 @@ pub(super) fn default_session_storage() -> Arc<dyn StoresServerSessions> {
 
 /// The ticketer of a configuration that names none.
 #[derive(Debug)]
-pub(super) struct NoTickets;
+pub(crate) struct NoTickets;
 
 impl ProducesTickets for NoTickets {
     fn enabled(&self) -> bool {
@@ -89,7 +89,7 @@ mod memory {
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use super::StoresServerSessions;
-    use crate::bounded_map::BoundedMap;
+    use crate::session::bounded_map::BoundedMap;
 
     /// Stores sessions in the memory of this process, a limited number of them. The oldest make room.
     pub struct ServerSessionMemoryCache {

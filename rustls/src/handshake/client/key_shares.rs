@@ -13,7 +13,7 @@ use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret};
 ///
 /// When it is a hybrid one, its classical part is offered as a share of its own, at no cost of a second
 /// key: a server that does not know the hybrid then needs no HelloRetryRequest.
-pub(super) struct KeyShares {
+pub(crate) struct KeyShares {
     exchange: Box<dyn ActiveKeyExchange>,
     /// The group of the classical part, if it is offered, too.
     component: Option<NamedGroup>,
@@ -21,7 +21,7 @@ pub(super) struct KeyShares {
 
 impl KeyShares {
     /// The share of `group`, and of its classical part if that is among the `offered` groups, behind it.
-    pub(super) fn start(
+    pub(crate) fn start(
         group: &'static dyn SupportedKxGroup,
         offered: impl Iterator<Item = NamedGroup>,
     ) -> Result<Self, Error> {
@@ -40,14 +40,14 @@ impl KeyShares {
     }
 
     /// The share of `group` and no other, as after a HelloRetryRequest.
-    pub(super) fn start_single(group: &'static dyn SupportedKxGroup) -> Result<Self, Error> {
+    pub(crate) fn start_single(group: &'static dyn SupportedKxGroup) -> Result<Self, Error> {
         Ok(Self {
             exchange: group.start()?,
             component: None,
         })
     }
 
-    pub(super) fn entries(&self) -> Vec<KeyShareEntry<'_>> {
+    pub(crate) fn entries(&self) -> Vec<KeyShareEntry<'_>> {
         let mut entries = Vec::with_capacity(2);
         entries.push(KeyShareEntry {
             group: self.exchange.group(),
@@ -62,13 +62,13 @@ impl KeyShares {
     }
 
     /// How many bytes the shares have together.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let component = self.exchange.hybrid_component();
         let component = component.filter(|_| self.component.is_some());
         self.exchange.pub_key().len() + component.map_or(0, |(_, payload)| payload.len())
     }
 
-    pub(super) fn contains(&self, group: NamedGroup) -> bool {
+    pub(crate) fn contains(&self, group: NamedGroup) -> bool {
         self.exchange.group() == group || self.component == Some(group)
     }
 
@@ -77,7 +77,7 @@ impl KeyShares {
     /// # Errors
     ///
     /// [`PeerMisbehaved::WrongGroupForKeyShare`], and those of the exchange.
-    pub(super) fn complete(
+    pub(crate) fn complete(
         self,
         server_share: &KeyShareEntry<'_>,
         early_secret: EarlySecret,

@@ -1,0 +1,190 @@
+use alloc::{format, vec};
+
+use super::*;
+
+fn message(len: usize) -> Vec<u8> {
+    let mut bytes = vec![1, (len >> 16) as u8, (len >> 8) as u8, len as u8];
+    bytes.extend((0..len).map(|i| i as u8));
+    bytes
+}
+
+/// The messages that are complete, each given back before the next.
+fn messages(joiner: &mut HandshakeJoiner) -> Vec<Vec<u8>> {
+    let mut seen = Vec::new();
+    while let Some(message) = joiner.next_message().unwrap() {
+        seen.push(message.to_vec());
+        joiner.give_back(message);
+    }
+    seen
+}
+
+#[test]
+fn messages_survive_any_cut() {
+    let expected = [message(0), message(1), message(300), message(2)];
+    let stream = expected.concat();
+    for cut in 1..stream.len() {
+        let mut joiner = HandshakeJoiner::default();
+        let mut seen = Vec::new();
+        for payload in stream.chunks(cut) {
+            joiner.push(payload).unwrap();
+            seen.extend(messages(&mut joiner));
+        }
+        assert_eq!(seen, expected, "cut every {cut} bytes");
+        assert!(joiner.is_empty());
+        assert_eq!(joiner.memory.capacity(), 0);
+    }
+}
+
+#[test]
+fn what_waits_behind_a_message_is_seen_while_it_is_out() {
+    let mut joiner = HandshakeJoiner::default();
+    assert!(joiner.is_empty());
+    joiner.push(&[1]).unwrap();
+    assert!(!joiner.is_empty());
+    joiner.push(&[0, 0, 2, 7]).unwrap();
+    assert!(joiner.next_message().unwrap().is_none());
+    assert!(!joiner.is_empty());
+
+    joiner.push(&[8]).unwrap();
+    let out = joiner.next_message().unwrap().unwrap();
+    assert_eq!(*out, [1, 0, 0, 2, 7, 8]);
+    assert!(joiner.is_empty(), "nothing behind it");
+    joiner.give_back(out);
+    assert!(joiner.is_empty());
+
+    // a whole message behind it, or one byte of one
+    for behind in [&[2, 0, 0, 0][..], &[2]] {
+        joiner.push(&[&[1, 0, 0, 0], behind].concat()).unwrap();
+        let out = joiner.next_message().unwrap().unwrap();
+        assert!(!joiner.is_empty());
+        joiner.give_back(out);
+        assert!(!joiner.is_empty());
+        joiner.push(&[0; 3][..4 - behind.len()]).unwrap();
+        assert_eq!(messages(&mut joiner), [[2, 0, 0, 0]]);
+        assert!(joiner.is_empty());
+    }
+}
+
+#[test]
+fn pieces_that_come_while_a_message_is_out_are_kept() {
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[1, 0, 0, 0, 2, 0]).unwrap();
+    let out = joiner.next_message().unwrap().unwrap();
+    joiner.push(&[0, 1]).unwrap();
+    joiner.push(&[9]).unwrap();
+    assert!(!joiner.is_empty());
+    assert!(joiner.next_message().unwrap().is_none(), "one at a time");
+    joiner.give_back(out);
+    assert_eq!(messages(&mut joiner), [[2, 0, 0, 1, 9]]);
+
+    // their lengths are checked when their turn comes
+    joiner.push(&[1, 0, 0, 0]).unwrap();
+    let out = joiner.next_message().unwrap().unwrap();
+    joiner.push(&[2, 1, 0, 0]).unwrap();
+    joiner.give_back(out);
+    assert_eq!(
+        joiner.next_message().unwrap_err(),
+        InvalidMessage::HandshakePayloadTooLarge
+    );
+}
+
+#[test]
+fn nothing_comes_after_a_message_that_was_dropped() {
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[1, 0, 0, 0, 2, 0, 0, 0]).unwrap();
+    drop(joiner.next_message().unwrap().unwrap());
+    assert!(!joiner.is_empty());
+    joiner.push(&[3, 0, 0, 0]).unwrap();
+    assert!(joiner.next_message().unwrap().is_none());
+}
+
+#[test]
+fn length_is_limited_before_memory_is_taken() {
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[1, 0, 0xff, 0xff]).unwrap();
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[1, 1, 0]).unwrap();
+    assert_eq!(
+        joiner.push(&[0]),
+        Err(InvalidMessage::HandshakePayloadTooLarge)
+    );
+    assert!(joiner.memory.capacity() <= STEP);
+    assert_eq!(
+        joiner.next_message().unwrap_err(),
+        InvalidMessage::HandshakePayloadTooLarge
+    );
+    // of whatever message that waits
+    let mut joiner = HandshakeJoiner::default();
+    assert_eq!(
+        joiner.push(&[1, 0, 0, 1, 7, 2, 0, 0, 0, 3, 1, 0, 0]),
+        Err(InvalidMessage::HandshakePayloadTooLarge)
+    );
+}
+
+#[test]
+fn memory_is_what_was_received_and_little_more() {
+    // byte by byte, of a message that claims to be long
+    let mut joiner = HandshakeJoiner::default();
+    let mut steps = 0;
+    for (i, byte) in message(MAX_HANDSHAKE_LEN)[..60_000].iter().enumerate() {
+        let before = joiner.memory.capacity();
+        joiner.push(&[*byte]).unwrap();
+        assert!(joiner.next_message().unwrap().is_none());
+        assert!(joiner.memory.capacity() <= i + 1 + STEP);
+        steps += usize::from(joiner.memory.capacity() != before);
+    }
+    assert!(steps <= 60_000 / STEP + 1, "{steps} steps");
+
+    // messages that were handed out take no room while the rest of another is awaited
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[&message(15_000)[..], &[1]].concat()).unwrap();
+    assert_eq!(messages(&mut joiner), [message(15_000)]);
+    assert!(joiner.memory.capacity() <= STEP);
+    joiner.push(&[0, 0, 0]).unwrap();
+    assert_eq!(messages(&mut joiner), [message(0)]);
+}
+
+#[test]
+fn small_messages_cost_no_more_than_their_bytes() {
+    const TOTAL: usize = 1 << 16;
+    let stream = [24, 0, 0, 0].repeat(TOTAL / 4);
+    for cut in [TOTAL, 16384, 1000, 7, 1] {
+        let mut joiner = HandshakeJoiner::default();
+        let mut count = 0;
+        for payload in stream.chunks(cut) {
+            joiner.push(payload).unwrap();
+            let memory = joiner.memory.as_ptr();
+            while let Some(message) = joiner.next_message().unwrap() {
+                assert_eq!(*message, [24, 0, 0, 0]);
+                assert_eq!(
+                    message.memory.as_ptr(),
+                    memory,
+                    "the same for all of a piece"
+                );
+                joiner.give_back(message);
+                count += 1;
+            }
+        }
+        assert_eq!(count, TOTAL / 4);
+        assert!(joiner.moved <= TOTAL, "{} bytes moved", joiner.moved);
+    }
+    // nor when all pieces are there before the first message is asked for
+    let mut joiner = HandshakeJoiner::default();
+    for payload in stream.chunks(100) {
+        joiner.push(payload).unwrap();
+    }
+    assert_eq!(messages(&mut joiner).len(), TOTAL / 4);
+    assert_eq!(joiner.moved, 0);
+}
+
+#[test]
+fn debug_shows_lengths_only() {
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[1, 0, 0, 1, 207, 2]).unwrap();
+    let message = joiner.next_message().unwrap().unwrap();
+    assert_eq!(format!("{message:?}"), "JoinedMessage { len: 5, .. }");
+    assert_eq!(
+        format!("{joiner:?}"),
+        "HandshakeJoiner { waiting: 1, lent: true, .. }"
+    );
+}

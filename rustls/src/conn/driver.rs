@@ -1,0 +1,224 @@
+//! What drives a connection: takes records from the record layer, acts on alerts and
+//! change_cipher_spec, and hands handshake messages to the handshake.
+//!
+//! It owns the handshake and the connection's end: the first failure stops everything, sends the
+//! alert, and is what every later call returns. Buffered ([`super::connection`]) and unbuffered
+//! ([`super::unbuffered`]) connections are two faces of it.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::ops::Range;
+
+use super::common_state::CommonState;
+use super::records::Receiving;
+use super::tolerance::Tolerance;
+use crate::enums::{AlertDescription, AlertLevel, ContentType, Side};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::handshake::{Context, Failure, Machine};
+use crate::msgs::HandshakeMessage;
+use crate::record::HEADER_LEN;
+#[cfg(feature = "std")]
+use crate::record::buffer::ReceiveBuffer;
+
+/// How many change_cipher_spec records are dropped during a handshake.
+const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
+
+pub(crate) struct Driver<Data> {
+    pub(crate) common: CommonState,
+    pub(crate) data: Data,
+    machine: Box<dyn Machine<Data>>,
+    tolerance: Tolerance,
+    change_cipher_specs: u8,
+}
+
+/// A record that was taken in and acted upon.
+pub(crate) struct Processed {
+    /// How many bytes of the buffer it took.
+    pub(crate) record_len: usize,
+    /// Where in the buffer application data lies; empty when there is none.
+    pub(crate) plaintext: Range<usize>,
+}
+
+impl Processed {
+    pub(crate) const fn without_plaintext(record_len: usize) -> Self {
+        Self {
+            record_len,
+            plaintext: HEADER_LEN..HEADER_LEN,
+        }
+    }
+}
+
+impl<Data> Driver<Data> {
+    pub(crate) fn new(machine: Box<dyn Machine<Data>>, data: Data, common: CommonState) -> Self {
+        Self {
+            common,
+            data,
+            machine,
+            tolerance: Tolerance::default(),
+            change_cipher_specs: 0,
+        }
+    }
+
+    /// Takes one record from the front of `buf` and acts on it; `None` when it is not complete.
+    ///
+    /// An error ends the connection; the alert for the peer waits to be sent then.
+    #[inline]
+    pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
+        let records = &mut self.common.records;
+        let record = match records.receiver.open(buf) {
+            Ok(Some(record)) => record,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(self.fail(error.into())),
+        };
+        // what nearly every record is: there is nothing to decide
+        if record.typ == ContentType::ApplicationData
+            && records.receiving == Receiving::Traffic
+            && records.joiner.is_empty()
+        {
+            self.tolerance = Tolerance::default();
+            return Ok(Some(Processed {
+                record_len: record.record_len,
+                plaintext: record.payload,
+            }));
+        }
+        match self.act(record.typ, &buf[record.payload]) {
+            Ok(()) => Ok(Some(Processed::without_plaintext(record.record_len))),
+            Err(failure) => Err(self.fail(failure)),
+        }
+    }
+
+    /// [`Self::process_record`] for all that waits in the connection's own receive buffer. Plaintext
+    /// stays there to be read.
+    #[cfg(feature = "std")]
+    pub(crate) fn process_received(&mut self) -> Result<(), Error> {
+        self.common.check_failed()?;
+        let mut received = core::mem::take(&mut self.common.records.received);
+        let result = self.process_all(&mut received);
+        self.common.records.received = received;
+        result
+    }
+
+    #[cfg(feature = "std")]
+    fn process_all(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
+        // RFC 9846 §6.1: data received after a closure alert is ignored
+        while self.common.records.receiving != Receiving::Closed {
+            match self.process_record(received.unopened())? {
+                Some(record) => received.keep(record.record_len, record.plaintext),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Acts on what a record contains, other than application data that is expected.
+    #[inline(never)]
+    fn act(&mut self, typ: ContentType, content: &[u8]) -> Result<(), Failure> {
+        let records = &self.common.records;
+        let is_skipped = typ == ContentType::ApplicationData
+            && content.is_empty()
+            && records.receiver.skips_early_data();
+        // RFC 9846 §5.1: handshake messages must not be interleaved with other record types
+        if typ != ContentType::Handshake && !records.joiner.is_empty() {
+            return Err(if is_skipped {
+                PeerMisbehaved::RejectedEarlyDataInterleavedWithHandshakeMessage.into()
+            } else {
+                PeerMisbehaved::MessageInterleavedWithHandshakeMessage.into()
+            });
+        }
+        match typ {
+            // RFC 9846 §4.3.10: early data that was not agreed on
+            ContentType::ApplicationData if is_skipped => Ok(()),
+            ContentType::Handshake => self.handle_handshake(content),
+            ContentType::Alert => self.handle_alert(content),
+            ContentType::ChangeCipherSpec => self.handle_change_cipher_spec(content),
+            other => Err(self.inappropriate(other)),
+        }
+    }
+
+    fn inappropriate(&self, got_type: ContentType) -> Failure {
+        Error::InappropriateMessage {
+            expect_types: if self.common.is_handshaking() {
+                vec![ContentType::Handshake]
+            } else {
+                vec![ContentType::ApplicationData, ContentType::Handshake]
+            },
+            got_type,
+        }
+        .into()
+    }
+
+    fn handle_handshake(&mut self, payload: &[u8]) -> Result<(), Failure> {
+        // RFC 9846 §5.1: a handshake record is not empty
+        if payload.is_empty() {
+            return Err(InvalidMessage::InvalidEmptyPayload.into());
+        }
+        self.tolerance.forget_warnings();
+        self.common.records.joiner.push(payload)?;
+        while let Some(message) = self.common.records.joiner.next_message()? {
+            let mut cx = Context {
+                transport: &mut self.common.records,
+                negotiated: &mut self.common.negotiated,
+                established: &mut self.common.established,
+                tolerance: &mut self.tolerance,
+                data: &mut self.data,
+            };
+            self.machine
+                .handle(HandshakeMessage::new(&message)?, &mut cx)?;
+            self.common.records.joiner.give_back(message);
+            self.common.send_what_waited()?;
+        }
+        Ok(())
+    }
+
+    /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every
+    /// other alert ends the connection, whatever level it claims. But a peer that does not know yet
+    /// that this is TLS 1.3 may warn, as before.
+    fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
+        let (level, description) = match *content {
+            [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
+            [] => return Err(InvalidMessage::InvalidEmptyPayload.into()),
+            [_] => return Err(InvalidMessage::MissingData("AlertDescription").into()),
+            // RFC 9846 §5.1: a record contains exactly one alert
+            _ => return Err(InvalidMessage::TrailingData("AlertMessagePayload").into()),
+        };
+        if let AlertLevel::Unknown(_) = level {
+            // RFC 9846 §6: an invalid enum value is an illegal_parameter
+            return Err(Failure::new(
+                Error::AlertReceived(description),
+                AlertDescription::IllegalParameter,
+            ));
+        }
+        // RFC 9846 §6.1: an end of the data, but only once the handshake has shown who sends it
+        if description == AlertDescription::CloseNotify && !self.common.is_handshaking() {
+            self.common.records.receiving = Receiving::Closed;
+            return Ok(());
+        }
+        let is_tolerated = description == AlertDescription::UserCanceled
+            || self.common.negotiated.version.is_none();
+        if level == AlertLevel::Warning && is_tolerated {
+            return Ok(self.tolerance.count_warning()?);
+        }
+        Err(Error::AlertReceived(description).into())
+    }
+
+    /// RFC 9846 §5: dropped from the first ClientHello to the peer's Finished, illegal before and after.
+    fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
+        let has_client_hello =
+            self.common.side == Side::Client || self.common.negotiated.version.is_some();
+        if !has_client_hello || !self.common.is_handshaking() {
+            return Err(self.inappropriate(ContentType::ChangeCipherSpec));
+        }
+        self.change_cipher_specs += 1;
+        if content != [1] || self.change_cipher_specs > MAX_CHANGE_CIPHER_SPECS {
+            return Err(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec.into());
+        }
+        Ok(())
+    }
+
+    /// Ends the connection: tells the peer why, and returns what every later call will.
+    #[cold]
+    fn fail(&mut self, failure: Failure) -> Error {
+        self.machine.fail();
+        self.common.fail(failure)
+    }
+}

@@ -1,0 +1,199 @@
+//! The secrets that outlive a handshake, version by version: replacing keys (RFC 9846 §4.7.3) and exporting
+//! (§7.5).
+//!
+//! They lie beside the sender, so that a write that wears out a key asks nobody. The handshake makes them,
+//! and installs the first keys itself.
+
+use alloc::vec::Vec;
+
+use super::transport::{Level, Transport};
+use crate::crypto::tls13::OkmBlock;
+use crate::enums::KeyUpdateRequest;
+use crate::error::{Error, PeerMisbehaved};
+use crate::msgs::EncodeMessage;
+use crate::suites::Tls13CipherSuite;
+use crate::tls13::key_schedule;
+
+/// RFC 9846 §4.7.3: a sender must not update its keys more often.
+const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
+
+/// Length in bytes of a KeyUpdate message.
+pub(crate) const KEY_UPDATE_LEN: usize = 5;
+
+/// What is left of the key schedule once the handshake is complete.
+pub(crate) enum Established {
+    Tls13(Tls13Secrets),
+}
+
+impl Established {
+    /// Sends a KeyUpdate that requests one in return, and goes on with new sending keys.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::send_handshake`].
+    pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        match self {
+            Self::Tls13(secrets) => secrets.refresh(transport),
+        }
+    }
+
+    /// Fills `output` with keying material.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when `output` is empty or too long, or `label` is.
+    pub(crate) fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Tls13(secrets) => secrets.export_keying_material(output, label, context),
+        }
+    }
+}
+
+/// The secrets of a TLS 1.3 connection.
+pub(crate) struct Tls13Secrets {
+    suite: &'static Tls13CipherSuite,
+    sending: OkmBlock,
+    receiving: OkmBlock,
+    exporter_secret: OkmBlock,
+    /// N of the sending `application_traffic_secret_N`.
+    sending_updates: u64,
+    /// We requested a KeyUpdate, and none came since.
+    awaits_update: bool,
+    /// The last KeyUpdate that was sent answered one of the peer's.
+    has_answered: bool,
+}
+
+impl Tls13Secrets {
+    /// `sending` and `receiving` are the `application_traffic_secret_0` of either direction.
+    pub(crate) fn new(
+        suite: &'static Tls13CipherSuite,
+        sending: OkmBlock,
+        receiving: OkmBlock,
+        exporter_secret: OkmBlock,
+    ) -> Self {
+        Self {
+            suite,
+            sending,
+            receiving,
+            exporter_secret,
+            sending_updates: 0,
+            awaits_update: false,
+            has_answered: false,
+        }
+    }
+
+    /// Protects what is sent with the keys of the present secret.
+    pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
+        transport.set_sending_secret(self.suite, &self.sending);
+    }
+
+    /// Opens what is received with the keys of the present secret.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::set_receiving_secret`].
+    pub(crate) fn install_receiving(
+        &self,
+        transport: &mut dyn Transport,
+    ) -> Result<(), PeerMisbehaved> {
+        transport.set_receiving_secret(Level::Application, self.suite, &self.receiving)
+    }
+
+    /// The peer's KeyUpdate has come. Returns whether it was asked for.
+    pub(crate) fn take_awaited_update(&mut self) -> bool {
+        core::mem::take(&mut self.awaits_update)
+    }
+
+    /// Goes on with the peer's next keys.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::set_receiving_secret`].
+    pub(crate) fn update_receiving(
+        &mut self,
+        transport: &mut dyn Transport,
+    ) -> Result<(), PeerMisbehaved> {
+        self.receiving = key_schedule::next_application_traffic_secret(self.suite, &self.receiving);
+        self.install_receiving(transport)
+    }
+
+    /// Answers the peer's KeyUpdate with one that requests none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::send_handshake`].
+    pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        // RFC 9846 §4.7.3: requests that come before the answer is on its way are answered by it
+        let answer_waits =
+            self.has_answered && !transport.has_used_sending_key() && transport.has_output();
+        if !answer_waits {
+            self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
+            self.has_answered = true;
+        }
+        Ok(())
+    }
+
+    fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        // a key that follows an update and has protected nothing need not be replaced
+        if self.sending_updates != 0 && !transport.has_used_sending_key() {
+            return Ok(());
+        }
+        // RFC 9846 §4.7.3: no second request until a KeyUpdate has come
+        let request = if self.awaits_update {
+            KeyUpdateRequest::UpdateNotRequested
+        } else {
+            KeyUpdateRequest::UpdateRequested
+        };
+        if self.send_key_update(request, transport)? {
+            self.awaits_update = true;
+            self.has_answered = false;
+        }
+        Ok(())
+    }
+
+    /// Returns whether it was sent.
+    fn send_key_update(
+        &mut self,
+        request: KeyUpdateRequest,
+        transport: &mut dyn Transport,
+    ) -> Result<bool, Error> {
+        // RFC 9846 §4.7.3: the number of updates is limited, requested or not. §6.1: nothing is sent
+        // after close_notify
+        if self.sending_updates >= MAX_SENDING_UPDATES || transport.is_closed() {
+            return Ok(false);
+        }
+        self.sending_updates += 1;
+
+        // RFC 9846 §4.7.3: a KeyUpdate is encrypted with the old keys
+        let mut message = Vec::with_capacity(KEY_UPDATE_LEN);
+        request.encode_message(&mut message);
+        transport.send_handshake(&message)?;
+
+        self.sending = key_schedule::next_application_traffic_secret(self.suite, &self.sending);
+        self.install_sending(transport);
+        Ok(true)
+    }
+
+    fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        if output.is_empty() {
+            return Err(Error::General(
+                "no keying material is asked for: the output is empty".into(),
+            ));
+        }
+        key_schedule::exporter(self.suite, &self.exporter_secret, label, context, output)
+            .map_err(|_| Error::General("the exporter's output or label is too long".into()))
+    }
+}
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

@@ -1,0 +1,271 @@
+//! KeyUpdate between two ends that share their secrets. What crosses to rustls 0.23 is tested with the
+//! handshakes.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use rustls_core::codec::Codec;
+
+use super::*;
+use crate::conn::records::{Records, Sending};
+use crate::conn::tolerance::Tolerance;
+#[cfg(feature = "aws_lc_rs")]
+use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+#[cfg(not(feature = "aws_lc_rs"))]
+use crate::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::enums::{AlertDescription, ContentType};
+use crate::error::InvalidMessage;
+use crate::handshake::{Context, Failure};
+use crate::msgs::HandshakeMessage;
+use crate::tls13::key_update::read_key_update;
+
+/// One end of an established connection.
+struct End {
+    records: Records,
+    established: Option<Established>,
+    tolerance: Tolerance,
+}
+
+fn ends() -> [End; 2] {
+    let end = |sending: u8, receiving: u8| {
+        let suite = TLS13_AES_128_GCM_SHA256.tls13().unwrap();
+        let secret = |byte| OkmBlock::new(&[byte; 32]);
+        let mut records = Records::new();
+        let secrets = Tls13Secrets::new(suite, secret(sending), secret(receiving), secret(3));
+        secrets.install_sending(&mut records);
+        secrets.install_receiving(&mut records).unwrap();
+        End {
+            records,
+            established: Some(Established::Tls13(secrets)),
+            tolerance: Tolerance::default(),
+        }
+    };
+    [end(1, 2), end(2, 1)]
+}
+
+impl End {
+    fn secrets(&mut self) -> &mut Tls13Secrets {
+        let Some(Established::Tls13(secrets)) = &mut self.established else {
+            unreachable!();
+        };
+        secrets
+    }
+
+    fn refresh(&mut self) {
+        let established = self.established.as_mut().unwrap();
+        established.refresh(&mut self.records).unwrap();
+    }
+
+    /// Sends a KeyUpdate whatever [`Self::refresh`] would do.
+    fn send_key_update(&mut self, request: KeyUpdateRequest) {
+        let Some(Established::Tls13(secrets)) = &mut self.established else {
+            unreachable!();
+        };
+        secrets.send_key_update(request, &mut self.records).unwrap();
+    }
+
+    fn send_data(&mut self) {
+        self.records
+            .seal(ContentType::ApplicationData, b"data".into())
+            .unwrap();
+    }
+
+    fn read_key_update(&mut self, request: KeyUpdateRequest) -> Result<(), Failure> {
+        let mut cx = Context {
+            transport: &mut self.records,
+            negotiated: &mut Default::default(),
+            established: &mut self.established,
+            tolerance: &mut self.tolerance,
+            data: &mut (),
+        };
+        read_key_update(request, &mut cx)
+    }
+
+    /// Takes in what `from` has to send; returns the KeyUpdates that were among it.
+    fn receive(&mut self, from: &mut Self) -> Result<Vec<KeyUpdateRequest>, Error> {
+        let mut rest = from.records.outgoing.pending().to_vec();
+        from.records.outgoing.consume(rest.len());
+        let mut requests = Vec::new();
+        while let Some(record) = self.records.receiver.open(&mut rest)? {
+            if record.typ == ContentType::Handshake {
+                self.records.joiner.push(&rest[record.payload])?;
+                let message = self.records.joiner.next_message()?.unwrap();
+                let message_read = HandshakeMessage::new(&message)?;
+                let request = message_read.decode(KeyUpdateRequest::read)?;
+                requests.push(request);
+                self.read_key_update(request)
+                    .map_err(|failure| failure.error)?;
+                self.records.joiner.give_back(message);
+            } else {
+                assert_eq!(record.typ, ContentType::ApplicationData);
+            }
+            rest.drain(..record.record_len);
+        }
+        Ok(requests)
+    }
+}
+
+const REQUESTED: KeyUpdateRequest = KeyUpdateRequest::UpdateRequested;
+const NOT_REQUESTED: KeyUpdateRequest = KeyUpdateRequest::UpdateNotRequested;
+
+#[test]
+fn a_request_is_answered_and_both_directions_go_on() {
+    let [mut a, mut b] = ends();
+    for _ in 0..3 {
+        a.refresh();
+        assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+        assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
+        a.send_data();
+        assert_eq!(b.receive(&mut a).unwrap(), []);
+    }
+}
+
+/// However often the application asks: there is nothing to gain from it.
+#[test]
+fn a_key_that_protected_nothing_is_not_replaced() {
+    let [mut a, mut b] = ends();
+    for _ in 0..100 {
+        a.refresh();
+    }
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+    assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
+    // the answer has made fresh keys here, too
+    b.refresh();
+    a.refresh();
+    assert!(!a.records.has_output() && !b.records.has_output());
+
+    a.send_data();
+    a.refresh();
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+}
+
+#[test]
+fn a_second_request_waits_for_the_answer_to_the_first() {
+    let [mut a, mut b] = ends();
+    a.refresh();
+    a.send_data();
+    a.refresh();
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED, NOT_REQUESTED]);
+    assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
+    a.send_data();
+    a.refresh();
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+}
+
+#[test]
+fn requests_that_wait_together_have_one_answer() {
+    let [mut a, mut b] = ends();
+    for _ in 0..5 {
+        a.send_key_update(REQUESTED);
+    }
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED; 5]);
+    assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
+}
+
+/// An update of one's own that is on its way is no answer to a request that crosses it.
+#[test]
+fn requests_that_cross_are_both_answered() {
+    let [mut a, mut b] = ends();
+    b.refresh();
+    a.send_key_update(REQUESTED);
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+    assert_eq!(a.receive(&mut b).unwrap(), [REQUESTED, NOT_REQUESTED]);
+    assert_eq!(b.receive(&mut a).unwrap(), [NOT_REQUESTED]);
+}
+
+#[test]
+fn application_data_parts_requests_into_two_answers() {
+    let [mut a, mut b] = ends();
+    let request_update = |a: &mut End, b: &mut End| {
+        a.send_key_update(REQUESTED);
+        assert_eq!(b.receive(a).unwrap(), [REQUESTED]);
+    };
+    request_update(&mut a, &mut b);
+    b.send_data();
+    request_update(&mut a, &mut b);
+    request_update(&mut a, &mut b);
+    assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED; 2]);
+}
+
+/// An answer that was sent answers no request that comes after it.
+#[test]
+fn a_request_after_the_answer_was_written_has_one_of_its_own() {
+    let [mut a, mut b] = ends();
+    for _ in 0..3 {
+        a.send_key_update(REQUESTED);
+        assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+        assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
+    }
+}
+
+#[test]
+fn a_sender_stops_before_the_epoch_would_be_too_high() {
+    let [mut a, mut b] = ends();
+    a.secrets().sending_updates = MAX_SENDING_UPDATES - 1;
+    a.send_data();
+    a.refresh();
+    assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+    assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
+
+    // neither on its own account nor asked to
+    a.send_data();
+    assert_eq!(b.receive(&mut a).unwrap(), []);
+    a.refresh();
+    assert!(a.records.outgoing.is_empty());
+    b.send_data();
+    b.refresh();
+    assert_eq!(a.receive(&mut b).unwrap(), [REQUESTED]);
+    assert!(a.records.outgoing.is_empty());
+}
+
+#[test]
+fn nothing_is_sent_after_close_notify() {
+    let [mut a, mut b] = ends();
+    a.records.sending = Sending::Closed;
+    b.refresh();
+    assert_eq!(a.receive(&mut b).unwrap(), [REQUESTED]);
+    a.refresh();
+    assert!(a.records.outgoing.is_empty());
+}
+
+#[test]
+fn a_peer_that_only_updates_keys_is_stopped() {
+    const MAX_KEY_UPDATES: usize = 32;
+
+    let [mut a, mut b] = ends();
+    let mut send = |a: &mut End| {
+        a.send_key_update(NOT_REQUESTED);
+        b.receive(a)
+    };
+    for _ in 0..MAX_KEY_UPDATES {
+        assert_eq!(send(&mut a).unwrap(), [NOT_REQUESTED]);
+    }
+    assert_eq!(
+        send(&mut a).unwrap_err(),
+        PeerMisbehaved::TooManyKeyUpdateRequests.into()
+    );
+}
+
+#[test]
+fn an_unknown_request_has_its_own_alert() {
+    let [mut a, _] = ends();
+    let failure = a.read_key_update(KeyUpdateRequest::Unknown(2)).unwrap_err();
+    assert_eq!(failure.error, InvalidMessage::InvalidKeyUpdate.into());
+    assert_eq!(failure.alert, Some(AlertDescription::IllegalParameter));
+}
+
+#[test]
+fn exporting_checks_lengths() {
+    let [a, _] = ends();
+    let established = a.established.as_ref().unwrap();
+    let export = |label: &[u8], len| {
+        let mut output = vec![0; len];
+        let exported = established.export_keying_material(&mut output, label, None);
+        exported.map(|()| output)
+    };
+    assert!(export(b"label", 255 * 32).is_ok());
+    for (label_len, len) in [(5, 0), (5, 255 * 32 + 1), (250, 1)] {
+        let error = export(&vec![b'l'; label_len], len).unwrap_err();
+        assert!(matches!(error, Error::General(_)), "{label_len} {len}");
+    }
+}

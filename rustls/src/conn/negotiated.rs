@@ -1,0 +1,34 @@
+//! What was negotiated: the facts that a connection's accessors report. The handshake fills them in.
+
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+
+use crate::crypto::SupportedKxGroup;
+use crate::enums::ProtocolVersion;
+use crate::suites::SupportedCipherSuite;
+
+/// What is known so far.
+#[derive(Default)]
+pub(crate) struct Negotiated {
+    pub(crate) version: Option<ProtocolVersion>,
+    pub(crate) suite: Option<SupportedCipherSuite>,
+    pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
+    pub(crate) handshake_kind: Option<HandshakeKind>,
+    pub(crate) alpn_protocol: Option<Vec<u8>>,
+    pub(crate) peer_certificates: Option<Vec<CertificateDer<'static>>>,
+}
+
+/// The kind of handshake a connection made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HandshakeKind {
+    /// A full handshake.
+    Full,
+
+    /// A full handshake in which the server asked for another ClientHello (RFC 9846 §4.2.4): one
+    /// more round trip.
+    FullWithHelloRetryRequest,
+
+    /// A handshake that resumed an earlier session.
+    Resumed,
+}

@@ -1,0 +1,215 @@
+//! TLS over records: the record layer of a connection with the buffers around it, and what each
+//! direction may carry.
+//!
+//! ```text
+//!   handshake ──► Transport ──┐                     ┌──► joiner ──► handshake
+//!                             ├─► sender   receiver ┤
+//!   plaintext ────────────────┘     │         ▲     └──► plaintext, where it was received
+//!                                   ▼         │
+//!                               outgoing   received
+//! ```
+
+use alloc::vec::Vec;
+
+use super::transport::{Level, Transport};
+use crate::crypto::cipher::OutboundChunks;
+use crate::crypto::tls13::OkmBlock;
+use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
+use crate::error::{Error, PeerMisbehaved};
+use crate::record::buffer::{OutgoingBuffer, ReceiveBuffer};
+use crate::record::joiner::HandshakeJoiner;
+use crate::record::receiver::RecordReceiver;
+use crate::record::sender::{RecordSender, SealError};
+use crate::suites::Tls13CipherSuite;
+use crate::tls13::key_schedule::traffic_key;
+
+/// The records of one connection.
+pub(crate) struct Records {
+    pub(crate) sender: RecordSender,
+    pub(crate) receiver: RecordReceiver,
+    pub(crate) sending: Sending,
+    pub(crate) receiving: Receiving,
+
+    /// Records that wait to be written.
+    pub(crate) outgoing: OutgoingBuffer,
+    /// What was read from the peer; used by buffered connections only.
+    pub(crate) received: ReceiveBuffer,
+    /// Handshake messages on their way to the handshake.
+    pub(crate) joiner: HandshakeJoiner,
+    /// Application data written before there were keys to send it with.
+    pub(crate) unsent_plaintext: Vec<u8>,
+    /// The stream below has ended.
+    #[cfg(feature = "std")]
+    pub(crate) seen_eof: bool,
+}
+
+/// What this side may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// Handshake messages. Application data waits.
+    Handshake,
+    /// The same, and a close_notify waits behind the application data: no more is taken.
+    HandshakeThenClose,
+    /// Application data.
+    Traffic,
+    /// The application data that waited, and then a close_notify.
+    TrafficThenClose,
+    /// Nothing: a close_notify or a fatal alert was the last.
+    Closed,
+}
+
+/// What the peer may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receiving {
+    /// Handshake messages, and what may stand between them.
+    Handshake,
+    /// Application data.
+    Traffic,
+    /// Nothing: its close_notify has come.
+    Closed,
+}
+
+impl Records {
+    pub(crate) fn new() -> Self {
+        Self {
+            sender: RecordSender::new(),
+            receiver: RecordReceiver::new(),
+            sending: Sending::Handshake,
+            receiving: Receiving::Handshake,
+            outgoing: OutgoingBuffer::default(),
+            received: ReceiveBuffer::default(),
+            joiner: HandshakeJoiner::default(),
+            unsent_plaintext: Vec::new(),
+            #[cfg(feature = "std")]
+            seen_eof: false,
+        }
+    }
+
+    /// Seals `payload` behind what waits in [`Self::outgoing`].
+    pub(crate) fn seal(
+        &mut self,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+    ) -> Result<(), SealError> {
+        let room = self.outgoing.room(self.sender.sealed_len(payload.len()));
+        let sealed = self.sender.seal(typ, payload, room);
+        self.outgoing.commit(*sealed.as_ref().unwrap_or(&0));
+        sealed.map(|_| ())
+    }
+
+    /// True when this side has said that it sends no more.
+    pub(crate) fn is_sending_over(&self) -> bool {
+        matches!(
+            self.sending,
+            Sending::HandshakeThenClose | Sending::TrafficThenClose | Sending::Closed
+        )
+    }
+
+    /// Sends a close_notify, as the last record.
+    pub(crate) fn close(&mut self) -> Result<(), SealError> {
+        self.sending = Sending::Closed;
+        self.send_alert(AlertLevel::Warning, AlertDescription::CloseNotify)
+    }
+
+    /// Ends both directions: sends `alert` if the peer is still listening, and drops keys and plaintext.
+    pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) {
+        // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
+        if let Some(description) = alert
+            && self.sending != Sending::Closed
+        {
+            // if the cipher refuses, there is no way left to tell the peer
+            let _ = self.send_alert(AlertLevel::Fatal, description);
+        }
+        self.sending = Sending::Closed;
+        // RFC 9846 §6: after a failure no key is kept
+        self.sender.close();
+        self.receiver.close();
+        self.joiner = HandshakeJoiner::default();
+        self.unsent_plaintext = Vec::new();
+    }
+
+    fn send_alert(
+        &mut self,
+        level: AlertLevel,
+        description: AlertDescription,
+    ) -> Result<(), SealError> {
+        let alert = [u8::from(level), u8::from(description)];
+        self.seal(ContentType::Alert, alert.as_slice().into())
+    }
+}
+
+impl Transport for Records {
+    fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {
+        Ok(self.seal(ContentType::Handshake, messages.into())?)
+    }
+
+    fn send_first_client_hello(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.sender.set_plaintext_version(ProtocolVersion::TLSv1_0);
+        let sent = self.send_handshake(message);
+        self.sender.set_plaintext_version(ProtocolVersion::TLSv1_2);
+        sent
+    }
+
+    fn send_change_cipher_spec(&mut self) {
+        const RECORD: [u8; 6] = [0x14, 0x03, 0x03, 0x00, 0x01, 0x01];
+        self.outgoing.append(&RECORD);
+    }
+
+    fn set_sending_secret(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock) {
+        let (key, iv) = traffic_key(suite, secret);
+        self.sender.set_encrypter(
+            suite.aead_alg.encrypter(key, iv),
+            ProtocolVersion::TLSv1_3,
+            suite.common.confidentiality_limit,
+        );
+    }
+
+    fn set_receiving_secret(
+        &mut self,
+        level: Level,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+    ) -> Result<(), PeerMisbehaved> {
+        self.check_aligned()?;
+        let (key, iv) = traffic_key(suite, secret);
+        let decrypter = suite.aead_alg.decrypter(key, iv);
+        self.receiver
+            .set_decrypter(decrypter, ProtocolVersion::TLSv1_3);
+        if level == Level::Application {
+            self.receiving = Receiving::Traffic;
+        }
+        Ok(())
+    }
+
+    fn check_aligned(&self) -> Result<(), PeerMisbehaved> {
+        if self.joiner.is_empty() {
+            Ok(())
+        } else {
+            Err(PeerMisbehaved::KeyEpochWithPendingFragment)
+        }
+    }
+
+    fn skip_early_data(&mut self, limit: Option<usize>) {
+        self.receiver.skip_early_data(limit);
+    }
+
+    fn start_sending(&mut self) {
+        self.sending = match self.sending {
+            Sending::Handshake => Sending::Traffic,
+            Sending::HandshakeThenClose => Sending::TrafficThenClose,
+            others => others,
+        };
+    }
+
+    fn has_used_sending_key(&self) -> bool {
+        self.sender.sequence() != 0
+    }
+
+    fn has_output(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.sending == Sending::Closed
+    }
+}

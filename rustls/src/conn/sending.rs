@@ -1,0 +1,251 @@
+//! Application data on its way out: into the connection's own buffer, into the caller's, or where it lies.
+//!
+//! Each of the three asks the sender directly. What is rare (no keys yet, a worn-out key, output that
+//! waits) is apart, and cold.
+
+use core::ops::Range;
+#[cfg(feature = "std")]
+use std::io;
+
+use super::common_state::CommonState;
+use super::established::KEY_UPDATE_LEN;
+use super::records::Sending;
+use super::unbuffered::EncryptError;
+use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
+use crate::enums::ContentType;
+use crate::error::Error;
+use crate::record::sender::{InPlaceError, SealError};
+
+impl CommonState {
+    /// Takes in as much of `payload` as the buffer limit allows, sealed behind what waits; returns how
+    /// much that is.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
+        let records = &mut self.records;
+        let accepted = match self.buffer_limit {
+            // handshake messages do not count: the application cannot do without them
+            Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
+            None => payload.len(),
+        };
+        if records.sending != Sending::Traffic || records.sender.payload_left() < accepted {
+            return self.write_plaintext_slowly(payload, accepted);
+        }
+        let (payload, _) = payload.split_at(accepted);
+        let room = records.outgoing.room(records.sender.sealed_len(accepted));
+        match records
+            .sender
+            .seal(ContentType::ApplicationData, payload, room)
+        {
+            Ok(len) => {
+                records.outgoing.commit(len);
+                Ok(accepted)
+            }
+            Err(error) => Err(invalid_data(self.fail(Error::from(error).into()))),
+        }
+    }
+
+    /// [`Self::write_plaintext`] where there are no keys yet, no more, or new ones are needed.
+    #[cfg(feature = "std")]
+    #[cold]
+    fn write_plaintext_slowly(
+        &mut self,
+        payload: OutboundChunks<'_>,
+        accepted: usize,
+    ) -> io::Result<usize> {
+        self.check_failed().map_err(invalid_data)?;
+        // RFC 9846 §6.1: nothing follows close_notify
+        if self.records.is_sending_over() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if self.records.sending == Sending::Traffic {
+            let (payload, _) = payload.split_at(accepted);
+            self.seal_over_keys(payload).map_err(invalid_data)?;
+            return Ok(accepted);
+        }
+        let unsent = &mut self.records.unsent_plaintext;
+        let room = self
+            .buffer_limit
+            .map_or(usize::MAX, |limit| limit.saturating_sub(unsent.len()));
+        let accepted = Ord::min(payload.len(), room);
+        let (payload, _) = payload.split_at(accepted);
+        payload.copy_to_vec(unsent);
+        Ok(accepted)
+    }
+
+    /// Seals `payload` behind what waits, with new keys whenever the present ones are worn out (RFC 9846
+    /// §5.5).
+    #[cold]
+    fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<(), Error> {
+        let mut rest = payload;
+        while !rest.is_empty() {
+            self.refresh_worn_key()?;
+            let (now, later) = rest.split_at(self.records.sender.payload_left());
+            self.records
+                .seal(ContentType::ApplicationData, now)
+                .map_err(|error| self.fail(Error::from(error).into()))?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Goes on with new sending keys when the present ones protect no more (RFC 9846 §5.5).
+    #[inline]
+    fn refresh_worn_key(&mut self) -> Result<(), Error> {
+        if self.records.sender.payload_left() == 0 {
+            self.replace_worn_key()
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn replace_worn_key(&mut self) -> Result<(), Error> {
+        if let Some(established) = &mut self.established {
+            established
+                .refresh(&mut self.records)
+                .map_err(|error| self.fail(error.into()))?;
+        }
+        match self.records.sender.payload_left() {
+            0 => Err(Error::EncryptError),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what was written before there were keys to send it with, and the close_notify behind it.
+    pub(super) fn send_what_waited(&mut self) -> Result<(), Error> {
+        let closes = match self.records.sending {
+            Sending::Traffic => false,
+            Sending::TrafficThenClose => true,
+            _ => return Ok(()),
+        };
+        if !self.records.unsent_plaintext.is_empty() {
+            let plaintext = core::mem::take(&mut self.records.unsent_plaintext);
+            self.seal_over_keys(plaintext.as_slice().into())?;
+        }
+        if closes {
+            self.records.close()?;
+        }
+        Ok(())
+    }
+
+    /// Encrypts `payload` into the front of `out`, behind what waits to be sent.
+    #[inline]
+    pub(super) fn encrypt(
+        &mut self,
+        payload: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let records = &mut self.records;
+        if records.sending != Sending::Traffic
+            || records.sender.payload_left() < payload.len()
+            || !records.outgoing.is_empty()
+        {
+            return self.encrypt_slowly(payload, out);
+        }
+        records
+            .sender
+            .seal(ContentType::ApplicationData, payload.into(), out)
+            .map_err(|error| self.seal_failed(error))
+    }
+
+    /// [`Self::encrypt`] where nothing can be sent, something goes first, or new keys are needed.
+    #[cold]
+    fn encrypt_slowly(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
+        if self.records.sending != Sending::Traffic {
+            return Err(EncryptError::EncryptExhausted);
+        }
+        let sealed_len = self
+            .sealed_len_over_keys(payload.len())
+            .ok_or(EncryptError::EncryptExhausted)?;
+        let required_size = self.records.outgoing.len().saturating_add(sealed_len);
+        if out.len() < required_size {
+            return Err(InsufficientSizeError { required_size }.into());
+        }
+        let mut used = self.take_output(out)?;
+        let mut rest = OutboundChunks::from(payload);
+        loop {
+            let (now, later) = rest.split_at(self.records.sender.payload_left());
+            let sealed =
+                self.records
+                    .sender
+                    .seal(ContentType::ApplicationData, now, &mut out[used..]);
+            used += sealed.map_err(|error| self.seal_failed(error))?;
+            if later.is_empty() {
+                return Ok(used);
+            }
+            self.replace_worn_key()
+                .map_err(|_| EncryptError::EncryptExhausted)?;
+            used += self.take_output(&mut out[used..])?;
+            rest = later;
+        }
+    }
+
+    /// Ends the connection unless the output was just too short.
+    #[cold]
+    fn seal_failed(&mut self, error: SealError) -> EncryptError {
+        match error {
+            SealError::InsufficientSize(size) => size.into(),
+            SealError::Exhausted | SealError::Failed => {
+                self.fail(Error::from(error).into());
+                EncryptError::EncryptExhausted
+            }
+        }
+    }
+
+    /// How many bytes the records are that carry `payload_len` bytes, and the KeyUpdates among them;
+    /// `None` when a key protects none.
+    fn sealed_len_over_keys(&self, payload_len: usize) -> Option<usize> {
+        let sender = &self.records.sender;
+        let (mut rest, mut sealed_len) = (payload_len, 0_usize);
+        let mut left = sender.payload_left();
+        while rest > left {
+            sealed_len = sealed_len
+                .saturating_add(sender.sealed_len(left))
+                .saturating_add(sender.sealed_len(KEY_UPDATE_LEN));
+            rest -= left;
+            left = sender.payload_per_key();
+            if left == 0 {
+                return None;
+            }
+        }
+        Some(sealed_len.saturating_add(sender.sealed_len(rest)))
+    }
+
+    /// Copies what waits to be sent to the front of `out`; nothing changes when that is too short.
+    pub(super) fn take_output(&mut self, out: &mut [u8]) -> Result<usize, InsufficientSizeError> {
+        let outgoing = &mut self.records.outgoing;
+        let required_size = outgoing.len();
+        let Some(out) = out.get_mut(..required_size) else {
+            return Err(InsufficientSizeError { required_size });
+        };
+        out.copy_from_slice(outgoing.pending());
+        outgoing.consume(required_size);
+        Ok(required_size)
+    }
+
+    /// Makes a record of the application data at `payload` of `buf`, in its place.
+    pub(super) fn encrypt_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError> {
+        if self.records.sending != Sending::Traffic {
+            return Err(InPlaceError::EncryptExhausted);
+        }
+        self.refresh_worn_key()
+            .map_err(|_| InPlaceError::EncryptExhausted)?;
+        if !self.records.outgoing.is_empty() {
+            return Err(InPlaceError::OutputPending);
+        }
+        self.records
+            .sender
+            .seal_in_place(ContentType::ApplicationData, buf, payload)
+    }
+}
+
+/// An error of TLS as one of I/O.
+#[cfg(feature = "std")]
+pub(super) fn invalid_data(error: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}

@@ -1,0 +1,79 @@
+//! Where a handshake's bytes and keys go.
+//!
+//! Handshakes know no record layer: they see this trait. [`Records`](super::records::Records) is what
+//! implements it for TLS over a stream.
+
+use crate::crypto::tls13::OkmBlock;
+use crate::error::{Error, PeerMisbehaved};
+use crate::suites::Tls13CipherSuite;
+
+/// What a handshake needs of whatever carries it.
+pub(crate) trait Transport {
+    /// Sends handshake messages, one or a flight of them, under the present keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EncryptError`] when they cannot be sealed: the connection is over then.
+    fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error>;
+
+    /// Sends the first ClientHello of a connection, which says 0x0301 where all that follows says 0x0303
+    /// (RFC 9846 §5.1).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::send_handshake`].
+    fn send_first_client_hello(&mut self, message: &[u8]) -> Result<(), Error>;
+
+    /// Sends the change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4). It is never
+    /// protected.
+    fn send_change_cipher_spec(&mut self);
+
+    /// Protects all that is sent from now on with the keys of `secret`.
+    fn set_sending_secret(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock);
+
+    /// Opens all that is received from now on with the keys of `secret`; those of
+    /// [`Level::Application`] end the handshake in this direction.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::check_aligned`].
+    fn set_receiving_secret(
+        &mut self,
+        level: Level,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+    ) -> Result<(), PeerMisbehaved>;
+
+    /// Makes sure that nothing follows the message that is being handled.
+    ///
+    /// # Errors
+    ///
+    /// RFC 9846 §5.1, handshake messages must not span key changes:
+    /// [`PeerMisbehaved::KeyEpochWithPendingFragment`] when handshake bytes wait that came under the
+    /// present keys.
+    fn check_aligned(&self) -> Result<(), PeerMisbehaved>;
+
+    /// Skips a client's early data of up to `limit` bytes (RFC 9846 §4.3.10); `None` skips none.
+    fn skip_early_data(&mut self, limit: Option<usize>);
+
+    /// From now on application data is sent; what was written before goes first.
+    fn start_sending(&mut self);
+
+    /// True when something was sent under the present sending key.
+    fn has_used_sending_key(&self) -> bool;
+
+    /// True when something waits to be written.
+    fn has_output(&self) -> bool;
+
+    /// True when nothing may be sent any more.
+    fn is_closed(&self) -> bool;
+}
+
+/// What a key protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// The handshake, from EncryptedExtensions to Finished.
+    Handshake,
+    /// Application data, and what comes after the handshake.
+    Application,
+}

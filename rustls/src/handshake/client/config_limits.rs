@@ -1,0 +1,37 @@
+//! What a configuration must not be, for a ClientHello to be made of it.
+
+use alloc::vec::Vec;
+
+use crate::client::ClientConfig;
+use crate::error::Error;
+
+/// Refuses a configuration that relies on raw public keys, or offers what no ClientHello can carry.
+pub(super) fn check(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
+    if config.verifier.requires_raw_public_keys()
+        || config.client_auth_cert_resolver.only_raw_public_keys()
+    {
+        return Err(Error::General("raw public keys are not supported".into()));
+    }
+    // RFC 7301 §3.1: names of 1 to 255 bytes
+    if !alpn_protocols
+        .iter()
+        .all(|name| (1..=255).contains(&name.len()))
+    {
+        return Err(Error::General(
+            "an ALPN protocol name has 1 to 255 bytes".into(),
+        ));
+    }
+    let names = alpn_protocols.iter().map(|name| 1 + name.len());
+    let hints = config.verifier.root_hint_subjects().unwrap_or_default();
+    let hints = hints.iter().map(|name| 2 + name.as_ref().len());
+    if names.chain(hints).sum::<usize>() > MAX_LISTS_LEN {
+        return Err(Error::General(
+            "ALPN protocol names and hints at authorities exceed a ClientHello".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// How much of a ClientHello, which has at most 2^16 - 1 bytes of extensions, the lists of any length may
+/// take. The rest is left for everything else, large key shares included.
+const MAX_LISTS_LEN: usize = 0xe000;

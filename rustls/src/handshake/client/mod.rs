@@ -1,0 +1,131 @@
+//! A client's handshake: from the ClientHello to the version, and on in that version's states.
+//!
+//! ```text
+//!   start ── ClientHello ──► Hello ◄──┐
+//!                             │  └────┘ HelloRetryRequest, once          (tls13::client::retry)
+//!                             │ ServerHello: which version?              (version)
+//!                             ▼
+//!                           Tls13(State)                                 (tls13::client)
+//! ```
+//!
+//! - `offer`: what a ClientHello offers, and its encoding.
+//! - `key_shares`: the key exchange under way.
+//! - `offered`: which extensions a hello has, so that a server may answer them.
+
+mod config_limits;
+pub(crate) mod key_shares;
+pub(crate) mod offer;
+pub(crate) mod offered;
+pub(crate) mod sent_hello;
+pub(crate) mod version;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+
+use pki_types::ServerName;
+
+use self::key_shares::KeyShares;
+use self::offer::Offer;
+use self::sent_hello::SentHello;
+use self::version::{Version, select_version};
+use super::{Context, Failure, Machine, unexpected};
+use crate::client::{ClientConfig, ClientConnectionData};
+use crate::enums::HandshakeType;
+use crate::error::Error;
+use crate::msgs::HandshakeMessage;
+use crate::msgs::server_hello::{self, Received};
+use crate::tls13;
+
+/// What a client's handlers may touch of their connection.
+pub(crate) type ClientContext<'a> = Context<'a, ClientConnectionData>;
+
+/// A client's side of one connection, version by version.
+pub(crate) enum ClientHandshake {
+    /// A ClientHello was sent.
+    Hello(SentHello),
+    Tls13(tls13::client::State),
+    /// A handler has failed.
+    Failed,
+}
+
+impl ClientHandshake {
+    /// Starts a connection to `server_name`: sends the ClientHello.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when the configuration cannot be used with TLS 1.3, relies on raw public keys,
+    /// or offers what no ClientHello can carry; [`Error::FailedToGetRandomBytes`]; those of starting a key
+    /// exchange.
+    pub(crate) fn start(
+        config: Arc<ClientConfig>,
+        server_name: ServerName<'static>,
+        alpn_protocols: Vec<Vec<u8>>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Error> {
+        config_limits::check(&config, &alpn_protocols)?;
+
+        let offer = Offer::new(config, server_name, alpn_protocols)?;
+        let shares = KeyShares::start(offer.first_group()?, offer.groups())?;
+        SentHello::send_first(offer, shares, cx.transport).map(Self::Hello)
+    }
+
+    /// Which message is legal when, as long as no version is chosen.
+    fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        let encoded = message.encoded;
+        match (self, message.typ) {
+            (Self::Hello(state), HandshakeType::ServerHello) => {
+                match message.decode(server_hello::read)? {
+                    // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message
+                    Received::HelloRetryRequest(_) if state.is_retried() => Err(unexpected(
+                        &HandshakeMessage {
+                            typ: HandshakeType::HelloRetryRequest,
+                            ..message
+                        },
+                        &[HandshakeType::ServerHello],
+                    )),
+                    Received::HelloRetryRequest(request) => {
+                        tls13::client::retry::read_hello_retry_request(state, request, encoded, cx)
+                            .map(Self::Hello)
+                    }
+                    Received::ServerHello(hello) => match select_version(&hello)? {
+                        Version::Tls13 => {
+                            tls13::client::State::start(state, &hello, encoded, cx).map(Self::Tls13)
+                        }
+                    },
+                }
+            }
+
+            (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
+
+            (Self::Hello(state), _) if state.is_retried() => {
+                Err(unexpected(&message, &[HandshakeType::ServerHello]))
+            }
+            (Self::Hello(_), _) => Err(unexpected(
+                &message,
+                &[HandshakeType::ServerHello, HandshakeType::HelloRetryRequest],
+            )),
+            (Self::Failed, _) => Err(unexpected(&message, &[])),
+        }
+    }
+}
+
+impl Machine<ClientConnectionData> for ClientHandshake {
+    fn handle(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<(), Failure> {
+        let state = mem::replace(self, Self::Failed);
+        *self = state.read(message, cx)?;
+        Ok(())
+    }
+
+    fn fail(&mut self) {
+        *self = Self::Failed;
+    }
+}

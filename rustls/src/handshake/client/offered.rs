@@ -1,0 +1,81 @@
+//! Which extensions a ClientHello has, read off its bytes: a server may answer these and no others (RFC 9846
+//! §4.3).
+
+use rustls_core::codec::{Codec, LengthSize, Reader};
+
+use crate::enums::ExtensionType;
+use crate::error::InvalidMessage;
+use crate::msgs::HANDSHAKE_HEADER_LEN;
+use crate::msgs::client_hello::{Random, SessionId};
+use crate::msgs::extensions::ExtensionSet;
+
+/// The types of the extensions that were sent.
+#[derive(Debug, Default)]
+pub(crate) struct OfferedExtensions(ExtensionSet);
+
+impl OfferedExtensions {
+    /// Those of the encoded ClientHello `message`, which is one of ours.
+    pub(super) fn of(message: &[u8]) -> Self {
+        // what cannot be read offers nothing, so that every answer to it is refused
+        read_types(message).map(Self).unwrap_or_default()
+    }
+
+    pub(crate) fn contains(&self, typ: ExtensionType) -> bool {
+        self.0.contains(typ)
+    }
+}
+
+/// Goes past all that stands before the extensions (RFC 9846 §4.2.2), and then past their bodies.
+fn read_types(message: &[u8]) -> Result<ExtensionSet, InvalidMessage> {
+    let body = message.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
+    let mut r = Reader::new(body);
+    let _legacy_version = u16::read(&mut r)?;
+    Random::read(&mut r)?;
+    SessionId::read(&mut r)?;
+    let _cipher_suites = r.prefixed(LengthSize::U16)?;
+    let _compression_methods = r.prefixed(LengthSize::U8)?;
+
+    let mut types = ExtensionSet::default();
+    let mut block = r.prefixed(LengthSize::U16)?;
+    while block.any_left() {
+        types.insert(ExtensionType::read(&mut block)?);
+        let _body = block.prefixed(LengthSize::U16)?;
+    }
+    Ok(types)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// A ClientHello of two extensions: server_name, and one of an unknown type.
+    fn hello() -> Vec<u8> {
+        let mut body = [3; 2 + 32].to_vec();
+        body.extend([2, 7, 7]); // legacy_session_id
+        body.extend([0, 2, 0x13, 1]); // cipher_suites
+        body.extend([1, 0]); // legacy_compression_methods
+        body.extend([0, 11, 0, 0, 0, 3, 1, 2, 3, 0xfa, 0xfa, 0, 0]);
+        [&[1, 0, 0, body.len() as u8][..], &body].concat()
+    }
+
+    #[test]
+    fn what_stands_in_the_message_was_offered() {
+        let offered = OfferedExtensions::of(&hello());
+        assert!(offered.contains(ExtensionType::ServerName));
+        assert!(offered.contains(ExtensionType::Unknown(0xfafa)));
+        for typ in 1..=70 {
+            assert!(!offered.contains(ExtensionType::from(typ)), "{typ}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_offers_nothing() {
+        let hello = hello();
+        for len in 0..hello.len() {
+            let offered = OfferedExtensions::of(&hello[..len]);
+            assert!(!offered.contains(ExtensionType::ServerName), "cut to {len}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Where a connection and its handshake meet: what each may ask of the other.
+
+use super::Failure;
+use crate::conn::established::Established;
+use crate::conn::negotiated::Negotiated;
+use crate::conn::tolerance::Tolerance;
+use crate::conn::transport::Transport;
+use crate::msgs::HandshakeMessage;
+
+/// The handshake of one side, from the first message to the last one after the handshake.
+///
+/// A trait only because the public connection types put no bound on their `Data`; each side has one
+/// implementation.
+pub(crate) trait Machine<Data>: Send + Sync {
+    /// Handles one complete handshake message. A failure ends the connection, and the machine with it.
+    fn handle(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        cx: &mut Context<'_, Data>,
+    ) -> Result<(), Failure>;
+
+    /// Drops whatever secrets there are; no message is taken any more.
+    fn fail(&mut self);
+}
+
+/// What a handshake may touch of its connection.
+pub(crate) struct Context<'a, Data> {
+    /// Where its bytes, keys and alignment go.
+    pub(crate) transport: &'a mut dyn Transport,
+    /// What the connection's accessors report.
+    pub(crate) negotiated: &'a mut Negotiated,
+    /// The secrets that outlive the handshake, once there are any.
+    pub(crate) established: &'a mut Option<Established>,
+    /// How much useless work the peer has made.
+    pub(crate) tolerance: &'a mut Tolerance,
+    pub(crate) data: &'a mut Data,
+}

@@ -1,0 +1,39 @@
+//! The handshake before a version is known, and what all versions share.
+//!
+//! A ClientHello is built ([`client`]) or read ([`server`]) here, the version is chosen, and the connection
+//! goes on in that version's states. A side is one enum over the versions:
+//!
+//! ```text
+//!                      Hello ── version ──► Tls13(State)
+//!                        │                       │
+//!                        └──── an error ─────────┴──► Failed
+//!
+//!   handshake::client ──► offer, key_shares, offered ──► tls13::client
+//!   handshake::server ──► client_hello               ──► tls13::server
+//!                          both ──► transcript, flight ──► conn::transport
+//! ```
+//!
+//! What a handshake may touch of its connection is [`Context`]; how it fails is [`Failure`].
+
+pub(crate) mod client;
+mod context;
+mod failure;
+pub(crate) mod flight;
+pub(crate) mod server;
+pub(crate) mod transcript;
+
+pub(crate) use context::{Context, Machine};
+pub(crate) use failure::Failure;
+
+use crate::enums::HandshakeType;
+use crate::error::Error;
+use crate::msgs::HandshakeMessage;
+
+/// RFC 9846 §4: a message out of order is an unexpected_message, whatever it contains.
+pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeType]) -> Failure {
+    Error::InappropriateHandshakeMessage {
+        expect_types: expected.to_vec(),
+        got_type: message.typ,
+    }
+    .into()
+}

@@ -1,0 +1,96 @@
+//! A server's handshake: from the ClientHello to the version, and on in that version's states.
+//!
+//! ```text
+//!      START
+//!        │
+//!        ├───────────────────┐
+//!        ▼                   │ HelloRetryRequest, once
+//!   Hello(WaitClientHello)   │                                    client_hello
+//!        │ ClientHello: which version?
+//!        ├───────────────────┘
+//!        ▼
+//!   Tls13(State)                                                  tls13::server
+//! ```
+
+pub(crate) mod client_hello;
+
+use alloc::sync::Arc;
+use core::mem;
+
+use rustls_core::codec::Codec;
+
+use self::client_hello::{Answered, WaitClientHello};
+use super::{Context, Failure, Machine, unexpected};
+use crate::enums::HandshakeType;
+use crate::error::Error;
+use crate::msgs::HandshakeMessage;
+use crate::msgs::client_hello::ClientHello;
+use crate::server::{ServerConfig, ServerConnectionData};
+use crate::tls13;
+
+/// What a server's handlers may touch of their connection.
+pub(crate) type ServerContext<'a> = Context<'a, ServerConnectionData>;
+
+/// A server's side of one connection, version by version.
+pub(crate) enum ServerHandshake {
+    /// Waits for a ClientHello.
+    Hello(WaitClientHello),
+    Tls13(tls13::server::State),
+    /// A handler has failed.
+    Failed,
+}
+
+impl ServerHandshake {
+    /// Starts a handshake.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when `config` asks for raw public keys, which are not supported.
+    pub(crate) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
+        if config.cert_resolver.only_raw_public_keys() || config.verifier.requires_raw_public_keys()
+        {
+            return Err(Error::General("raw public keys are not supported".into()));
+        }
+        Ok(Self::Hello(WaitClientHello::first(config)))
+    }
+
+    /// Which message is legal when, as long as no version is chosen.
+    fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Self, Failure> {
+        match (self, message.typ) {
+            (Self::Hello(state), HandshakeType::ClientHello) => {
+                match state.read_client_hello(
+                    &message.decode(ClientHello::read)?,
+                    message.encoded,
+                    cx,
+                )? {
+                    Answered::Retried(next) => Ok(Self::Hello(next)),
+                    Answered::Tls13(next) => Ok(Self::Tls13(next)),
+                }
+            }
+            (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
+
+            (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
+            (Self::Failed, _) => Err(unexpected(&message, &[])),
+        }
+    }
+}
+
+impl Machine<ServerConnectionData> for ServerHandshake {
+    fn handle(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Failure> {
+        let state = mem::replace(self, Self::Failed);
+        *self = state.read(message, cx)?;
+        Ok(())
+    }
+
+    fn fail(&mut self) {
+        *self = Self::Failed;
+    }
+}

@@ -1,0 +1,40 @@
+//! The peer's KeyUpdate (RFC 9846 §4.7.3), taken alike by both sides.
+
+use crate::conn::established::Established;
+use crate::enums::{AlertDescription, KeyUpdateRequest};
+use crate::error::{Error, InvalidMessage};
+use crate::handshake::{Context, Failure};
+
+/// Goes on with the peer's next keys, and answers if it asks for that.
+pub(crate) fn read_key_update<Data>(
+    request: KeyUpdateRequest,
+    cx: &mut Context<'_, Data>,
+) -> Result<(), Failure> {
+    // RFC 9846 §5.1: handshake messages must not span key changes
+    cx.transport.check_aligned()?;
+    let responds = match request {
+        KeyUpdateRequest::UpdateRequested => true,
+        KeyUpdateRequest::UpdateNotRequested => false,
+        // RFC 9846 §4.7.3: any other value is an illegal_parameter
+        _ => {
+            return Err(Failure::new(
+                InvalidMessage::InvalidKeyUpdate,
+                AlertDescription::IllegalParameter,
+            ));
+        }
+    };
+    let Some(Established::Tls13(secrets)) = cx.established else {
+        return Err(Error::HandshakeNotComplete.into());
+    };
+    let awaited = secrets.take_awaited_update();
+    if responds || !awaited {
+        cx.tolerance.count_key_update()?;
+    }
+    // RFC 9846 §4.7.3: a receiver must update its receiving keys
+    secrets.update_receiving(cx.transport)?;
+    // RFC 9846 §4.7.3: a request must be answered before the next application data
+    if responds {
+        secrets.answer_update(cx.transport)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What must hold of a ClientHello for TLS 1.3, whatever is agreed on.
+
+use alloc::vec::Vec;
+
+use crate::enums::{Compression, ProtocolVersion};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::client_hello::ClientHello;
+use crate::msgs::extensions::KeyShareEntry;
+
+/// Checks all of it.
+pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
+    check_legacy_fields(hello)?;
+    check_mandatory_extensions(&hello.extensions)?;
+    check_pre_shared_keys(&hello.extensions)?;
+    Ok(())
+}
+
+/// The fields that are fixed in a ClientHello for TLS 1.3.
+fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
+    // RFC 9846 §4.2.2: any other legacy_version is answered with protocol_version
+    if hello.legacy_version != ProtocolVersion::TLSv1_2 {
+        return Err(PeerIncompatible::Tls12NotOffered.into());
+    }
+    // RFC 9846 §4.2.2: null compression and no other, or illegal_parameter
+    match &*hello.compression_methods {
+        [Compression::Null] => Ok(()),
+        methods if methods.contains(&Compression::Null) => {
+            Err(PeerMisbehaved::OfferedIncorrectCompressions.into())
+        }
+        _ => Err(PeerIncompatible::NullCompressionRequired.into()),
+    }
+}
+
+/// The extensions that a handshake with a certificate cannot do without.
+fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), Error> {
+    // RFC 9846 §4.3.3, §9.2: without one of the three it is missing_extension
+    if extensions.signature_algorithms.is_none() {
+        return Err(PeerIncompatible::SignatureAlgorithmsExtensionRequired.into());
+    }
+    if extensions.supported_groups.is_none() {
+        return Err(PeerIncompatible::NamedGroupsExtensionRequired.into());
+    }
+    match &extensions.key_shares {
+        None => Err(PeerIncompatible::KeyShareExtensionRequired.into()),
+        // RFC 9846 §4.3.8: one share for a group. That they stand in the order of supported_groups, and
+        // only what stands there, is the client's business: the choice is made from supported_groups
+        Some(shares) if has_duplicate_group(shares) => {
+            Err(PeerMisbehaved::OfferedDuplicateKeyShares.into())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
+    // clients send few; of the thousands in a hostile list it does not compare each with each
+    if shares.len() <= 8 {
+        return shares
+            .iter()
+            .enumerate()
+            .any(|(i, share)| shares[..i].iter().any(|other| other.group == share.group));
+    }
+    let mut groups: Vec<_> = shares.iter().map(|share| u16::from(share.group)).collect();
+    groups.sort_unstable();
+    groups.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+/// What must hold of pre-shared keys, used or not. That they come last is checked when they are read.
+fn check_pre_shared_keys(extensions: &ClientExtensions<'_>) -> Result<(), PeerMisbehaved> {
+    let Some(offered) = &extensions.pre_shared_key else {
+        return Ok(());
+    };
+    // RFC 9846 §4.3.9: pre_shared_key without psk_key_exchange_modes aborts the handshake
+    if extensions.psk_key_exchange_modes.is_none() {
+        return Err(PeerMisbehaved::MissingPskModesExtension);
+    }
+    // RFC 9846 §4.3.11: a binder for each identity
+    if offered.identities.len() != offered.binders.len() {
+        return Err(PeerMisbehaved::PskExtensionWithMismatchedIdsAndBinders);
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! A ClientHello for TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846 Appendix A.2).
+
+use alloc::boxed::Box;
+
+use super::flight::Agreed;
+use super::hello_checks::check_hello;
+use super::parameters::Selection;
+use super::retry::{Retry, check_second_hello, send_hello_retry_request};
+use crate::conn::HandshakeKind;
+use crate::enums::ProtocolVersion;
+use crate::handshake::Failure;
+use crate::handshake::server::ServerContext;
+use crate::handshake::server::client_hello::{resolve_certificate, server_name};
+use crate::handshake::transcript::Transcript;
+use crate::msgs::client_hello::ClientHello;
+use crate::server::ServerConfig;
+use crate::suites::SupportedCipherSuite;
+
+/// How many bytes of early data records are skipped. No ticket of this server allows any; a client that
+/// sends some has its permission from elsewhere, and gets one record's worth of patience.
+const MAX_SKIPPED_EARLY_DATA: usize = 1 << 14;
+
+/// What a ClientHello led to.
+pub(crate) enum Negotiated<'a> {
+    /// All is agreed on; nothing was sent yet.
+    Agreed(Agreed<'a>),
+    /// A HelloRetryRequest was sent.
+    Retry(Box<Retry>),
+}
+
+/// Checks `hello` and agrees on parameters, or asks for another.
+///
+/// `retry` is what an earlier HelloRetryRequest settled.
+pub(crate) fn negotiate<'a>(
+    hello: &'a ClientHello<'a>,
+    encoded: &[u8],
+    config: &ServerConfig,
+    retry: Option<Box<Retry>>,
+    cx: &mut ServerContext<'_>,
+) -> Result<Negotiated<'a>, Failure> {
+    check_hello(hello)?;
+    let server_name = server_name(&hello.extensions)?;
+    if let Some(retry) = &retry {
+        check_second_hello(hello, server_name.as_ref(), retry)?;
+    }
+    cx.data.server_name = server_name;
+    let server_name = &cx.data.server_name;
+    let certified_key = resolve_certificate(hello, server_name.as_ref(), config)?;
+    let selection = Selection::new(hello, certified_key, retry.as_deref(), config)?;
+
+    // RFC 9846 §5.1: nothing may follow in the same records. Either answer changes keys, or waits for
+    // another flight
+    cx.transport.check_aligned()?;
+    // RFC 9846 §4.3.10: early data that was not agreed on is skipped
+    let early_data = hello
+        .extensions
+        .early_data
+        .then_some(MAX_SKIPPED_EARLY_DATA);
+    cx.transport.skip_early_data(early_data);
+
+    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
+    match selection {
+        Selection::Agreed(parameters) => {
+            cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
+            let is_retried = retry.is_some();
+            let transcript = match retry {
+                None => Transcript::start(parameters.suite.common.hash_provider, encoded),
+                Some(retry) => {
+                    let Retry { mut transcript, .. } = *retry;
+                    transcript.add(encoded);
+                    transcript
+                }
+            };
+            Ok(Negotiated::Agreed(Agreed {
+                hello,
+                is_retried,
+                parameters,
+                transcript,
+            }))
+        }
+        Selection::NeedsShare { suite, group } => {
+            cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+            let server_name = server_name.clone();
+            let retry =
+                send_hello_retry_request(hello, encoded, server_name, suite, group, cx.transport)?;
+            cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
+            Ok(Negotiated::Retry(Box::new(retry)))
+        }
+    }
+}
