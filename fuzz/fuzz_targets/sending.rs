@@ -1,11 +1,5 @@
-//! Sending in all ways there are, into buffers of any length. What it does is in rustls/tests/fuzzed.
+//! Sending in all ways there are, into buffers of any length. What it does is in harness/src/fuzzed.
 
 #![no_main]
-#![allow(dead_code, reason = "each target uses a part of this")]
 
-#[path = "../../rustls/tests/endpoints/mod.rs"]
-mod endpoints;
-#[path = "../../rustls/tests/fuzzed/mod.rs"]
-mod fuzzed;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzzed::run("sending", input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("sending", input));

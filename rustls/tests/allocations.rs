@@ -2,14 +2,12 @@
 //!
 //! One test in a program of its own: the count is of the whole process.
 
-mod endpoints;
-
 use std::alloc::System;
 use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};

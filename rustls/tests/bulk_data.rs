@@ -1,12 +1,10 @@
 //! Much data, written in pieces of every kind of size and received cut anywhere.
 
-mod endpoints;
-
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use endpoints::Noise;
-use endpoints::configs::{ClientAuth, KeyType, Provider, server_name, this, upstream};
+use harness::Noise;
+use harness::configs::{ClientAuth, KeyType, Provider, server_name, this, upstream};
 
 const MIB: usize = 1 << 20;
 

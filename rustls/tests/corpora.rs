@@ -1,12 +1,9 @@
 //! Replays the corpora of the fuzz targets, and some inputs more that are made here.
 
-mod endpoints;
-mod fuzzed;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use endpoints::Noise;
+use harness::{Noise, fuzzed};
 
 fn corpus(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

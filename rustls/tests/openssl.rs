@@ -2,8 +2,6 @@
 //!
 //! Needs the `openssl` program, 1.1.1 or later, on the path.
 
-mod endpoints;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,8 +9,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use endpoints::Noise;
-use endpoints::configs::{
+use harness::Noise;
+use harness::configs::{
     CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, SERVER_NAME, server_name,
     this,
 };

@@ -1,14 +1,12 @@
 //! TLS 1.3 with upstream rustls as the peer, in either role, and with itself: what can be negotiated
 //! is negotiated, and data flows.
 
-mod endpoints;
-
 use std::sync::Arc;
 
-use endpoints::configs::{
+use harness::configs::{
     CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, server_name, this, upstream,
 };
-use endpoints::{
+use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, talk_and_close,
 };
 

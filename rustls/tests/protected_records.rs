@@ -1,12 +1,10 @@
 //! Records under real ciphers that are not what the peer sent: changed, cut, replayed, in another order,
 //! of another connection, in the clear. On both APIs: the error and the alert that upstream has.
 
-mod endpoints;
-
 use std::sync::Arc;
 
-use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
-use endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
 use rustls::CipherSuite;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

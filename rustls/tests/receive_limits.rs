@@ -1,11 +1,9 @@
 //! How much a buffered connection takes from its peer before its user acts on it.
 
-mod endpoints;
-
 use std::io::{self, Read, Write};
 
-use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
-use endpoints::{Endpoint, ThisBuffered, handshake};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::endpoints::{Endpoint, ThisBuffered, handshake};
 use rustls::{ClientConnection, Connection, ServerConnection};
 
 /// A record of the greatest length on the wire, and what one call of `read` may add to it.

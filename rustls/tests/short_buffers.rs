@@ -1,13 +1,11 @@
 //! An output buffer of every length from none to enough: what is too short is refused with the length
 //! that is needed, nothing is written and nothing lost, and the same call with enough space succeeds.
 
-mod endpoints;
-
 use std::ops::Range;
 use std::sync::Arc;
 
-use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
-use endpoints::{Endpoint, ThisBuffered, Unbuffered, UpstreamBuffered};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
+use harness::endpoints::{Endpoint, ThisBuffered, Unbuffered, UpstreamBuffered};
 use rustls::InPlaceError;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
@@ -275,7 +273,7 @@ fn in_place_on_buffered_connections() {
     for provider in PROVIDERS {
         let server = rustls::ServerConnection::new(this_server(provider)).unwrap();
         let (mut server, mut client) = (ThisBuffered::new(server), upstream_client(provider));
-        endpoints::handshake(&mut client, &mut server);
+        harness::endpoints::handshake(&mut client, &mut server);
         let rustls::Connection::Server(conn) = &mut server.conn else {
             unreachable!();
         };

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use harness::configs::{PROVIDERS, Provider};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
 use crate::compared::{for_all, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
-use crate::endpoints::configs::{PROVIDERS, Provider};
-use crate::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 
 fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
     names.iter().map(|name| name.as_bytes().to_vec()).collect()

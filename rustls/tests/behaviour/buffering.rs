@@ -3,10 +3,11 @@
 
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
+use harness::configs::Provider;
+use harness::endpoints::Endpoint;
+
 use crate::compared::{assert_same, for_all, shown};
 use crate::connected::{Role, deliver};
-use crate::endpoints::Endpoint;
-use crate::endpoints::configs::Provider;
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
 
@@ -51,7 +52,7 @@ macro_rules! scripts {
 
             fn settle_reading(
                 conn: &mut $tls::Connection,
-                peer: &mut crate::endpoints::UpstreamBuffered,
+                peer: &mut harness::endpoints::UpstreamBuffered,
                 log: &mut Vec<String>,
             ) {
                 loop {

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use harness::configs::{KeyType, PROVIDERS, Provider};
+use harness::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::UnixTime;
 
 use crate::compared::{assert_same, for_all, outcome};
 use crate::connected::{KEY_TYPE, Role};
-use crate::endpoints::configs::{KeyType, PROVIDERS, Provider};
-use crate::endpoints::{ThisBuffered, UpstreamBuffered};
 
 /// What the server asks for.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,7 @@ impl rustls_upstream::time_provider::TimeProvider for FarFuture {
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
+            use harness::configs::$module::roots;
             use $tls::client::ResolvesClientCert;
             use $tls::client::danger::HandshakeSignatureValid;
             use $tls::pki_types::CertificateDer;
@@ -69,7 +70,6 @@ macro_rules! scripts {
 
             use super::*;
             use crate::connected::$module as connections;
-            use crate::endpoints::configs::$module::roots;
 
             pub fn client(provider: Provider, has: Has) -> $endpoint {
                 let builder =

@@ -3,10 +3,11 @@
 
 use std::io::{Read, Write};
 
+use harness::configs::Provider;
+use harness::endpoints::{Endpoint, exchange};
+
 use crate::compared::{assert_same, for_all, shown};
 use crate::connected::{self, Role};
-use crate::endpoints::configs::Provider;
-use crate::endpoints::{Endpoint, exchange};
 
 macro_rules! scripts {
     ($module:ident, $tls:ident) => {
@@ -233,7 +234,7 @@ fn writing_after_close_notify_fails() {
 fn both_close_at_once() {
     for_all(|provider, role| {
         let (conn, mut peer) = connected::this::connected(provider, role);
-        let mut conn = crate::endpoints::ThisBuffered::new(conn);
+        let mut conn = harness::endpoints::ThisBuffered::new(conn);
         conn.send(b"last");
         peer.send(b"last");
         conn.close();

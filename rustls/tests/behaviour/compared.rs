@@ -4,9 +4,10 @@ use std::borrow::Borrow;
 use std::fmt::Debug;
 use std::io;
 
+use harness::configs::{PROVIDERS, Provider};
+use harness::endpoints::{Endpoint, exchange};
+
 use crate::connected::{ROLES, Role};
-use crate::endpoints::configs::{PROVIDERS, Provider};
-use crate::endpoints::{Endpoint, exchange};
 
 /// A result as it can be compared: of an error its kind and its text.
 pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::endpoints::configs::{self, ClientAuth, KeyType, Provider, server_name};
-use crate::endpoints::{Endpoint, UpstreamBuffered};
+use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
 
 /// Which side the connection under test is.
 #[derive(Clone, Copy, Debug, PartialEq)]

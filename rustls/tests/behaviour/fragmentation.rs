@@ -1,10 +1,11 @@
 //! `max_fragment_size`: no record is longer than it says, in handshakes and after, and what arrives is
 //! what was sent.
 
+use harness::configs::Provider;
+use harness::endpoints::Endpoint;
+
 use crate::compared::{assert_same, for_all};
 use crate::connected::{Role, deliver, fresh_peer};
-use crate::endpoints::Endpoint;
-use crate::endpoints::configs::Provider;
 
 /// Header, content type and tag: what a record has besides its plaintext.
 const OVERHEAD: usize = 5 + 1 + 16;
@@ -24,7 +25,7 @@ macro_rules! scripts {
                 role: Role,
                 size: Option<usize>,
             ) -> Result<$tls::Connection, $tls::Error> {
-                let name = crate::endpoints::configs::server_name();
+                let name = harness::configs::server_name();
                 Ok(match role {
                     Role::Client => {
                         let mut config = client_config(provider);

@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+use harness::configs::{Provider, server_name};
+use harness::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
@@ -13,8 +15,6 @@ use rustls::{InPlaceError, InPlaceRoom};
 use crate::compared::for_all;
 use crate::connected::this::{self, connected, fresh};
 use crate::connected::{Role, fresh_peer};
-use crate::endpoints::configs::{Provider, server_name};
-use crate::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
 
 /// A connection of either API.
 trait InPlace {

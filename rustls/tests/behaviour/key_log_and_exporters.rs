@@ -4,10 +4,11 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use harness::configs::PROVIDERS;
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+
 use crate::compared::for_all;
 use crate::connected::{self, Role, fresh_peer};
-use crate::endpoints::configs::PROVIDERS;
-use crate::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 
 /// Label, client random and secret.
 type Line = (String, Vec<u8>, Vec<u8>);

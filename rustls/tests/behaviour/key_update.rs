@@ -3,15 +3,17 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use harness::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
+};
+use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
+use rustls::unbuffered::{ConnectionState, EncryptError};
 use rustls::{CipherSuiteCommon, Tls13CipherSuite};
 
 use crate::compared::for_all;
 use crate::connected::{self, KEY_TYPE, Role, deliver, fresh_peer};
-use crate::endpoints::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
-use crate::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
-};
 
 /// Both of our APIs in either role, and upstream as the peer.
 fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
@@ -288,6 +290,80 @@ fn writes_larger_than_a_key_can_protect() {
             received.len()
         );
     });
+}
+
+/// The length of a protected KeyUpdate, and of no other record in these tests.
+const KEY_UPDATE_RECORD: usize = 5 + 1 + 16;
+
+/// No key protects more than `limit` records, its KeyUpdate included.
+fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
+    for under_one_key in records.split_inclusive(|len| *len == KEY_UPDATE_RECORD) {
+        assert!(under_one_key.len() <= limit, "{under_one_key:?}");
+    }
+}
+
+/// What waits for the handshake is sent in one go when it ends.
+#[test]
+fn plaintext_that_waited_wears_out_no_key() {
+    const LIMIT: u64 = 4;
+    for_all(|provider, role| {
+        let ours = provider_with_limit(provider, LIMIT);
+        let (mut conn, mut peer) = limited(ours, provider, role);
+        let hello = connected::this::output(&mut conn);
+        conn.set_buffer_limit(None);
+        conn.writer().write_all(&[7; 20 << 14]).unwrap();
+        peer.receive(&hello).unwrap();
+        let mut received = Vec::new();
+        while received.len() < 20 << 14 {
+            connected::this::input(&mut conn, &peer.take_output()).unwrap();
+            let out = connected::this::output(&mut conn);
+            if !conn.is_handshaking() {
+                // the first is a client's Finished, under other keys, or a server's tickets
+                assert_keys_kept_their_limit(&record_lens(&out)[2..], LIMIT as usize);
+            }
+            received.extend(deliver(&mut peer, &out));
+        }
+        assert!(received == [7; 20 << 14]);
+    });
+}
+
+/// The size that is asked for includes the KeyUpdates.
+#[test]
+fn one_large_unbuffered_encrypt_wears_out_no_key() {
+    const LIMIT: u64 = 4;
+    for provider in PROVIDERS {
+        let ours = provider_with_limit(provider, LIMIT);
+        let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+        let client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
+        let mut client = ThisUnbuffered::new(client);
+        let mut peer = fresh_peer(provider, Role::Client);
+        exchange(&mut client, &mut peer).unwrap();
+
+        let plaintext: Vec<u8> = (0..300_000).map(|at| (at % 251) as u8).collect();
+        for round in 0..3 {
+            let status = client.conn.process_tls_records(&mut []);
+            let Ok(ConnectionState::WriteTraffic(mut state)) = status.state else {
+                panic!("{status:?}");
+            };
+            let Err(EncryptError::InsufficientSize(short)) = state.encrypt(&plaintext, &mut [])
+            else {
+                panic!("nothing was too short");
+            };
+            let mut out = vec![0; short.required_size];
+            let len = out.len();
+            assert!(matches!(
+                state.encrypt(&plaintext, &mut out[..len - 1]),
+                Err(EncryptError::InsufficientSize(again)) if again == short
+            ));
+            assert_eq!(state.encrypt(&plaintext, &mut out).unwrap(), len);
+            let records = record_lens(&out);
+            // the first key of a round has protected a part of the round before
+            assert!(records.contains(&KEY_UPDATE_RECORD), "{round}");
+            assert_keys_kept_their_limit(&records, LIMIT as usize);
+            assert!(deliver(&mut peer, &out) == plaintext);
+            client.receive(&peer.take_output()).unwrap();
+        }
+    }
 }
 
 /// A connection of ours whose provider is `ours`, and its peer.

@@ -5,15 +5,13 @@
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
-#[path = "../endpoints/mod.rs"]
-mod endpoints;
-
 mod alpn_sni;
 mod buffering;
 mod client_auth;
 mod closing;
 mod compared;
 mod connected;
+mod failing;
 mod fragmentation;
 mod in_place;
 mod key_log_and_exporters;

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness::configs::{KeyType, PROVIDERS, Provider};
+use harness::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::{ServerName, UnixTime};
 
 use crate::compared::{assert_same, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
-use crate::endpoints::configs::{KeyType, PROVIDERS, Provider};
-use crate::endpoints::{ThisBuffered, UpstreamBuffered};
 
 /// A clock that stands still.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ const AFTER: u64 = 100_000_000_000;
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
+            use harness::configs::$module::roots;
             use $tls::client::WebPkiServerVerifier;
             use $tls::client::danger::{
                 HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
@@ -44,7 +45,6 @@ macro_rules! scripts {
 
             use super::*;
             use crate::connected::$module::client_config;
-            use crate::endpoints::configs::$module::roots;
 
             /// Accepts or refuses for a reason, after it has looked at what it is given.
             #[derive(Debug)]
@@ -178,7 +178,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 fn server_name() -> ServerName<'static> {
-    crate::endpoints::configs::server_name()
+    harness::configs::server_name()
 }
 
 #[test]

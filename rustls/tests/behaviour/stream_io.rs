@@ -3,10 +3,11 @@
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
+use harness::configs::{PROVIDERS, Provider};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+
 use crate::compared::shown;
 use crate::connected::{ROLES, Role, fresh_peer};
-use crate::endpoints::configs::{PROVIDERS, Provider};
-use crate::endpoints::{Endpoint, UpstreamBuffered};
 
 /// What the transport does wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]

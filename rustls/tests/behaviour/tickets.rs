@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use harness::configs::{PROVIDERS, Provider};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
+
 use crate::connected;
-use crate::endpoints::configs::{PROVIDERS, Provider};
-use crate::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
 
 /// A store that counts the tickets put into it and gives them back.
 #[derive(Default)]

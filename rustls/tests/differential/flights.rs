@@ -1,7 +1,7 @@
 //! Flights under the transparent cipher, taken apart into records and handshake messages and put
 //! together again.
 
-use crate::endpoints::transparent::TAG;
+use harness::transparent::TAG;
 
 pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
 pub(crate) const ALERT: u8 = 21;

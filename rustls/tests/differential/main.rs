@@ -1,13 +1,10 @@
 //! The same wrong bytes to this crate, on both of its APIs, and to upstream: the same error and the
 //! same alert, or a reason why not.
 //!
-//! Both crates use a provider that encrypts nothing ([`endpoints::transparent`]), so that every byte of
+//! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte of
 //! every handshake message can be changed and still arrives. What the peer sends is recorded once
 //! ([`scenes`]), changed in each way that [`bytes`], [`messages`], [`extensions`] and [`records`] know, and
 //! replayed to fresh connections. Where the outcomes differ, the table in [`deviations`] must say why.
-
-#[path = "../endpoints/mod.rs"]
-mod endpoints;
 
 mod bytes;
 mod deviations;

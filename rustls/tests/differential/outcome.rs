@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::endpoints::Endpoint;
+use harness::endpoints::Endpoint;
+
 use crate::flights::{Record, records};
 
 /// What became of a connection.

@@ -1,8 +1,9 @@
 //! Records that should not be there, at every point of every flight: empty, oversized, badly padded,
 //! mistyped, of wrong versions, alerts of every kind, change_cipher_spec, and too many of each.
 
+use harness::transparent::TAG;
+
 use crate::deviations::Judge;
-use crate::endpoints::transparent::TAG;
 use crate::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, Record, encode, frame, message, records,
 };

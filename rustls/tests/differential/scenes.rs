@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
+use harness::configs::{ClientAuth, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::transparent::{self, Setup};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 
 use crate::deviations::Judge;
-use crate::endpoints::configs::{ClientAuth, server_name};
-use crate::endpoints::transparent::{self, Setup};
-use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use crate::outcome::Outcome;
 
 /// A flight and who it is for.

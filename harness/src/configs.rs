@@ -1,0 +1,260 @@
+//! Keys, certificates and configurations for both crates, made at run time.
+
+use std::sync::{Arc, OnceLock};
+
+use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, SignatureAlgorithm,
+};
+
+/// The crypto providers that both crates have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Provider {
+    AwsLc,
+    Ring,
+}
+
+pub const PROVIDERS: [Provider; 2] = [Provider::AwsLc, Provider::Ring];
+
+impl Provider {
+    pub fn this(self) -> rustls::crypto::CryptoProvider {
+        match self {
+            Self::AwsLc => rustls_provider_aws_lc::default_provider(),
+            Self::Ring => rustls_provider_ring::default_provider(),
+        }
+    }
+
+    pub fn upstream(self) -> rustls_upstream::crypto::CryptoProvider {
+        match self {
+            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::default_provider(),
+            Self::Ring => rustls_upstream::crypto::ring::default_provider(),
+        }
+    }
+
+    /// All groups for key exchange, beyond the default ones.
+    pub fn this_groups(self) -> Vec<&'static dyn rustls::crypto::SupportedKxGroup> {
+        match self {
+            Self::AwsLc => rustls_provider_aws_lc::ALL_KX_GROUPS.to_vec(),
+            Self::Ring => rustls_provider_ring::ALL_KX_GROUPS.to_vec(),
+        }
+    }
+
+    pub fn upstream_groups(self) -> Vec<&'static dyn rustls_upstream::crypto::SupportedKxGroup> {
+        match self {
+            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::ALL_KX_GROUPS.to_vec(),
+            Self::Ring => rustls_upstream::crypto::ring::ALL_KX_GROUPS.to_vec(),
+        }
+    }
+}
+
+/// What the key of an end-entity certificate is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KeyType {
+    EcdsaP256,
+    EcdsaP384,
+    EcdsaP521,
+    Ed25519,
+    Rsa2048,
+}
+
+pub const KEY_TYPES: [KeyType; 5] = [
+    KeyType::EcdsaP256,
+    KeyType::EcdsaP384,
+    KeyType::EcdsaP521,
+    KeyType::Ed25519,
+    KeyType::Rsa2048,
+];
+
+impl KeyType {
+    /// ring has no P-521.
+    pub fn usable_with(self, provider: Provider) -> bool {
+        !(self == Self::EcdsaP521 && provider == Provider::Ring)
+    }
+
+    /// A key of the authority (0) or what it certifies. Those of Ed25519 are the same in all test runs.
+    fn key(self, number: u8) -> KeyPair {
+        const PKCS8: [u8; 16] =
+            *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+        match (self, number) {
+            (Self::Ed25519, _) => KeyPair::try_from([&PKCS8[..], &[number; 32]].concat()).unwrap(),
+            (_, 0) => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap(),
+            _ => KeyPair::generate_for(self.algorithm()).unwrap(),
+        }
+    }
+
+    fn algorithm(self) -> &'static SignatureAlgorithm {
+        match self {
+            Self::EcdsaP256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+            Self::EcdsaP384 => &rcgen::PKCS_ECDSA_P384_SHA384,
+            Self::EcdsaP521 => &rcgen::PKCS_ECDSA_P521_SHA512,
+            Self::Ed25519 => &rcgen::PKCS_ED25519,
+            Self::Rsa2048 => &rcgen::PKCS_RSA_SHA256,
+        }
+    }
+
+    /// Certificates of this type, the same for a whole test run: RSA keys are slow to make.
+    pub fn identities(self) -> &'static Identities {
+        static MADE: [OnceLock<Identities>; KEY_TYPES.len()] =
+            [const { OnceLock::new() }; KEY_TYPES.len()];
+        MADE[self as usize].get_or_init(|| Identities::new(self))
+    }
+}
+
+/// An authority and what it has certified.
+pub struct Identities {
+    pub ca: CertificateDer<'static>,
+    pub ca_pem: String,
+    pub server: Identity,
+    pub client: Identity,
+}
+
+/// A certificate chain and its key.
+pub struct Identity {
+    pub chain: Vec<CertificateDer<'static>>,
+    pub cert_pem: String,
+    key: Vec<u8>,
+}
+
+impl Identity {
+    pub fn key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(self.key.clone().into())
+    }
+
+    pub fn key_pem(&self) -> String {
+        // OpenSSL 3.0 cannot read version 2 of PKCS#8, which also has the public key (RFC 8410 §7)
+        const ED25519_V1: [u8; 16] =
+            *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+        let ed25519 = self.key.len() < 100 && self.key[4] == 1;
+        let key = match ed25519 {
+            true => [&ED25519_V1, &self.key[16..48]].concat(),
+            false => self.key.clone(),
+        };
+        KeyPair::try_from(key).unwrap().serialize_pem()
+    }
+}
+
+pub const SERVER_NAME: &str = "server.example";
+
+impl Identities {
+    fn new(key_type: KeyType) -> Self {
+        let mut ca = CertificateParams::new(Vec::new()).unwrap();
+        ca.distinguished_name
+            .push(DnType::CommonName, format!("authority of {key_type:?}"));
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let ca = CertifiedIssuer::self_signed(ca, key_type.key(0)).unwrap();
+
+        let issue = |number, name: &str, purpose| {
+            let mut params = CertificateParams::new(vec![name.to_string()]).unwrap();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params.extended_key_usages = vec![purpose];
+            let key = key_type.key(number);
+            let cert = params.signed_by(&key, &ca).unwrap();
+            Identity {
+                chain: vec![cert.der().to_vec().into()],
+                cert_pem: cert.pem(),
+                key: key.serialize_der(),
+            }
+        };
+        Self {
+            server: issue(1, SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth),
+            client: issue(2, "client.example", ExtendedKeyUsagePurpose::ClientAuth),
+            ca: ca.der().to_vec().into(),
+            ca_pem: ca.pem(),
+        }
+    }
+}
+
+/// Whether the server asks for a client certificate, and whether the client has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClientAuth {
+    None,
+    OptionalAbsent,
+    OptionalPresent,
+    Required,
+}
+
+pub const CLIENT_AUTHS: [ClientAuth; 4] = [
+    ClientAuth::None,
+    ClientAuth::OptionalAbsent,
+    ClientAuth::OptionalPresent,
+    ClientAuth::Required,
+];
+
+impl ClientAuth {
+    pub fn is_presented(self) -> bool {
+        matches!(self, Self::OptionalPresent | Self::Required)
+    }
+}
+
+pub fn server_name() -> ServerName<'static> {
+    SERVER_NAME.try_into().unwrap()
+}
+
+macro_rules! configs {
+    ($module:ident, $tls:ident) => {
+        /// Configurations of one crate.
+        pub mod $module {
+            use $tls::crypto::CryptoProvider;
+            use $tls::server::WebPkiClientVerifier;
+            use $tls::version::TLS13;
+
+            use super::*;
+
+            pub fn roots(key_type: KeyType) -> Arc<$tls::RootCertStore> {
+                let mut roots = $tls::RootCertStore::empty();
+                roots.add(key_type.identities().ca.clone()).unwrap();
+                Arc::new(roots)
+            }
+
+            pub fn client(
+                provider: CryptoProvider,
+                key_type: KeyType,
+                auth: ClientAuth,
+            ) -> $tls::ClientConfig {
+                let builder = $tls::ClientConfig::builder_with_provider(Arc::new(provider))
+                    .with_protocol_versions(&[&TLS13])
+                    .unwrap()
+                    .with_root_certificates(roots(key_type));
+                let mut config = match auth.is_presented() {
+                    false => builder.with_no_client_auth(),
+                    true => {
+                        let identity = &key_type.identities().client;
+                        builder
+                            .with_client_auth_cert(identity.chain.clone(), identity.key())
+                            .unwrap()
+                    }
+                };
+                config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+                config
+            }
+
+            pub fn server(
+                provider: CryptoProvider,
+                key_type: KeyType,
+                auth: ClientAuth,
+            ) -> $tls::ServerConfig {
+                let provider = Arc::new(provider);
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(roots(key_type), provider.clone());
+                let verifier = match auth {
+                    ClientAuth::None => WebPkiClientVerifier::no_client_auth(),
+                    ClientAuth::Required => verifier.build().unwrap(),
+                    _ => verifier.allow_unauthenticated().build().unwrap(),
+                };
+                let identity = &key_type.identities().server;
+                let mut config = $tls::ServerConfig::builder_with_provider(provider)
+                    .with_protocol_versions(&[&TLS13])
+                    .unwrap()
+                    .with_client_cert_verifier(verifier)
+                    .with_single_cert(identity.chain.clone(), identity.key())
+                    .unwrap();
+                config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
+                config
+            }
+        }
+    };
+}
+
+configs!(this, rustls);
+configs!(upstream, rustls_upstream);

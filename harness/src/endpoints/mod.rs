@@ -1,0 +1,106 @@
+//! Connections of this crate and of upstream rustls behind one interface, so that a test says once
+//! what any two of them do with each other.
+
+mod buffered;
+mod unbuffered;
+
+pub use buffered::{ThisBuffered, UpstreamBuffered};
+pub use unbuffered::{ThisUnbuffered, Unbuffered};
+
+/// One end of a connection.
+pub trait Endpoint {
+    /// All that it has to send.
+    fn take_output(&mut self) -> Vec<u8>;
+
+    /// Gives it bytes from its peer; the error as its crate prints it.
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
+
+    /// Has it go on with what it has been given.
+    fn process(&mut self) -> Result<(), String>;
+
+    /// Has it send application data; returns how much it took.
+    fn send(&mut self, plaintext: &[u8]) -> usize;
+
+    /// The application data it has received since the last call, appended.
+    fn read_into(&mut self, plaintext: &mut Vec<u8>);
+
+    /// Has it send a close_notify.
+    fn close(&mut self);
+
+    /// Whether the peer's close_notify has come.
+    fn peer_has_closed(&self) -> bool;
+
+    /// Whether the handshake is not complete yet.
+    fn is_handshaking(&self) -> bool;
+
+    /// Suite, group, ALPN and handshake kind as both crates print them, once negotiated.
+    fn negotiated(&self) -> String;
+
+    /// Keying material, once the handshake is complete.
+    fn exported(&self) -> [u8; 32];
+
+    /// The peer's certificates in DER.
+    fn peer_certificates(&self) -> Vec<Vec<u8>>;
+
+    /// Has it send a KeyUpdate.
+    fn refresh_traffic_keys(&mut self);
+}
+
+/// Moves bytes until neither end has any to send; the first error of either.
+pub fn exchange(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Result<(), String> {
+    loop {
+        let to_server = client.take_output();
+        if !to_server.is_empty() {
+            server
+                .receive(&to_server)
+                .map_err(|error| format!("server: {error}"))?;
+        }
+        let to_client = server.take_output();
+        if !to_client.is_empty() {
+            client
+                .receive(&to_client)
+                .map_err(|error| format!("client: {error}"))?;
+        }
+        if to_server.is_empty() && to_client.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// Completes the handshake and checks that both ends agree on what it negotiated.
+pub fn handshake(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
+    exchange(client, server).unwrap();
+    assert!(!client.is_handshaking(), "client still handshaking");
+    assert!(!server.is_handshaking(), "server still handshaking");
+    assert_eq!(client.negotiated(), server.negotiated());
+    assert_eq!(client.exported(), server.exported());
+}
+
+/// Sends `plaintext` from one end to the other and checks what arrives.
+pub fn send_and_check(from: &mut dyn Endpoint, to: &mut dyn Endpoint, plaintext: &[u8]) {
+    let mut received = Vec::new();
+    let mut sent = 0;
+    while sent < plaintext.len() {
+        sent += from.send(&plaintext[sent..]);
+        to.receive(&from.take_output()).unwrap();
+        to.read_into(&mut received);
+    }
+    assert!(received == plaintext, "plaintext arrived changed");
+}
+
+/// A few bytes each way, a key update, more bytes, and an orderly end.
+pub fn talk_and_close(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
+    send_and_check(client, server, b"from the client");
+    send_and_check(server, client, b"from the server");
+    client.refresh_traffic_keys();
+    exchange(client, server).unwrap();
+    send_and_check(client, server, &[1; 20_000]);
+    send_and_check(server, client, &[2; 20_000]);
+    client.close();
+    exchange(client, server).unwrap();
+    assert!(server.peer_has_closed());
+    assert!(!client.peer_has_closed());
+    server.close();
+    exchange(client, server).unwrap();
+    assert!(client.peer_has_closed());
+}

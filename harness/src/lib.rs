@@ -1,0 +1,32 @@
+//! What the tests, the bench and the fuzz targets of rustls-inplace stand on.
+//!
+//! ```text
+//!   endpoints ─── connections of this crate and of upstream, in each API, behind one trait
+//!     ▲
+//!     ├── scripted ── peers of an end that have the right keys and say whatever a test wants
+//!     └── fuzzed ──── what the fuzz targets do with their input
+//!
+//!   configs ───── certificates and configurations, for both crates and both providers
+//!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
+//!   wire, client_hello ── messages byte by byte
+//! ```
+//!
+//! It uses the library as any program does, through its public interface. What the scripted peers need of
+//! the protocol, key schedule and record protection, is written here a second time, so that no mistake of
+//! the library agrees with itself.
+
+#![allow(
+    missing_docs,
+    reason = "only this workspace reads it; a name of the RFC needs no more words"
+)]
+
+pub mod client_hello;
+pub mod configs;
+pub mod endpoints;
+pub mod fuzzed;
+mod noise;
+pub mod scripted;
+pub mod transparent;
+pub mod wire;
+
+pub use noise::Noise;

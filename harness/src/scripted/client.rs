@@ -1,0 +1,256 @@
+//! A TLS 1.3 client that does what a test says: right keys, and whatever messages.
+
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+use rustls::sign::SigningKey;
+use rustls::{ContentType, HandshakeType, NamedGroup};
+
+use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
+use super::records::{Joiner, Opening, Sealing};
+use crate::client_hello::{ClientHello, KEY_SHARE, X25519, key_shares};
+use crate::endpoints::Endpoint;
+use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
+
+/// A client that has read a server's flight up to its Finished, and goes on as the test wants.
+pub struct ScriptedClient {
+    /// Its server.
+    pub server: Box<dyn Endpoint>,
+    transcript: Transcript,
+    sealing: Sealing,
+    opening: Opening,
+    joiner: Joiner,
+    client_handshake_traffic_secret: Secret,
+    client_application_traffic_secret: Secret,
+    server_application_traffic_secret: Secret,
+    main_secret: Stage,
+    /// Handshake messages of the server after ServerHello.
+    pub flight: Vec<Vec<u8>>,
+    /// Application data of the server.
+    pub plaintext: Vec<u8>,
+}
+
+/// How a server refused something.
+#[derive(Debug, PartialEq)]
+pub struct Refused {
+    /// As it prints.
+    pub error: String,
+    /// Level and description, if one was sent.
+    pub alert: Option<Vec<u8>>,
+}
+
+impl ScriptedClient {
+    /// Gets as far as the server's Finished with `hello`, whose key share it replaces.
+    pub fn new(
+        mut server: Box<dyn Endpoint>,
+        provider: &CryptoProvider,
+        hello: ClientHello,
+    ) -> Self {
+        let is_x25519 = |group: &&&dyn SupportedKxGroup| group.name() == NamedGroup::X25519;
+        let group = provider.kx_groups.iter().find(is_x25519).unwrap();
+        let kx = group.start().unwrap();
+        let hello = hello
+            .with(KEY_SHARE, key_shares(&[(X25519, kx.pub_key())]))
+            .message();
+
+        server
+            .receive(&record(ContentType::Handshake.into(), &hello))
+            .unwrap();
+        let received = wire::records(&server.take_output());
+        let mut received = received.iter();
+        let is_handshake = |record: &&wire::Record| record.typ == ContentType::Handshake.into();
+        let server_hello = &received.find(is_handshake).unwrap().payload;
+        let (suite, share) = read_server_hello(server_hello, provider);
+
+        let mut transcript = Transcript::new(suite);
+        transcript.add(&hello);
+        transcript.add(server_hello);
+        let shared = kx.complete(&share).unwrap();
+        let stage = Stage::handshake(suite, shared.secret_bytes());
+        let hellos = transcript.hash();
+        let mut opening = Opening::default();
+        opening.set_key(&stage.secret("s hs traffic", &hellos));
+
+        // the flight is read up to Finished; what follows is under the next key
+        let (mut flight, mut joiner) = (Vec::<Vec<u8>>::new(), Joiner::default());
+        let is_finished = |last: &Vec<u8>| last[0] == HandshakeType::Finished.into();
+        while !flight.last().is_some_and(is_finished) {
+            let (typ, payload) = opening.open(received.next().unwrap()).unwrap();
+            if typ == ContentType::Handshake {
+                joiner.push(&payload);
+            }
+            while let Some(message) = joiner.next() {
+                transcript.add(&message);
+                flight.push(message);
+            }
+        }
+        let client_handshake_traffic_secret = stage.secret("c hs traffic", &hellos);
+        let main_secret = stage.into_main();
+        let finished = transcript.hash();
+        let mut client = Self {
+            server,
+            client_application_traffic_secret: main_secret.secret("c ap traffic", &finished),
+            server_application_traffic_secret: main_secret.secret("s ap traffic", &finished),
+            client_handshake_traffic_secret,
+            main_secret,
+            transcript,
+            sealing: Sealing::default(),
+            opening,
+            joiner,
+            flight,
+            plaintext: Vec::new(),
+        };
+        client
+            .opening
+            .set_key(&client.server_application_traffic_secret);
+        client
+            .sealing
+            .set_key(&client.client_handshake_traffic_secret);
+        client.receive(received.as_slice());
+        client
+    }
+
+    /// Opens what the server has sent, after its Finished.
+    fn receive(&mut self, received: &[wire::Record]) {
+        for record in received {
+            let (typ, payload) = self.opening.open(record).unwrap();
+            match typ {
+                ContentType::Handshake => self.joiner.push(&payload),
+                ContentType::ApplicationData => self.plaintext.extend(payload),
+                _ => {}
+            }
+            while let Some(message) = self.joiner.next() {
+                if message[0] == HandshakeType::KeyUpdate.into() {
+                    let next = self.server_application_traffic_secret.next();
+                    self.opening.set_key(&next);
+                    self.server_application_traffic_secret = next;
+                }
+                self.flight.push(message);
+            }
+        }
+    }
+
+    /// Takes in what the server wants to send.
+    pub fn receive_output(&mut self) {
+        let received = self.server.take_output();
+        self.receive(&wire::records(&received));
+    }
+
+    /// Sends handshake messages, as if they were in order, and takes in the answer.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses them.
+    pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
+        self.transcript.add(messages);
+        self.send_raw(ContentType::Handshake, messages)
+    }
+
+    /// The same for any type of content, and without the transcript.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
+        let records = self.sealing.seal(typ, payload);
+        let result = self.server.receive(&records);
+        let answer = wire::records(&self.server.take_output());
+        match result {
+            Ok(()) => {
+                self.receive(&answer);
+                Ok(())
+            }
+            Err(error) => {
+                let alert = answer.first();
+                let alert = alert.map(|record| self.opening.open(record).unwrap().1);
+                Err(Refused { error, alert })
+            }
+        }
+    }
+
+    /// What the server has received of application data.
+    pub fn received_by_server(&mut self) -> Vec<u8> {
+        let mut plaintext = Vec::new();
+        self.server.read_into(&mut plaintext);
+        plaintext
+    }
+
+    /// The Finished that is due.
+    pub fn finished(&self) -> Vec<u8> {
+        let secret = &self.client_handshake_traffic_secret;
+        let verify_data = secret.verify_data(&self.transcript.hash());
+        message(HandshakeType::Finished.into(), &verify_data)
+    }
+
+    /// From now on application keys are used.
+    pub fn start_traffic(&mut self) {
+        self.sealing
+            .set_key(&self.client_application_traffic_secret);
+    }
+
+    /// The key of the ticket with this nonce, once Finished was sent.
+    pub fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
+        let transcript = self.transcript.hash();
+        let resumption_secret = self.main_secret.secret("res master", &transcript);
+        resumption_secret.ticket_psk(nonce)
+    }
+
+    /// Goes on with the next key, as a KeyUpdate was sent.
+    pub fn update_sending_key(&mut self) {
+        self.client_application_traffic_secret = self.client_application_traffic_secret.next();
+        self.start_traffic();
+    }
+
+    /// Finishes the handshake as a good client would.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses its Finished.
+    pub fn finish(&mut self) -> Result<(), Refused> {
+        let finished = self.finished();
+        self.send(&finished)?;
+        self.start_traffic();
+        Ok(())
+    }
+
+    /// A Certificate for `chain`, with `extensions` for each certificate.
+    pub fn certificate(context: &[u8], chain: &[&[u8]], extensions: &[u8]) -> Vec<u8> {
+        let entries: Vec<u8> = chain
+            .iter()
+            .flat_map(|cert| [vector(3, cert), u16_vec(extensions)].concat())
+            .collect();
+        let body = [u8_vec(context), vector(3, &entries)].concat();
+        message(HandshakeType::Certificate.into(), &body)
+    }
+
+    /// A CertificateVerify by `key`, for what was sent so far.
+    pub fn certificate_verify(&self, key: &dyn SigningKey, scheme: u16) -> Vec<u8> {
+        let signer = key.choose_scheme(&[scheme.into()]).unwrap();
+        let content = signed_content("client", &self.transcript.hash());
+        Self::certificate_verify_of(scheme, &signer.sign(&content).unwrap())
+    }
+
+    /// A CertificateVerify with any signature.
+    pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
+        let body = [&scheme.to_be_bytes()[..], &u16_vec(signature)].concat();
+        message(HandshakeType::CertificateVerify.into(), &body)
+    }
+
+    /// The types of the handshake messages received since ServerHello.
+    pub fn flight_types(&self) -> Vec<HandshakeType> {
+        let types = self.flight.iter().map(|message| message[0].into());
+        types.collect()
+    }
+}
+
+/// The suite that a ServerHello selects, and its key share.
+fn read_server_hello(message: &[u8], provider: &CryptoProvider) -> (Suite, Vec<u8>) {
+    let mut body = Reader::of_message(message, HandshakeType::ServerHello.into());
+    let _version_and_random = body.bytes(2 + 32);
+    let _session_id_echo = body.vector(1);
+    let suite = find_suite(provider, body.u16().into());
+    let _compression_method = body.bytes(1);
+    let extensions = body.extensions();
+    let mut shares = extensions.iter().filter(|(typ, _)| *typ == KEY_SHARE);
+    let mut share = Reader(&shares.next().unwrap().1);
+    assert_eq!(share.u16(), X25519);
+    (suite, share.vector(2).to_vec())
+}

@@ -1,0 +1,155 @@
+//! The key schedule of RFC 9846 §7, for both scripted peers.
+//!
+//! Of the library it uses what a provider brings, HKDF and HMAC, and nothing of what calls them.
+
+use rustls::crypto::cipher::{AeadKey, Iv};
+use rustls::crypto::tls13::{HkdfExpander, OkmBlock};
+use rustls::{CipherSuite, Tls13CipherSuite};
+
+/// A provider's suites are static; so are these.
+pub(super) type Suite = &'static Tls13CipherSuite;
+
+/// The suite of `provider` with this name.
+pub(super) fn find_suite(provider: &rustls::crypto::CryptoProvider, name: CipherSuite) -> Suite {
+    let mut suites = provider.cipher_suites.iter();
+    let found = suites.find(|suite| suite.suite() == name);
+    found.unwrap().tls13().unwrap()
+}
+
+/// The messages of a handshake so far.
+pub(super) struct Transcript {
+    suite: Suite,
+    messages: Vec<u8>,
+}
+
+impl Transcript {
+    pub(super) fn new(suite: Suite) -> Self {
+        Self {
+            suite,
+            messages: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, messages: &[u8]) {
+        self.messages.extend_from_slice(messages);
+    }
+
+    pub(super) fn hash(&self) -> Vec<u8> {
+        let hash = self.suite.common.hash_provider.hash(&self.messages);
+        hash.as_ref().to_vec()
+    }
+
+    /// RFC 9846 §4.5: before a HelloRetryRequest the ClientHello is replaced by its hash.
+    pub(super) fn replace_with_message_hash(&mut self) {
+        const MESSAGE_HASH: u8 = 254;
+        self.messages = crate::wire::message(MESSAGE_HASH, &self.hash());
+    }
+}
+
+/// One of the three stages: `HKDF-Extract` was, `Derive-Secret` will be.
+pub(super) struct Stage {
+    suite: Suite,
+    pseudorandom_key: Box<dyn HkdfExpander>,
+}
+
+impl Stage {
+    /// The handshake secret, after an early secret without a PSK.
+    pub(super) fn handshake(suite: Suite, shared_secret: &[u8]) -> Self {
+        let early = Self {
+            suite,
+            pseudorandom_key: suite.hkdf_provider.extract_from_zero_ikm(None),
+        };
+        let salt = early.derived();
+        let hkdf = suite.hkdf_provider;
+        Self {
+            suite,
+            pseudorandom_key: hkdf.extract_from_secret(Some(&salt), shared_secret),
+        }
+    }
+
+    /// The main secret, after the handshake secret.
+    pub(super) fn into_main(self) -> Self {
+        let salt = self.derived();
+        let hkdf = self.suite.hkdf_provider;
+        Self {
+            pseudorandom_key: hkdf.extract_from_zero_ikm(Some(&salt)),
+            ..self
+        }
+    }
+
+    /// `Derive-Secret(., label, Messages)`, given the hash of the messages.
+    pub(super) fn secret(&self, label: &str, transcript_hash: &[u8]) -> Secret {
+        let len = self.suite.common.hash_provider.output_len();
+        Secret {
+            suite: self.suite,
+            bytes: expand_label(&*self.pseudorandom_key, label, transcript_hash, len),
+        }
+    }
+
+    fn derived(&self) -> Vec<u8> {
+        let of_nothing = self.suite.common.hash_provider.hash(&[]);
+        self.secret("derived", of_nothing.as_ref()).bytes
+    }
+}
+
+/// A secret of the schedule, and what is made of it.
+#[derive(Clone)]
+pub(super) struct Secret {
+    pub(super) suite: Suite,
+    bytes: Vec<u8>,
+}
+
+impl Secret {
+    /// RFC 9846 §7.2: the traffic secret after a KeyUpdate.
+    pub(super) fn next(&self) -> Self {
+        Self {
+            suite: self.suite,
+            bytes: self.expand("traffic upd", &[], self.bytes.len()),
+        }
+    }
+
+    /// RFC 9846 §7.3.
+    pub(super) fn traffic_key(&self) -> (AeadKey, Iv) {
+        let key = self.expand("key", &[], self.suite.aead_alg.key_len());
+        let iv = self.expand("iv", &[], 12);
+        (AeadKey::new(&key), Iv::copy(&iv))
+    }
+
+    /// RFC 9846 §4.5.3: what a Finished says.
+    pub(super) fn verify_data(&self, transcript_hash: &[u8]) -> Vec<u8> {
+        let key = OkmBlock::new(&self.expand("finished", &[], self.bytes.len()));
+        let tag = self.suite.hkdf_provider.hmac_sign(&key, transcript_hash);
+        tag.as_ref().to_vec()
+    }
+
+    /// RFC 9846 §4.7.1: the key of the ticket that has this nonce.
+    pub(super) fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
+        self.expand("resumption", nonce, self.bytes.len())
+    }
+
+    fn expand(&self, label: &str, context: &[u8], len: usize) -> Vec<u8> {
+        let hkdf = self.suite.hkdf_provider;
+        let expander = hkdf.expander_for_okm(&OkmBlock::new(&self.bytes));
+        expand_label(&*expander, label, context, len)
+    }
+}
+
+/// `HKDF-Expand-Label` of RFC 9846 §7.1.
+fn expand_label(from: &dyn HkdfExpander, label: &str, context: &[u8], len: usize) -> Vec<u8> {
+    let label = format!("tls13 {label}");
+    let info = [
+        (len as u16).to_be_bytes().to_vec(),
+        crate::wire::u8_vec(label.as_bytes()),
+        crate::wire::u8_vec(context),
+    ]
+    .concat();
+    let mut output = vec![0; len];
+    from.expand_slice(&[&info], &mut output).unwrap();
+    output
+}
+
+/// RFC 9846 §4.5.2: what a CertificateVerify signs.
+pub(super) fn signed_content(signer: &str, transcript_hash: &[u8]) -> Vec<u8> {
+    let context = format!("TLS 1.3, {signer} CertificateVerify");
+    [&[b' '; 64], context.as_bytes(), &[0], transcript_hash].concat()
+}

@@ -1,0 +1,15 @@
+//! Peers that have the right keys and say whatever a test wants, to any [`Endpoint`](crate::endpoints::Endpoint).
+//!
+//! They check nothing. Key schedule and record protection are their own; ciphers, hash functions and key
+//! exchange are a provider's.
+
+mod client;
+mod key_schedule;
+mod records;
+mod server;
+
+pub use client::{Refused, ScriptedClient};
+pub use server::{
+    Body, Corrupt, Extension, Hello, Identity, KEY_SHARE, Outcome, SUITE, SUPPORTED_VERSIONS,
+    Script, bytes, extensions,
+};

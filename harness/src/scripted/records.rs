@@ -1,0 +1,108 @@
+//! Records of a scripted peer: in the clear until there is a key.
+
+use rustls::crypto::cipher::{
+    InboundOpaqueMessage, MessageDecrypter, MessageEncrypter, OutboundPlainMessage,
+};
+use rustls::{ContentType, Error, ProtocolVersion};
+
+use super::key_schedule::Secret;
+use crate::wire::{self, u16_vec};
+
+/// RFC 9846 §5.1: the most that a record carries.
+const MAX_FRAGMENT_LEN: usize = 1 << 14;
+
+/// Makes records.
+#[derive(Default)]
+pub(super) struct Sealing {
+    encrypter: Option<Box<dyn MessageEncrypter>>,
+    seq: u64,
+}
+
+impl Sealing {
+    pub(super) fn set_key(&mut self, secret: &Secret) {
+        let (key, iv) = secret.traffic_key();
+        self.encrypter = Some(secret.suite.aead_alg.encrypter(key, iv));
+        self.seq = 0;
+    }
+
+    /// `payload` in as many records as it takes, and in one if it is empty.
+    pub(super) fn seal(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
+        if payload.is_empty() {
+            return self.seal_fragment(typ, payload);
+        }
+        let fragments = payload.chunks(MAX_FRAGMENT_LEN);
+        fragments
+            .flat_map(|fragment| self.seal_fragment(typ, fragment))
+            .collect()
+    }
+
+    fn seal_fragment(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
+        let version = ProtocolVersion::TLSv1_2;
+        let Some(encrypter) = &mut self.encrypter else {
+            return [&[typ.into(), 3, 3][..], &u16_vec(payload)].concat();
+        };
+        let mut sealed = vec![0; encrypter.encrypted_payload_len(payload.len())];
+        let message = OutboundPlainMessage {
+            typ,
+            version,
+            payload: payload.into(),
+        };
+        let len = encrypter.encrypt(message, self.seq, &mut sealed).unwrap();
+        assert_eq!(len, sealed.len());
+        self.seq += 1;
+        let outer = ContentType::ApplicationData.into();
+        [&[outer, 3, 3][..], &u16_vec(&sealed)].concat()
+    }
+}
+
+/// Opens records.
+#[derive(Default)]
+pub(super) struct Opening {
+    decrypter: Option<Box<dyn MessageDecrypter>>,
+    seq: u64,
+}
+
+impl Opening {
+    pub(super) fn set_key(&mut self, secret: &Secret) {
+        let (key, iv) = secret.traffic_key();
+        self.decrypter = Some(secret.suite.aead_alg.decrypter(key, iv));
+        self.seq = 0;
+    }
+
+    /// The content of `record` and its type. Those that are in the clear are taken at any time.
+    pub(super) fn open(&mut self, record: &wire::Record) -> Result<(ContentType, Vec<u8>), Error> {
+        let typ = ContentType::from(record.typ);
+        let mut payload = record.payload.clone();
+        match &mut self.decrypter {
+            Some(decrypter) if typ == ContentType::ApplicationData => {
+                let version = ProtocolVersion::from(record.legacy_version);
+                let message = InboundOpaqueMessage::new(typ, version, &mut payload);
+                let opened = decrypter.decrypt(message, self.seq)?;
+                self.seq += 1;
+                Ok((opened.typ, opened.payload.to_vec()))
+            }
+            _ => Ok((typ, payload)),
+        }
+    }
+}
+
+/// Handshake messages out of records, whatever way they were cut.
+#[derive(Default)]
+pub(super) struct Joiner(Vec<u8>);
+
+impl Joiner {
+    pub(super) fn push(&mut self, payload: &[u8]) {
+        self.0.extend_from_slice(payload);
+    }
+
+    pub(super) fn next(&mut self) -> Option<Vec<u8>> {
+        let [_, high, middle, low, ..] = self.0[..] else {
+            return None;
+        };
+        let len = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
+        if self.0.len() < len {
+            return None;
+        }
+        Some(self.0.drain(..len).collect())
+    }
+}

@@ -1,0 +1,380 @@
+//! A TLS 1.3 server that follows a [`Script`].
+
+use std::sync::Arc;
+
+use pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::crypto::CryptoProvider;
+use rustls::sign::SigningKey;
+use rustls::{
+    AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup, SignatureScheme,
+};
+
+use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
+use super::records::{Opening, Sealing};
+use crate::client_hello::ClientHello;
+use crate::endpoints::Endpoint;
+use crate::wire::{self, message, plain_messages, vector};
+
+/// An extension: its type, and its body or how to make it.
+pub type Extension = (u16, Body);
+
+#[derive(Clone)]
+pub enum Body {
+    Bytes(Vec<u8>),
+    /// The server's share of [`Script::group`].
+    KeyShare,
+}
+
+pub fn bytes(typ: u16, body: &[u8]) -> Extension {
+    (typ, Body::Bytes(body.to_vec()))
+}
+
+/// A ServerHello, or a HelloRetryRequest.
+#[derive(Clone)]
+pub struct Hello {
+    pub legacy_version: u16,
+    pub random: [u8; 32],
+    /// The client's, unless set.
+    pub session_id: Option<Vec<u8>>,
+    pub suite: u16,
+    pub compression: u8,
+    pub extensions: Vec<Extension>,
+}
+
+/// See [`Script::corrupt`].
+pub type Corrupt = Arc<dyn Fn(usize, &mut Vec<u8>)>;
+
+/// What the server says: right unless a test changes it.
+#[derive(Clone)]
+pub struct Script {
+    pub retries: Vec<Hello>,
+    pub server_hello: Hello,
+    pub group: NamedGroup,
+    /// The messages after the ServerHello.
+    pub flight: Vec<HandshakeType>,
+    pub encrypted_extensions: Vec<Extension>,
+    pub request_context: Vec<u8>,
+    pub request_extensions: Vec<Extension>,
+    pub certificate_context: Vec<u8>,
+    /// The certificates: `None` is the server's own.
+    pub certificates: Vec<(Option<Vec<u8>>, Vec<Extension>)>,
+    pub scheme: Option<SignatureScheme>,
+    /// Changes the signature.
+    pub flip_signature: bool,
+    pub edit_verify_data: fn(&mut Vec<u8>),
+    /// Changes each encoded message: told its position, 0 being the first HelloRetryRequest or the
+    /// ServerHello.
+    pub corrupt: Corrupt,
+    /// Appended to each HelloRetryRequest in its record.
+    pub after_retry: Vec<u8>,
+    /// Appended to the ServerHello in its record.
+    pub after_server_hello: Vec<u8>,
+    /// Appended to the Finished in its record.
+    pub after_finished: Vec<u8>,
+    /// Sent under application keys, each in a record.
+    pub post_handshake: Vec<Vec<u8>>,
+}
+
+pub const SUPPORTED_VERSIONS: u16 = 43;
+pub const KEY_SHARE: u16 = 51;
+pub const SUITE: CipherSuite = CipherSuite::TLS13_AES_128_GCM_SHA256;
+/// RFC 9846 §4.2.3: SHA-256 of "HelloRetryRequest".
+const RETRY_RANDOM: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+impl Default for Script {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Script {
+    pub fn new() -> Self {
+        Self {
+            retries: Vec::new(),
+            server_hello: Hello {
+                legacy_version: 0x0303,
+                random: [0x5e; 32],
+                session_id: None,
+                suite: SUITE.into(),
+                compression: 0,
+                extensions: vec![
+                    bytes(SUPPORTED_VERSIONS, &[3, 4]),
+                    (KEY_SHARE, Body::KeyShare),
+                ],
+            },
+            group: NamedGroup::X25519,
+            flight: vec![
+                HandshakeType::EncryptedExtensions,
+                HandshakeType::Certificate,
+                HandshakeType::CertificateVerify,
+                HandshakeType::Finished,
+            ],
+            encrypted_extensions: Vec::new(),
+            request_context: Vec::new(),
+            request_extensions: vec![bytes(13, &[0, 4, 4, 3, 8, 4])],
+            certificate_context: Vec::new(),
+            certificates: vec![(None, Vec::new())],
+            scheme: None,
+            flip_signature: false,
+            edit_verify_data: |_| {},
+            corrupt: Arc::new(|_, _| {}),
+            after_retry: Vec::new(),
+            after_server_hello: Vec::new(),
+            after_finished: Vec::new(),
+            post_handshake: Vec::new(),
+        }
+    }
+
+    /// A HelloRetryRequest with these extensions beside supported_versions.
+    pub fn retry(&self, extensions: Vec<Extension>) -> Hello {
+        Hello {
+            random: RETRY_RANDOM,
+            extensions: [vec![bytes(SUPPORTED_VERSIONS, &[3, 4])], extensions].concat(),
+            ..self.server_hello.clone()
+        }
+    }
+
+    /// One that asks for a share of secp256r1, which the ServerHello then has.
+    pub fn with_retry() -> Self {
+        let mut script = Self::new();
+        script.group = NamedGroup::secp256r1;
+        script.retries = vec![script.retry(vec![bytes(KEY_SHARE, &[0, 23])])];
+        script
+    }
+
+    pub fn with_request() -> Self {
+        let mut script = Self::new();
+        script.flight.insert(1, HandshakeType::CertificateRequest);
+        script
+    }
+}
+
+/// The keys and certificate that all scripted servers have.
+pub struct Identity {
+    /// Signed by itself, for `localhost`.
+    pub certificate: CertificateDer<'static>,
+    key: Arc<dyn SigningKey>,
+    provider: CryptoProvider,
+}
+
+/// How a connection with a scripted server ended.
+#[derive(Debug, PartialEq)]
+pub struct Outcome {
+    /// The client's error, as its debug output.
+    pub error: Option<String>,
+    /// The client's alert.
+    pub alert: Option<AlertDescription>,
+}
+
+impl Identity {
+    /// One whose servers know the groups and ciphers of `provider`.
+    pub fn new(provider: CryptoProvider) -> Self {
+        let generated = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let key_der = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
+        Self {
+            certificate: generated.cert.der().clone(),
+            key: provider.key_provider.load_private_key(key_der).unwrap(),
+            provider,
+        }
+    }
+
+    /// Runs `script` against `client`.
+    pub fn run(&self, client: &mut dyn Endpoint, script: &Script) -> Outcome {
+        let suite = find_suite(&self.provider, SUITE);
+        let mut server = Server {
+            identity: self,
+            suite,
+            sealing: Sealing::default(),
+            opening: Opening::default(),
+            transcript: Transcript::new(suite),
+            alert: None,
+        };
+        let error = server.talk(client, script).err();
+        server.read_alert(&client.take_output());
+        Outcome {
+            error,
+            alert: server.alert,
+        }
+    }
+}
+
+struct Server<'a> {
+    identity: &'a Identity,
+    suite: Suite,
+    sealing: Sealing,
+    opening: Opening,
+    transcript: Transcript,
+    alert: Option<AlertDescription>,
+}
+
+impl Server<'_> {
+    fn talk(&mut self, client: &mut dyn Endpoint, script: &Script) -> Result<(), String> {
+        let mut client_hello = plain_messages(&client.take_output());
+        self.transcript.add(&client_hello);
+        for (i, retry) in script.retries.iter().enumerate() {
+            let mut message = hello_message(retry, &client_hello, &[]);
+            (script.corrupt)(i, &mut message);
+            if i == 0 {
+                self.transcript.replace_with_message_hash();
+            }
+            self.transcript.add(&message);
+            client.receive(&self.seal(&[&message[..], &script.after_retry].concat()))?;
+            client_hello = plain_messages(&client.take_output());
+            self.transcript.add(&client_hello);
+        }
+
+        let (share, shared) = self.exchange(&client_hello, script.group);
+        let mut server_hello = hello_message(&script.server_hello, &client_hello, &share);
+        let mut sent = script.retries.len();
+        (script.corrupt)(sent, &mut server_hello);
+        self.transcript.add(&server_hello);
+        let mut flight = self.seal(&[&server_hello[..], &script.after_server_hello].concat());
+
+        let stage = Stage::handshake(self.suite, &shared);
+        let hellos = self.transcript.hash();
+        let server_secret = stage.secret("s hs traffic", &hellos);
+        self.sealing.set_key(&server_secret);
+        self.opening.set_key(&stage.secret("c hs traffic", &hellos));
+
+        for typ in &script.flight {
+            let body = self.body(*typ, script, &server_secret);
+            let mut message = message((*typ).into(), &body);
+            sent += 1;
+            (script.corrupt)(sent, &mut message);
+            self.transcript.add(&message);
+            if *typ == HandshakeType::Finished {
+                message.extend_from_slice(&script.after_finished);
+            }
+            flight.extend(self.seal(&message));
+        }
+        client.receive(&flight)?;
+
+        let stage = stage.into_main();
+        let finished = self.transcript.hash();
+        self.read_alert(&client.take_output());
+        self.sealing
+            .set_key(&stage.secret("s ap traffic", &finished));
+        self.opening
+            .set_key(&stage.secret("c ap traffic", &finished));
+        for message in &script.post_handshake {
+            client.receive(&self.seal(message))?;
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self, messages: &[u8]) -> Vec<u8> {
+        self.sealing.seal(ContentType::Handshake, messages)
+    }
+
+    /// The body of the message of type `typ` that the script has the server send.
+    fn body(&self, typ: HandshakeType, script: &Script, server_secret: &Secret) -> Vec<u8> {
+        match typ {
+            HandshakeType::EncryptedExtensions => {
+                vector(2, &extensions(&script.encrypted_extensions, &[]))
+            }
+            HandshakeType::CertificateRequest => [
+                vector(1, &script.request_context),
+                vector(2, &extensions(&script.request_extensions, &[])),
+            ]
+            .concat(),
+            HandshakeType::Certificate => self.certificate(script),
+            HandshakeType::CertificateVerify => self.certificate_verify(script),
+            HandshakeType::Finished => {
+                let mut verify_data = server_secret.verify_data(&self.transcript.hash());
+                (script.edit_verify_data)(&mut verify_data);
+                verify_data
+            }
+            other => panic!("no way to make a {other:?}"),
+        }
+    }
+
+    /// The server's share, and the shared secret. Of a group that the client has no share of: zeros.
+    fn exchange(&self, client_hello: &[u8], group: NamedGroup) -> (Vec<u8>, Vec<u8>) {
+        let shares = ClientHello::read(client_hello).key_shares();
+        let theirs = shares.iter().find(|share| share.0 == u16::from(group));
+        let groups = &self.identity.provider.kx_groups;
+        let ours = groups.iter().find(|ours| ours.name() == group);
+        let (share, shared) = match (ours, theirs) {
+            (Some(ours), Some((_, theirs))) => {
+                let done = ours.start_and_complete(theirs).unwrap();
+                (done.pub_key, done.secret.secret_bytes().to_vec())
+            }
+            _ => (vec![4; 65], vec![0; 32]),
+        };
+        let group = u16::from(group).to_be_bytes();
+        ([&group[..], &vector(2, &share)].concat(), shared)
+    }
+
+    fn certificate(&self, script: &Script) -> Vec<u8> {
+        let entries: Vec<u8> = script
+            .certificates
+            .iter()
+            .flat_map(|(certificate, entry_extensions)| {
+                let own = || self.identity.certificate.to_vec();
+                let certificate = certificate.clone().unwrap_or_else(own);
+                [
+                    vector(3, &certificate),
+                    vector(2, &extensions(entry_extensions, &[])),
+                ]
+                .concat()
+            })
+            .collect();
+        [vector(1, &script.certificate_context), vector(3, &entries)].concat()
+    }
+
+    fn certificate_verify(&self, script: &Script) -> Vec<u8> {
+        let content = signed_content("server", &self.transcript.hash());
+        let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256];
+        let signer = self.identity.key.choose_scheme(&schemes).unwrap();
+        let mut signature = signer.sign(&content).unwrap();
+        if script.flip_signature {
+            let last = signature.len() - 1;
+            signature[last] ^= 1;
+        }
+        let scheme = script.scheme.unwrap_or_else(|| signer.scheme());
+        [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
+    }
+
+    /// Notes the alert among these records from the client, as far as they can be opened.
+    fn read_alert(&mut self, output: &[u8]) {
+        for record in wire::records(output) {
+            match self.opening.open(&record) {
+                Ok((ContentType::Alert, alert)) => self.alert = Some(alert[1].into()),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn hello_message(hello: &Hello, client_hello: &[u8], share: &[u8]) -> Vec<u8> {
+    let session_id = hello.session_id.clone();
+    let session_id = session_id.unwrap_or_else(|| ClientHello::read(client_hello).session_id);
+    let body = [
+        &hello.legacy_version.to_be_bytes()[..],
+        &hello.random,
+        &vector(1, &session_id),
+        &hello.suite.to_be_bytes(),
+        &[hello.compression],
+        &vector(2, &extensions(&hello.extensions, share)),
+    ]
+    .concat();
+    message(HandshakeType::ServerHello.into(), &body)
+}
+
+/// Extensions one behind the other; `share` is what stands for [`Body::KeyShare`].
+pub fn extensions(extensions: &[Extension], share: &[u8]) -> Vec<u8> {
+    extensions
+        .iter()
+        .flat_map(|(typ, body)| {
+            let body = match body {
+                Body::Bytes(bytes) => bytes,
+                Body::KeyShare => share,
+            };
+            [&typ.to_be_bytes()[..], &vector(2, body)].concat()
+        })
+        .collect()
+}

@@ -1,0 +1,331 @@
+//! What a failure leaves behind, and what is no end: nothing is sent but the alert, no key is kept, and nothing
+//! that nobody authenticated ends a stream.
+
+use std::io::{ErrorKind, Read, Write};
+
+use harness::configs::{self, ClientAuth, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use rustls::client::UnbufferedClientConnection;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::cipher::{
+    AeadKey, EncryptError, Iv, MessageDecrypter, MessageEncrypter, OutboundPlainMessage,
+    Tls13AeadAlgorithm, UnsupportedOperationError,
+};
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{
+    AlertDescription, CipherSuiteCommon, Connection, ConnectionTrafficSecrets, ContentType, Error,
+    InPlaceError, ProtocolVersion, Tls13CipherSuite,
+};
+
+use crate::compared::for_all;
+use crate::connected::this::{connected, fresh, input, output};
+use crate::connected::{self, KEY_TYPE, Role, fresh_peer};
+
+const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
+
+/// Like other warnings then, and not an end of data: anybody can send it.
+#[test]
+fn a_close_notify_before_the_version_is_known_is_no_end() {
+    for_all(|provider, role| {
+        let mut conn = fresh(provider, role);
+        output(&mut conn);
+        conn.read_tls(&mut &CLOSE_NOTIFY[..]).unwrap();
+        let state = conn.process_new_packets().unwrap();
+        assert!(!state.peer_has_closed());
+        assert!(conn.wants_read());
+        let mut data = Vec::new();
+        let error = conn.reader().read_to_end(&mut data).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+
+        assert_eq!(conn.read_tls(&mut &[][..]).unwrap(), 0);
+        conn.process_new_packets().unwrap();
+        let error = conn.reader().read_to_end(&mut data).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    });
+}
+
+/// And the handshake goes on behind it.
+#[test]
+fn a_handshake_goes_on_behind_an_early_close_notify() {
+    for_all(|provider, role| {
+        let mut conn = fresh(provider, role);
+        let mut peer = fresh_peer(provider, role);
+        let hello = output(&mut conn);
+        input(&mut conn, &CLOSE_NOTIFY).unwrap();
+        peer.receive(&hello).unwrap();
+        connected::this::settle(&mut conn, &mut peer);
+        assert!(!conn.is_handshaking() && !peer.is_handshaking());
+    });
+}
+
+#[test]
+fn an_early_close_notify_is_no_end_unbuffered() {
+    for provider in configs::PROVIDERS {
+        let config = connected::this::client_config(provider);
+        let mut client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
+        // it has a ClientHello to send first
+        let ConnectionState::EncodeTlsData(mut state) =
+            client.process_tls_records(&mut []).state.unwrap()
+        else {
+            panic!("nothing to encode");
+        };
+        state.encode(&mut [0; 4096]).unwrap();
+        let ConnectionState::TransmitTlsData(state) =
+            client.process_tls_records(&mut []).state.unwrap()
+        else {
+            panic!("nothing to transmit");
+        };
+        state.done();
+        let mut incoming = CLOSE_NOTIFY;
+        let UnbufferedStatus { discard, state } = client.process_tls_records(&mut incoming);
+        assert_eq!(discard, CLOSE_NOTIFY.len());
+        assert!(matches!(state, Ok(ConnectionState::BlockedHandshake)));
+
+        let config = connected::this::server_config(provider);
+        let mut server = UnbufferedServerConnection::new(config.into()).unwrap();
+        let mut incoming = CLOSE_NOTIFY;
+        let UnbufferedStatus { discard, state } = server.process_tls_records(&mut incoming);
+        assert_eq!(discard, CLOSE_NOTIFY.len());
+        assert!(matches!(state, Ok(ConnectionState::BlockedHandshake)));
+    }
+}
+
+/// Once TLS 1.3 is agreed on, it is the peer's refusal to go on.
+#[test]
+fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
+    for_all(|provider, role| {
+        let mut conn = fresh(provider, role);
+        let mut peer = fresh_peer(provider, role);
+        peer.receive(&output(&mut conn)).unwrap();
+        let hello = peer.take_output();
+        let first_record = 5 + usize::from(u16::from_be_bytes([hello[3], hello[4]]));
+        input(&mut conn, &hello[..first_record]).unwrap();
+        assert_eq!(conn.protocol_version(), Some(ProtocolVersion::TLSv1_3));
+
+        let error = input(&mut conn, &CLOSE_NOTIFY).unwrap_err();
+        assert_eq!(error, Error::AlertReceived(AlertDescription::CloseNotify));
+        let read = conn.reader().read(&mut [0]).unwrap_err();
+        assert_eq!(read.kind(), ErrorKind::WouldBlock);
+    });
+}
+
+/// All ways to send, after a failure.
+fn assert_sends_nothing(conn: &mut Connection, expected: &Error) {
+    assert_eq!(conn.process_new_packets().unwrap_err(), *expected);
+    assert!(!conn.wants_write());
+    let error = conn.writer().write(b"data").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    let source = error.get_ref().and_then(|error| error.downcast_ref());
+    assert_eq!(source, Some(expected));
+    let mut buf = [0; 100];
+    let in_place = match conn {
+        Connection::Client(conn) => conn.encrypt_in_place(&mut buf, 20..40),
+        Connection::Server(conn) => conn.encrypt_in_place(&mut buf, 20..40),
+    };
+    assert_eq!(in_place, Err(InPlaceError::EncryptExhausted));
+    assert_eq!(buf, [0; 100]);
+    assert_eq!(conn.refresh_traffic_keys().unwrap_err(), *expected);
+    let exported = conn.export_keying_material([0; 32], b"label", None);
+    assert_eq!(exported.unwrap_err(), *expected);
+    conn.send_close_notify();
+    assert!(!conn.wants_write());
+}
+
+#[test]
+fn nothing_is_sent_after_a_fatal_alert_came() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected(provider, role);
+        peer.receive(b"\x17\x03\x03\x00\x20 thirty-two bytes of no one's key")
+            .unwrap_err();
+        let error = input(&mut conn, &peer.take_output()).unwrap_err();
+        assert_eq!(error, Error::AlertReceived(AlertDescription::BadRecordMac));
+        assert_sends_nothing(&mut conn, &error);
+    });
+}
+
+#[test]
+fn nothing_is_sent_after_too_many_key_updates() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected(provider, role);
+        let error = loop {
+            peer.refresh_traffic_keys();
+            if let Err(error) = input(&mut conn, &peer.take_output()) {
+                break error;
+            }
+            // answers that the peer never gets
+            output(&mut conn);
+        };
+        assert_sends_nothing(&mut conn, &error);
+    });
+}
+
+/// The alert is sealed before the keys go, and is the last there is.
+#[test]
+fn the_alert_is_the_last_that_is_sent() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected(provider, role);
+        let error = input(&mut conn, b"\x17\x03\x03\x00\x11 seventeen of them").unwrap_err();
+        assert_eq!(error, Error::DecryptError);
+        let told = peer.receive(&output(&mut conn)).unwrap_err();
+        assert_eq!(told, "AlertReceived(BadRecordMac)");
+        assert_sends_nothing(&mut conn, &error);
+    });
+}
+
+/// Plaintext that waited for the handshake is never sent then.
+#[test]
+fn nothing_is_sent_after_a_failed_handshake() {
+    for_all(|provider, role| {
+        let mut conn = fresh(provider, role);
+        output(&mut conn);
+        conn.writer().write_all(b"waits").unwrap();
+        let error = input(&mut conn, b"\x16\x03\x03\x00\x04\x14\x00\x00\x00").unwrap_err();
+        // unexpected_message, in the clear
+        assert_eq!(output(&mut conn), b"\x15\x03\x03\x00\x02\x02\x0a");
+        assert_sends_nothing(&mut conn, &error);
+    });
+}
+
+/// RFC 9846 §6.1: data written before a close_notify goes before it.
+#[test]
+fn a_close_notify_waits_behind_what_was_written() {
+    for_all(|provider, role| {
+        let mut conn = fresh(provider, role);
+        let mut peer = fresh_peer(provider, role);
+        let hello = output(&mut conn);
+        conn.writer().write_all(b"before").unwrap();
+        conn.send_close_notify();
+        conn.send_close_notify();
+        assert!(!conn.wants_write(), "nothing goes out in the clear");
+        assert_eq!(
+            conn.writer().write(b"behind").unwrap_err().kind(),
+            ErrorKind::BrokenPipe
+        );
+        peer.receive(&hello).unwrap();
+        connected::this::settle(&mut conn, &mut peer);
+        assert!(peer.peer_has_closed());
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"before");
+        // the other direction is open
+        peer.send(b"answer");
+        input(&mut conn, &peer.take_output()).unwrap();
+        let mut received = [0; 6];
+        conn.reader().read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"answer");
+    });
+}
+
+/// A suite that can open and cannot seal.
+struct SealsNothing(&'static dyn Tls13AeadAlgorithm);
+
+impl Tls13AeadAlgorithm for SealsNothing {
+    fn encrypter(&self, _key: AeadKey, _iv: Iv) -> Box<dyn MessageEncrypter> {
+        Box::new(Refuses)
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
+        self.0.decrypter(key, iv)
+    }
+
+    fn key_len(&self) -> usize {
+        self.0.key_len()
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: Iv,
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        self.0.extract_keys(key, iv)
+    }
+}
+
+struct Refuses;
+
+impl MessageEncrypter for Refuses {
+    fn encrypt(
+        &mut self,
+        _msg: OutboundPlainMessage<'_>,
+        _seq: u64,
+        _out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Err(EncryptError::Failed)
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        _typ: ContentType,
+        _version: ProtocolVersion,
+        _payload_len: usize,
+        _seq: u64,
+        _out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Err(EncryptError::Failed)
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + 17
+    }
+
+    fn payload_offset(&self) -> usize {
+        0
+    }
+}
+
+fn provider_that_seals_nothing(provider: Provider) -> CryptoProvider {
+    let mut provider = provider.this();
+    let suites = provider.cipher_suites.iter();
+    let suite = suites.filter_map(|suite| suite.tls13()).next().unwrap();
+    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            suite: suite.common.suite,
+            hash_provider: suite.common.hash_provider,
+            confidentiality_limit: suite.common.confidentiality_limit,
+        },
+        hkdf_provider: suite.hkdf_provider,
+        aead_alg: Box::leak(Box::new(SealsNothing(suite.aead_alg))),
+        quic: None,
+    }));
+    provider.cipher_suites = vec![suite.into()];
+    provider
+}
+
+/// A flight that cannot be sealed ends the connection, in both APIs.
+#[test]
+fn a_flight_that_cannot_be_sealed_is_an_error() {
+    for_all(|provider, role| {
+        let ours = provider_that_seals_nothing(provider);
+        let (mut conn, mut unbuffered): (Connection, Box<dyn Endpoint>) = match role {
+            Role::Client => {
+                let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+                let conn = UnbufferedClientConnection::new(config.clone().into(), server_name());
+                let unbuffered = ThisUnbuffered::new(conn.unwrap());
+                (connected::this::client(config), Box::new(unbuffered))
+            }
+            Role::Server => {
+                let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
+                let conn = UnbufferedServerConnection::new(config.clone().into());
+                let unbuffered = ThisUnbuffered::new(conn.unwrap());
+                (connected::this::server(config), Box::new(unbuffered))
+            }
+        };
+        let mut peer = fresh_peer(provider, role);
+        let error = loop {
+            peer.receive(&output(&mut conn)).unwrap();
+            if let Err(error) = input(&mut conn, &peer.take_output()) {
+                break error;
+            }
+        };
+        assert_eq!(error, Error::EncryptError);
+        assert!(conn.is_handshaking());
+
+        let mut peer = fresh_peer(provider, role);
+        let outcome = match role {
+            Role::Client => exchange(&mut *unbuffered, &mut peer),
+            Role::Server => exchange(&mut peer, &mut *unbuffered),
+        };
+        assert!(outcome.unwrap_err().ends_with(": EncryptError"));
+    });
+}

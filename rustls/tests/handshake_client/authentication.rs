@@ -1,0 +1,433 @@
+//! CertificateRequest, Certificate, CertificateVerify and Finished: RFC 9846 §4.4.2 and §4.5.
+
+use std::sync::{Arc, Mutex};
+
+use harness::endpoints::Endpoint;
+use harness::scripted::{Extension, Outcome, Script, bytes};
+use harness::wire;
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
+use rustls::{
+    AlertDescription as Alert, CertificateError, ContentType, DigitallySignedStruct, Error,
+    InvalidMessage, PeerIncompatible, PeerMisbehaved, SignatureScheme,
+};
+
+use crate::clients::{Recorded, config, our_client, provider};
+use crate::{ACCEPTED, Peers, refused, script};
+
+fn request(change: impl FnOnce(&mut Script)) -> Script {
+    let mut script = Script::with_request();
+    change(&mut script);
+    script
+}
+
+#[test]
+fn a_request_has_no_context_during_the_handshake() {
+    let peers = Peers::new();
+    peers.both_accept(&Script::with_request());
+    peers.both_refuse(
+        &request(|script| script.request_context = vec![1]),
+        InvalidMessage::InvalidCertRequest,
+        Alert::DecodeError,
+    );
+}
+
+#[test]
+fn a_request_names_schemes_for_certificate_verify() {
+    let peers = Peers::new();
+    let none_in_common = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
+    // none; RSASSA-PKCS1-v1_5 with SHA-256 and SHA-1
+    for extensions in [vec![], vec![bytes(13, &[0, 4, 4, 1, 2, 1])]] {
+        peers.both_refuse(
+            &request(|script| script.request_extensions = extensions),
+            none_in_common.clone(),
+            Alert::HandshakeFailure,
+        );
+    }
+    peers.both_refuse(
+        &request(|script| script.request_extensions = vec![bytes(13, &[0, 0])]),
+        InvalidMessage::NoSignatureSchemes,
+        Alert::DecodeError,
+    );
+    // one that is not known
+    peers.both_accept(&request(|script| {
+        script.request_extensions = vec![bytes(13, &[0, 2, 0x12, 0x34])];
+    }));
+}
+
+#[test]
+fn extensions_of_a_request() {
+    let peers = Peers::new();
+    let with = |extension: Extension| request(|script| script.request_extensions.push(extension));
+    // unknown, status_request, oid_filters, signature_algorithms_cert, empty certificate_authorities
+    for extension in [
+        bytes(0xfafa, &[]),
+        bytes(5, &[]),
+        bytes(48, &[0, 0]),
+        bytes(50, &[0, 2, 4, 3]),
+        bytes(47, &[0, 0]),
+    ] {
+        peers.both_accept(&with(extension));
+    }
+    peers.both_refuse(
+        &with(bytes(13, &[0, 2, 4, 3])),
+        InvalidMessage::DuplicateExtension(13),
+        Alert::IllegalParameter,
+    );
+    // ALPN, key_share
+    for extension in [
+        bytes(16, &[0, 3, 2, b'h', b'2']),
+        bytes(51, &[0, 29, 0, 1, 1]),
+    ] {
+        peers.only_we_refuse(
+            &with(extension),
+            PeerMisbehaved::DisallowedEncryptedExtension,
+            Alert::IllegalParameter,
+        );
+    }
+}
+
+#[test]
+fn a_certificate_message_has_no_context() {
+    Peers::new().both_refuse(
+        &script(|script| script.certificate_context = vec![1]),
+        InvalidMessage::InvalidCertRequest,
+        Alert::DecodeError,
+    );
+}
+
+#[test]
+fn a_server_has_a_certificate() {
+    let peers = Peers::new();
+    let empty = script(|script| script.certificates.clear());
+    // rustls 0.23 sends no alert
+    assert_eq!(
+        peers.ours(&empty),
+        refused(Error::NoCertificatesPresented, Alert::DecodeError)
+    );
+    assert_eq!(peers.theirs(&empty).error, peers.ours(&empty).error);
+}
+
+#[test]
+fn extensions_of_a_certificate() {
+    let peers = Peers::new();
+    let with = |extension| script(|script| script.certificates[0].1 = vec![extension]);
+    peers.both_accept(&with(bytes(5, &[1, 0, 0, 1, 1])));
+    // unknown, signed_certificate_timestamp, server_name
+    for extension in [
+        bytes(0xfafa, &[]),
+        bytes(18, &[0, 3, 0, 1, 1]),
+        bytes(0, &[]),
+    ] {
+        peers.both_refuse_alerting(
+            &with(extension),
+            InvalidMessage::UnknownCertificateExtension,
+            Alert::UnsupportedExtension,
+            Alert::DecodeError,
+        );
+    }
+    peers.both_refuse(
+        &with(bytes(5, &[2, 0, 0, 1, 1])),
+        InvalidMessage::InvalidCertificateStatusType,
+        Alert::DecodeError,
+    );
+}
+
+#[test]
+fn the_end_entity_certificate_is_parsed_and_others_if_they_are_needed() {
+    let peers = Peers::new();
+    for garbage in [vec![], vec![1, 2, 3]] {
+        peers.both_refuse(
+            &script(|script| script.certificates[0].0 = Some(garbage.clone())),
+            CertificateError::BadEncoding,
+            Alert::BadCertificate,
+        );
+    }
+    peers.both_accept(&script(|script| {
+        script.certificates.push((Some(vec![1, 2, 3]), vec![]));
+    }));
+}
+
+#[test]
+fn the_certificate_is_judged_before_the_signature() {
+    let peers = Peers::new();
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".into()]).unwrap();
+    let name = &mut params.distinguished_name;
+    name.push(rcgen::DnType::CommonName, "somebody else");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let other = params.self_signed(&key).unwrap().der().clone();
+    let script = script(|script| {
+        script.certificates[0].0 = Some(other.to_vec());
+        script.flip_signature = true;
+    });
+    peers.both_refuse(&script, CertificateError::UnknownIssuer, Alert::UnknownCA);
+}
+
+#[test]
+fn the_signature_must_verify() {
+    Peers::new().both_refuse(
+        &script(|script| script.flip_signature = true),
+        CertificateError::BadSignature,
+        Alert::DecryptError,
+    );
+}
+
+#[test]
+fn the_scheme_must_be_one_offered_for_certificate_verify() {
+    let peers = Peers::new();
+    for scheme in [
+        SignatureScheme::RSA_PKCS1_SHA256,
+        SignatureScheme::ECDSA_SHA1_Legacy,
+        SignatureScheme::ED448,
+        SignatureScheme::Unknown(0x1234),
+    ] {
+        peers.both_refuse(
+            &script(|script| script.scheme = Some(scheme)),
+            PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
+            Alert::IllegalParameter,
+        );
+    }
+}
+
+#[test]
+fn the_scheme_must_fit_the_key() {
+    let peers = Peers::new();
+    for scheme in [
+        SignatureScheme::RSA_PSS_SHA256,
+        SignatureScheme::ECDSA_NISTP384_SHA384,
+    ] {
+        let script = script(|script| script.scheme = Some(scheme));
+        let ours = peers.ours(&script);
+        assert_eq!(ours.alert, Some(Alert::DecryptError));
+        assert_eq!(ours, peers.theirs(&script));
+    }
+}
+
+#[test]
+fn finished_must_be_right() {
+    let peers = Peers::new();
+    peers.both_refuse(
+        &script(|script| script.edit_verify_data = |verify_data| verify_data[0] ^= 1),
+        Error::DecryptError,
+        Alert::DecryptError,
+    );
+}
+
+/// RFC 9846 §6.2: a message of incorrect length is a decode_error.
+#[test]
+fn finished_must_be_as_long_as_the_hash() {
+    let peers = Peers::new();
+    let edits: [(fn(&mut Vec<u8>), _); 3] = [
+        (
+            |verify_data| verify_data.truncate(31),
+            InvalidMessage::MissingData("Finished"),
+        ),
+        (
+            |verify_data| verify_data.push(0),
+            InvalidMessage::TrailingData("Finished"),
+        ),
+        (
+            |verify_data| verify_data.clear(),
+            InvalidMessage::MissingData("Finished"),
+        ),
+    ];
+    for (edit, error) in edits {
+        let script = script(|script| script.edit_verify_data = edit);
+        assert_eq!(peers.ours(&script), refused(error, Alert::DecodeError));
+        assert_eq!(
+            peers.theirs(&script),
+            refused(Error::DecryptError, Alert::DecryptError)
+        );
+    }
+}
+
+#[test]
+fn nothing_may_follow_finished_in_its_record() {
+    let peers = Peers::new();
+    // a KeyUpdate, and the first byte of one
+    for rest in [vec![24, 0, 0, 1, 0], vec![24]] {
+        peers.both_refuse(
+            &script(|script| script.after_finished = rest),
+            PeerMisbehaved::KeyEpochWithPendingFragment,
+            Alert::UnexpectedMessage,
+        );
+    }
+}
+
+#[test]
+fn nothing_is_answered_to_a_finished_with_something_behind_it() {
+    let peers = Peers::new();
+    let mut client = Recorded::new(our_client(config(&peers.identity, provider())));
+    let script = script(|script| script.after_finished = vec![24]);
+    let outcome = peers.identity.run(&mut client, &script);
+    assert_eq!(outcome.alert, Some(Alert::UnexpectedMessage));
+    assert!(client.is_handshaking());
+    // under the handshake's keys: one record, the alert
+    let protected = client.sent.concat();
+    let protected = wire::records(&protected).into_iter();
+    let protected = protected.filter(|record| record.typ == ContentType::ApplicationData.into());
+    assert_eq!(protected.count(), 1);
+}
+
+/// Accepts everything, and notes what it was asked.
+#[derive(Debug, Default)]
+struct Lax(Mutex<Vec<String>>);
+
+impl ServerCertVerifier for Lax {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let asked = format!(
+            "chain {} {intermediates:?} {} {ocsp_response:?}",
+            end_entity.len(),
+            server_name.to_str(),
+        );
+        self.0.lock().unwrap().push(asked);
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("not TLS 1.2".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let asked = format!(
+            "signature {} {} {:?}",
+            message.len(),
+            cert.len(),
+            dss.scheme
+        );
+        self.0.lock().unwrap().push(asked);
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![
+            SignatureScheme::ECDSA_NISTP256_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA256,
+            SignatureScheme::Unknown(0xfe00),
+        ]
+    }
+}
+
+/// A client that accepts everything, and what its verifier was asked.
+fn lax(script: &Script) -> (Outcome, Vec<String>) {
+    let peers = Peers::new();
+    let verifier = Arc::new(Lax::default());
+    let mut config = config(&peers.identity, provider());
+    config
+        .dangerous()
+        .set_certificate_verifier(verifier.clone());
+    let outcome = peers.identity.run(&mut our_client(config), script);
+    let asked = verifier.0.lock().unwrap().clone();
+    (outcome, asked)
+}
+
+#[test]
+fn the_verifier_gets_what_the_server_sent() {
+    let script = script(|script| {
+        script.certificates = vec![
+            (Some(vec![7; 5]), vec![bytes(5, &[1, 0, 0, 2, 8, 9])]),
+            (Some(vec![6]), vec![bytes(5, &[1, 0, 0, 1, 1])]),
+        ];
+    });
+    let (outcome, asked) = lax(&script);
+    assert_eq!(outcome, ACCEPTED);
+    assert_eq!(
+        asked,
+        [
+            "chain 5 [CertificateDer(0x06)] localhost [8, 9]",
+            "signature 130 5 ECDSA_NISTP256_SHA256",
+        ]
+    );
+}
+
+#[test]
+fn a_lax_verifier_is_not_asked_about_schemes_that_are_out_of_the_question() {
+    let with = |scheme| script(|script| script.scheme = Some(scheme));
+    let refused = refused(
+        PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
+        Alert::IllegalParameter,
+    );
+    for (scheme, accepted) in [
+        (SignatureScheme::ECDSA_NISTP256_SHA256, true),
+        // for private use, and offered
+        (SignatureScheme::Unknown(0xfe00), true),
+        // offered for certificates
+        (SignatureScheme::RSA_PKCS1_SHA256, false),
+        // not offered
+        (SignatureScheme::ECDSA_NISTP384_SHA384, false),
+    ] {
+        let (outcome, asked) = lax(&with(scheme));
+        let expected = if accepted { &ACCEPTED } else { &refused };
+        assert_eq!(outcome, *expected, "{scheme:?}");
+        assert_eq!(asked.len(), 1 + usize::from(accepted), "{scheme:?}");
+    }
+}
+
+/// Has no certificate, and notes what it was asked.
+#[derive(Debug, Default)]
+struct Asked(Mutex<Vec<String>>);
+
+impl ResolvesClientCert for Asked {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let asked = format!("{root_hint_subjects:?} {sigschemes:?}");
+        self.0.lock().unwrap().push(asked);
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn the_resolver_gets_what_the_server_asks_for() {
+    let peers = Peers::new();
+    let resolver = Arc::new(Asked::default());
+    let mut config = config(&peers.identity, provider());
+    config.client_auth_cert_resolver = resolver.clone();
+    let config = Arc::new(config);
+
+    let outcome = peers
+        .identity
+        .run(&mut our_client(config.clone()), &Script::new());
+    assert_eq!(outcome, ACCEPTED);
+    assert!(resolver.0.lock().unwrap().is_empty());
+
+    let script = request(|script| {
+        script.request_extensions = vec![
+            bytes(47, &[0, 6, 0, 1, b'a', 0, 1, b'b']),
+            bytes(13, &[0, 6, 4, 1, 8, 4, 4, 3]),
+        ];
+    });
+    assert_eq!(
+        peers.identity.run(&mut our_client(config), &script),
+        ACCEPTED
+    );
+    assert_eq!(
+        *resolver.0.lock().unwrap(),
+        ["[[97], [98]] [RSA_PSS_SHA256, ECDSA_NISTP256_SHA256]"]
+    );
+}

@@ -1,0 +1,382 @@
+//! What a ClientHello offers: RFC 9846 §4.2.2 and §4.3.
+
+use std::sync::{Arc, OnceLock};
+
+use harness::client_hello::{
+    ALPN, CERTIFICATE_AUTHORITIES, CLIENT_CERTIFICATE_TYPE, COOKIE, ClientHello, EARLY_DATA,
+    PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, SERVER_CERTIFICATE_TYPE, SERVER_NAME,
+    SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS, SUPPORTED_VERSIONS, host_name,
+    protocols, read_u16s,
+};
+use harness::endpoints::Endpoint;
+use harness::scripted::{Script, bytes};
+use harness::wire::{Reader, plain_messages, u8_vec, u16_vec, u16s};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, UnbufferedClientConnection,
+};
+use rustls::crypto::{ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, Error, NamedGroup,
+    ProtocolVersion, SignatureScheme,
+};
+
+use crate::Peers;
+use crate::clients::{config, our_client, our_client_to, provider};
+
+fn sent_to(server: &str, config: ClientConfig) -> ClientHello {
+    let output = our_client_to(server, config).take_output();
+    ClientHello::read(&plain_messages(&output))
+}
+
+fn config_with(provider: CryptoProvider) -> ClientConfig {
+    config(&Peers::new().identity, provider)
+}
+
+#[test]
+fn fixed_fields_and_what_the_configuration_offers() {
+    let provider = provider();
+    let suites: Vec<_> = provider
+        .cipher_suites
+        .iter()
+        .filter_map(|suite| suite.tls13())
+        .map(|suite| u16::from(suite.common.suite))
+        .collect();
+    let schemes = provider
+        .signature_verification_algorithms
+        .supported_schemes();
+    let mut config = config_with(provider);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let hello = sent_to("example.com", config);
+
+    assert_eq!(hello.legacy_version, 0x0303);
+    assert_eq!(hello.session_id.len(), 32);
+    assert_eq!(hello.cipher_suites, suites);
+    assert_eq!(hello.compression, [0]);
+    assert!(hello.trailing.is_empty());
+
+    let schemes: Vec<u16> = schemes.into_iter().map(u16::from).collect();
+    let ocsp = [1, 0, 0, 0, 0];
+    for (typ, body) in [
+        (SERVER_NAME, host_name(b"example.com")),
+        (SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0304]))),
+        (SUPPORTED_GROUPS, u16_vec(&u16s(&[29, 23]))),
+        (SIGNATURE_ALGORITHMS, u16_vec(&u16s(&schemes))),
+        (PSK_KEY_EXCHANGE_MODES, u8_vec(&[1])),
+        (STATUS_REQUEST, ocsp.to_vec()),
+        (ALPN, protocols(&[b"h2", b"http/1.1"])),
+    ] {
+        assert_eq!(hello.extension(typ), Some(&body[..]), "extension {typ}");
+    }
+    assert_eq!(share_groups(&hello), [NamedGroup::X25519]);
+    assert_eq!(hello.extension(COOKIE), None);
+    assert_eq!(hello.extension(CERTIFICATE_AUTHORITIES), None);
+}
+
+fn share_groups(hello: &ClientHello) -> Vec<NamedGroup> {
+    let shares = hello.key_shares().into_iter();
+    shares.map(|(group, _)| group.into()).collect()
+}
+
+#[test]
+fn the_name_is_sent_unless_it_is_an_address_or_not_wanted() {
+    let server_name = |server, enable_sni| {
+        let mut config = config_with(provider());
+        config.enable_sni = enable_sni;
+        sent_to(server, config).extension(SERVER_NAME).is_some()
+    };
+    assert!(server_name("example.com", true));
+    assert!(!server_name("example.com", false));
+    assert!(!server_name("192.0.2.1", true));
+    assert!(!server_name("2001:db8::1", true));
+}
+
+#[test]
+fn random_session_id_and_order_differ_between_connections() {
+    let config = config_with(provider());
+    let hellos: Vec<ClientHello> = (0..8)
+        .map(|_| sent_to("localhost", config.clone()))
+        .collect();
+    let first = hellos[0].extension_types();
+    assert!(hellos.iter().any(|hello| hello.extension_types() != first));
+    for (i, a) in hellos.iter().enumerate() {
+        for b in &hellos[..i] {
+            assert_ne!(a.random, b.random);
+            assert_ne!(a.session_id, b.session_id);
+        }
+    }
+}
+
+/// RFC 9149.
+const TICKET_REQUEST: u16 = 58;
+
+/// An answer to an extension is unsolicited if, and only if, it was not sent.
+#[test]
+fn what_is_known_as_offered_is_what_is_sent() {
+    let mut with_all = config_with(provider());
+    with_all.alpn_protocols = vec![b"h2".to_vec()];
+    with_all
+        .dangerous()
+        .set_certificate_verifier(Arc::new(Hints));
+    let mut with_little = config_with(provider());
+    with_little.enable_sni = false;
+
+    let known = [
+        (SERVER_NAME, vec![]),
+        (SUPPORTED_GROUPS, u16_vec(&u16s(&[29]))),
+        (ALPN, protocols(&[b"h2"])),
+        (CLIENT_CERTIFICATE_TYPE, vec![0]),
+        (SERVER_CERTIFICATE_TYPE, vec![0]),
+        (PRE_SHARED_KEY, vec![0, 0]),
+        (EARLY_DATA, vec![]),
+        (COOKIE, u16_vec(&[1])),
+        (TICKET_REQUEST, vec![0]),
+    ];
+    let peers = Peers::new();
+    for config in [with_all, with_little] {
+        let config = Arc::new(config);
+        let sent = sent_to("localhost", Arc::unwrap_or_clone(config.clone())).extension_types();
+        for typ in (0..=0x100).chain([0x0a0a, 0xfe0d, 0xff01, 0xffff]) {
+            let body = known.iter().find(|(other, _)| *other == typ);
+            let body = body.map_or(&[][..], |(_, body)| body);
+            let mut script = Script::new();
+            script.flight.truncate(1);
+            script.encrypted_extensions = vec![bytes(typ, body)];
+            let outcome = peers.identity.run(&mut our_client(config.clone()), &script);
+            let error = outcome.error.unwrap_or_default();
+            let is_unsolicited = error.contains("UnsolicitedEncryptedExtension");
+            assert_eq!(is_unsolicited, !sent.contains(&typ), "{typ}: {error}");
+        }
+    }
+}
+
+/// A verifier that names authorities.
+#[derive(Debug)]
+struct Hints;
+
+impl ServerCertVerifier for Hints {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Err(Error::General("not called".into()))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("not called".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("not called".into()))
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        static HINTS: OnceLock<Vec<DistinguishedName>> = OnceLock::new();
+        Some(HINTS.get_or_init(|| vec![DistinguishedName::in_sequence(b"name")]))
+    }
+}
+
+#[test]
+fn authorities_and_schemes_are_the_verifiers() {
+    let mut config = config_with(provider());
+    config.dangerous().set_certificate_verifier(Arc::new(Hints));
+    let hello = sent_to("localhost", config);
+    let mut authorities = Reader(hello.extension(CERTIFICATE_AUTHORITIES).unwrap());
+    assert_eq!(authorities.vector(2), b"\x00\x06\x30\x04name");
+    let schemes = Reader(hello.extension(SIGNATURE_ALGORITHMS).unwrap()).vector(2);
+    assert_eq!(read_u16s(schemes), [u16::from(SignatureScheme::ED25519)]);
+}
+
+#[test]
+fn the_group_a_server_chose_before_is_tried_first() {
+    let store = Arc::new(ClientSessionMemoryCache::new(32));
+    let mut config = config_with(provider());
+    config.resumption = Resumption::store(store.clone());
+    let hinted = |server: &'static str, group| {
+        store.set_kx_hint(ServerName::try_from(server).unwrap(), group);
+        share_groups(&sent_to(server, config.clone()))
+    };
+    assert_eq!(
+        hinted("a.example", NamedGroup::secp256r1),
+        [NamedGroup::secp256r1]
+    );
+    // one that is not offered any more
+    assert_eq!(
+        hinted("b.example", NamedGroup::secp384r1),
+        [NamedGroup::X25519]
+    );
+}
+
+#[test]
+fn groups_without_tls13_and_duplicates_are_left_out() {
+    let mut provider = provider();
+    let x25519 = provider.kx_groups[0];
+    provider.kx_groups = vec![&OnlyTls12, x25519, x25519];
+    let hello = sent_to("localhost", config_with(provider));
+    let groups = Reader(hello.extension(SUPPORTED_GROUPS).unwrap()).vector(2);
+    assert_eq!(read_u16s(groups), [u16::from(NamedGroup::X25519)]);
+    assert_eq!(share_groups(&hello), [NamedGroup::X25519]);
+}
+
+/// A group that TLS 1.3 cannot use.
+#[derive(Debug)]
+struct OnlyTls12;
+
+impl SupportedKxGroup for OnlyTls12 {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Err(Error::General("not called".into()))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::secp521r1
+    }
+
+    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+        version == ProtocolVersion::TLSv1_2
+    }
+}
+
+/// A hybrid with X25519 as its component.
+#[derive(Debug)]
+struct Hybrid;
+
+impl SupportedKxGroup for Hybrid {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(Self))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::X25519MLKEM768
+    }
+}
+
+impl ActiveKeyExchange for Hybrid {
+    fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+        Err(Error::General("not called".into()))
+    }
+
+    fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
+        Some((NamedGroup::X25519, b"component"))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        b"hybrid"
+    }
+
+    fn group(&self) -> NamedGroup {
+        NamedGroup::X25519MLKEM768
+    }
+}
+
+#[test]
+fn the_component_of_a_hybrid_is_offered_if_it_comes_later_in_the_list() {
+    let groups = provider().kx_groups;
+    let shares = |kx_groups: Vec<&'static dyn SupportedKxGroup>| {
+        let provider = CryptoProvider {
+            kx_groups,
+            ..provider()
+        };
+        share_groups(&sent_to("localhost", config_with(provider)))
+    };
+    let (x25519, secp256r1) = (groups[0], groups[1]);
+    let both = [NamedGroup::X25519MLKEM768, NamedGroup::X25519];
+    assert_eq!(shares(vec![&Hybrid, x25519]), both);
+    assert_eq!(shares(vec![&Hybrid, secp256r1, x25519]), both);
+    assert_eq!(shares(vec![&Hybrid, secp256r1]), both[..1]);
+    assert_eq!(shares(vec![x25519, &Hybrid]), both[1..]);
+}
+
+#[test]
+fn a_hybrid_is_offered_by_default() {
+    assert_eq!(
+        share_groups(&sent_to(
+            "localhost",
+            config_with(crate::clients::full_provider())
+        )),
+        [NamedGroup::X25519MLKEM768, NamedGroup::X25519]
+    );
+}
+
+#[test]
+fn raw_public_keys_are_refused_at_the_start() {
+    #[derive(Debug)]
+    struct RawPublicKeys;
+
+    impl rustls::client::ResolvesClientCert for RawPublicKeys {
+        fn resolve(
+            &self,
+            _: &[&[u8]],
+            _: &[SignatureScheme],
+        ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+            None
+        }
+
+        fn only_raw_public_keys(&self) -> bool {
+            true
+        }
+
+        fn has_certs(&self) -> bool {
+            true
+        }
+    }
+
+    let mut config = config_with(provider());
+    config.client_auth_cert_resolver = Arc::new(RawPublicKeys);
+    refuse_to_start(config);
+}
+
+/// No connection is made but an [`Error::General`] returned, by either API.
+#[track_caller]
+fn refuse_to_start(config: ClientConfig) {
+    let config = Arc::new(config);
+    let name = ServerName::try_from("localhost").unwrap();
+    let buffered = ClientConnection::new(config.clone(), name.clone()).map(drop);
+    assert!(matches!(buffered, Err(Error::General(_))));
+    let unbuffered = UnbufferedClientConnection::new(config, name).map(drop);
+    assert!(matches!(unbuffered, Err(Error::General(_))));
+}
+
+#[test]
+fn alpn_names_that_no_client_hello_can_carry_are_refused_at_the_start() {
+    let with = |alpn_protocols| {
+        let mut config = config_with(provider());
+        config.alpn_protocols = alpn_protocols;
+        config
+    };
+    refuse_to_start(with(vec![vec![]]));
+    refuse_to_start(with(vec![b"h2".to_vec(), vec![b'a'; 256]]));
+    refuse_to_start(with(vec![vec![b'a'; 255]; 225]));
+
+    let longest = with(vec![vec![b'a'; 255]; 224]);
+    let hello = sent_to("localhost", longest);
+    let names = Reader(hello.extension(ALPN).unwrap()).vector(2);
+    assert_eq!(names.len(), 224 * 256);
+}
+
+#[test]
+fn without_a_group_for_tls13_there_is_no_configuration() {
+    let mut provider = provider();
+    provider.kx_groups = vec![&OnlyTls12];
+    let built = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions();
+    assert!(matches!(built.err(), Some(Error::General(_))));
+}

@@ -1,0 +1,147 @@
+//! The clients that run against a scripted server: this crate's, and that of rustls 0.23.
+
+use std::sync::Arc;
+
+use harness::configs::Provider;
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::scripted::Identity;
+use rustls::client::UnbufferedClientConnection;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
+
+/// The groups that clients and servers here know: few, so that a test can name one that is not offered.
+const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::secp256r1];
+
+pub(crate) fn full_provider() -> CryptoProvider {
+    Provider::AwsLc.this()
+}
+
+pub(crate) fn provider() -> CryptoProvider {
+    let mut provider = full_provider();
+    let groups = &mut provider.kx_groups;
+    groups.retain(|group| GROUPS.contains(&group.name()));
+    groups.sort_by_key(|group| GROUPS.iter().position(|name| *name == group.name()));
+    provider
+}
+
+/// A configuration that trusts `identity`.
+pub(crate) fn config(identity: &Identity, provider: CryptoProvider) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(identity.certificate.clone()).unwrap();
+    ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+/// This crate's client.
+pub(crate) fn our_client(config: impl Into<Arc<ClientConfig>>) -> ThisBuffered {
+    our_client_to("localhost", config)
+}
+
+pub(crate) fn our_client_to(server: &str, config: impl Into<Arc<ClientConfig>>) -> ThisBuffered {
+    let name = ServerName::try_from(server).unwrap().to_owned();
+    ThisBuffered::new(ClientConnection::new(config.into(), name).unwrap())
+}
+
+pub(crate) fn our_unbuffered_client(
+    config: impl Into<Arc<ClientConfig>>,
+) -> ThisUnbuffered<UnbufferedClientConnection> {
+    let name = ServerName::try_from("localhost").unwrap();
+    ThisUnbuffered::new(UnbufferedClientConnection::new(config.into(), name).unwrap())
+}
+
+/// The client of rustls 0.23, with TLS 1.3 alone.
+pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> UpstreamBuffered {
+    let mut provider = Provider::Ring.upstream();
+    let groups = &mut provider.kx_groups;
+    groups.retain(|group| GROUPS.contains(&u16::from(group.name()).into()));
+    let mut roots = rustls_upstream::RootCertStore::empty();
+    roots.add(identity.certificate.clone()).unwrap();
+    let mut config = rustls_upstream::ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&rustls_upstream::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = alpn_protocols.iter().map(|name| name.to_vec()).collect();
+    let name = ServerName::try_from("localhost").unwrap();
+    let client = rustls_upstream::ClientConnection::new(Arc::new(config), name);
+    UpstreamBuffered::new(client.unwrap())
+}
+
+/// The session tickets that have come.
+pub(crate) fn tickets_received(client: &ThisBuffered) -> u32 {
+    let rustls::Connection::Client(client) = &client.conn else {
+        panic!("a server");
+    };
+    client.tls13_tickets_received()
+}
+
+/// A client of this crate, and what it has sent, piece by piece.
+pub(crate) struct Recorded {
+    client: ThisBuffered,
+    pub(crate) sent: Vec<Vec<u8>>,
+}
+
+impl Recorded {
+    pub(crate) fn new(client: ThisBuffered) -> Self {
+        Self {
+            client,
+            sent: Vec::new(),
+        }
+    }
+}
+
+impl Endpoint for Recorded {
+    fn take_output(&mut self) -> Vec<u8> {
+        let output = self.client.take_output();
+        self.sent.push(output.clone());
+        output
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.client.receive(bytes)
+    }
+
+    fn process(&mut self) -> Result<(), String> {
+        self.client.process()
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> usize {
+        self.client.send(plaintext)
+    }
+
+    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.client.read_into(plaintext);
+    }
+
+    fn close(&mut self) {
+        self.client.close();
+    }
+
+    fn peer_has_closed(&self) -> bool {
+        self.client.peer_has_closed()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.client.is_handshaking()
+    }
+
+    fn negotiated(&self) -> String {
+        self.client.negotiated()
+    }
+
+    fn exported(&self) -> [u8; 32] {
+        self.client.exported()
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        self.client.peer_certificates()
+    }
+
+    fn refresh_traffic_keys(&mut self) {
+        self.client.refresh_traffic_keys();
+    }
+}

@@ -1,0 +1,100 @@
+//! The client against a server that says what a test wants, and against that of rustls 0.23.
+//!
+//! What a scripted server gets wrong is shown to the client of rustls 0.23, too: error and alert must be
+//! the same, except where RFC 9846 demands more than 0.23 does.
+
+mod authentication;
+mod client_hello;
+mod clients;
+mod corruption;
+mod encrypted_extensions;
+mod post_handshake;
+mod retry;
+mod server_hello;
+mod upstream_server;
+
+use harness::scripted::{Identity, Outcome, Script};
+use rustls::{AlertDescription, Error};
+
+use crate::clients::{config, our_client, our_unbuffered_client, provider, their_client};
+
+/// Both clients, and the servers that they trust.
+struct Peers {
+    identity: Identity,
+}
+
+impl Peers {
+    fn new() -> Self {
+        Self {
+            identity: Identity::new(provider()),
+        }
+    }
+
+    fn ours(&self, script: &Script) -> Outcome {
+        // two configurations, so that nothing is remembered of the other connection
+        let config = || config(&self.identity, provider());
+        let buffered = self.identity.run(&mut our_client(config()), script);
+        let unbuffered = &mut our_unbuffered_client(config());
+        let unbuffered = self.identity.run(unbuffered, script);
+        assert_eq!(unbuffered, buffered, "unbuffered");
+        buffered
+    }
+
+    fn theirs(&self, script: &Script) -> Outcome {
+        self.identity
+            .run(&mut their_client(&self.identity, &[]), script)
+    }
+
+    #[track_caller]
+    fn both_accept(&self, script: &Script) {
+        assert_eq!(self.ours(script), ACCEPTED);
+        assert_eq!(self.theirs(script), ACCEPTED);
+    }
+
+    #[track_caller]
+    fn both_refuse(&self, script: &Script, error: impl Into<Error>, alert: AlertDescription) {
+        let expected = refused(error, alert);
+        assert_eq!(self.ours(script), expected);
+        assert_eq!(self.theirs(script), expected);
+    }
+
+    /// What both refuse, but only we with the alert that RFC 9846 names.
+    #[track_caller]
+    fn both_refuse_alerting(
+        &self,
+        script: &Script,
+        error: impl Into<Error>,
+        alert: AlertDescription,
+        theirs: AlertDescription,
+    ) {
+        let error = error.into();
+        assert_eq!(self.ours(script), refused(error.clone(), alert));
+        assert_eq!(self.theirs(script), refused(error, theirs));
+    }
+
+    /// What RFC 9846 forbids and rustls 0.23 lets pass.
+    #[track_caller]
+    fn only_we_refuse(&self, script: &Script, error: impl Into<Error>, alert: AlertDescription) {
+        assert_eq!(self.ours(script), refused(error, alert));
+        assert_eq!(self.theirs(script), ACCEPTED);
+    }
+}
+
+const ACCEPTED: Outcome = Outcome {
+    error: None,
+    alert: None,
+};
+
+fn refused(error: impl Into<Error>, alert: AlertDescription) -> Outcome {
+    Outcome {
+        error: Some(format!("{:?}", error.into())),
+        alert: Some(alert),
+    }
+}
+
+/// A script with a change.
+fn script(change: impl FnOnce(&mut Script)) -> Script {
+    let mut script = Script::new();
+    change(&mut script);
+    script
+}

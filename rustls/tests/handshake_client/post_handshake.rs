@@ -1,0 +1,175 @@
+//! What may come after the handshake: RFC 9846 §4.7.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use harness::scripted::{Extension, SUITE, Script, bytes, extensions};
+use harness::wire::{message, vector};
+use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
+use rustls::pki_types::{ServerName, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::{AlertDescription as Alert, Error, HandshakeType, InvalidMessage, PeerMisbehaved};
+
+use crate::clients::{config, our_client, provider, tickets_received};
+use crate::{ACCEPTED, Peers, script};
+
+fn after(messages: Vec<Vec<u8>>) -> Script {
+    script(|script| script.post_handshake = messages)
+}
+
+fn ticket(lifetime: u32, ticket: &[u8], ticket_extensions: &[Extension]) -> Vec<u8> {
+    let body = [
+        &lifetime.to_be_bytes()[..],
+        &[1, 2, 3, 4],
+        &vector(1, b"nonce"),
+        &vector(2, ticket),
+        &vector(2, &extensions(ticket_extensions, &[])),
+    ]
+    .concat();
+    message(HandshakeType::NewSessionTicket.into(), &body)
+}
+
+fn key_update(request: u8) -> Vec<u8> {
+    message(HandshakeType::KeyUpdate.into(), &[request])
+}
+
+#[test]
+fn tickets_are_checked() {
+    let peers = Peers::new();
+    peers.both_accept(&after(vec![
+        ticket(1, b"ticket", &[]),
+        ticket(0, b"ticket", &[]),
+        ticket(604_801, b"ticket", &[]),
+        ticket(1, b"ticket", &[bytes(0xfafa, &[])]),
+        ticket(1, b"ticket", &[bytes(42, &[0, 0, 0, 1])]),
+    ]));
+    peers.both_refuse(
+        &after(vec![ticket(1, b"", &[])]),
+        InvalidMessage::EmptyTicketValue,
+        Alert::DecodeError,
+    );
+    peers.both_refuse(
+        &after(vec![ticket(1, b"ticket", &[bytes(42, &[0, 0, 0])])]),
+        InvalidMessage::MissingData("u32"),
+        Alert::DecodeError,
+    );
+    peers.both_refuse(
+        &after(vec![ticket(
+            1,
+            b"ticket",
+            &vec![bytes(42, &[0, 0, 0, 1]); 2],
+        )]),
+        InvalidMessage::DuplicateExtension(42),
+        Alert::IllegalParameter,
+    );
+    peers.only_we_refuse(
+        &after(vec![ticket(
+            1,
+            b"ticket",
+            &[bytes(16, &[0, 3, 2, b'h', b'2'])],
+        )]),
+        PeerMisbehaved::DisallowedEncryptedExtension,
+        Alert::IllegalParameter,
+    );
+}
+
+/// A clock that is asked in vain from the second time on: it dates the certificate and no ticket.
+#[derive(Debug)]
+struct OneMoment(AtomicBool);
+
+impl TimeProvider for OneMoment {
+    fn current_time(&self) -> Option<UnixTime> {
+        let first = self.0.swap(false, Ordering::Relaxed);
+        first.then(UnixTime::now)
+    }
+}
+
+#[test]
+fn tickets_are_counted_and_stored_unless_they_expire_at_once() {
+    let peers = Peers::new();
+    let store = Arc::new(ClientSessionMemoryCache::new(32));
+    let mut config = config(&peers.identity, provider());
+    config.resumption = Resumption::store(store.clone());
+    let mut client = our_client(config);
+    let script = after(vec![
+        ticket(10, b"first", &[]),
+        ticket(0, b"gone", &[]),
+        ticket(10, b"second", &[bytes(42, &[0, 0, 1, 0])]),
+    ]);
+    assert_eq!(peers.identity.run(&mut client, &script), ACCEPTED);
+    assert_eq!(tickets_received(&client), 3);
+
+    let name = ServerName::try_from("localhost").unwrap();
+    let newest = store.take_tls13_ticket(&name).unwrap();
+    assert_eq!(newest.max_early_data_size(), 0x100);
+    assert_eq!(newest.suite().common.suite, SUITE);
+    assert_eq!(
+        store
+            .take_tls13_ticket(&name)
+            .unwrap()
+            .max_early_data_size(),
+        0
+    );
+    assert!(store.take_tls13_ticket(&name).is_none());
+}
+
+#[test]
+fn a_ticket_that_cannot_be_dated_is_dropped() {
+    let peers = Peers::new();
+    let store = Arc::new(ClientSessionMemoryCache::new(32));
+    let mut config = config(&peers.identity, provider());
+    config.resumption = Resumption::store(store.clone());
+    config.time_provider = Arc::new(OneMoment(AtomicBool::new(true)));
+    let mut client = our_client(config);
+    let script = after(vec![ticket(10, b"ticket", &[])]);
+    assert_eq!(peers.identity.run(&mut client, &script), ACCEPTED);
+    assert_eq!(tickets_received(&client), 1);
+    let name = ServerName::try_from("localhost").unwrap();
+    assert!(store.take_tls13_ticket(&name).is_none());
+}
+
+#[test]
+fn other_messages_are_unexpected() {
+    let peers = Peers::new();
+    // post_handshake_auth was not offered
+    let request = [
+        vector(1, &[1]),
+        vector(2, &extensions(&[bytes(13, &[0, 2, 4, 3])], &[])),
+    ];
+    for (typ, body) in [
+        (HandshakeType::CertificateRequest, request.concat()),
+        (HandshakeType::HelloRequest, vec![]),
+        (HandshakeType::Finished, vec![0; 32]),
+        (HandshakeType::EndOfEarlyData, vec![]),
+        (HandshakeType::Unknown(99), vec![]),
+    ] {
+        peers.both_refuse(
+            &after(vec![message(typ.into(), &body)]),
+            Error::InappropriateHandshakeMessage {
+                expect_types: vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
+                got_type: typ,
+            },
+            Alert::UnexpectedMessage,
+        );
+    }
+}
+
+#[test]
+fn key_updates_are_checked() {
+    let peers = Peers::new();
+    peers.both_accept(&after(vec![key_update(1)]));
+    peers.both_accept(&after(vec![key_update(0)]));
+    peers.both_refuse(
+        &after(vec![key_update(2)]),
+        InvalidMessage::InvalidKeyUpdate,
+        Alert::IllegalParameter,
+    );
+    // RFC 9846 §5.1: under the old keys nothing may follow
+    for rest in [key_update(0), vec![24]] {
+        peers.both_refuse(
+            &after(vec![[key_update(0), rest].concat()]),
+            PeerMisbehaved::KeyEpochWithPendingFragment,
+            Alert::UnexpectedMessage,
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! What a ServerHello must and must not be: RFC 9846 §4.2.3.
+
+use harness::scripted::{KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
+use rustls::{
+    AlertDescription as Alert, Error, HandshakeType, InvalidMessage, NamedGroup, PeerIncompatible,
+    PeerMisbehaved,
+};
+
+use crate::{Peers, refused, script};
+
+#[test]
+fn a_good_one_is_accepted() {
+    Peers::new().both_accept(&Script::new());
+}
+
+#[test]
+fn legacy_version_must_be_tls12() {
+    let peers = Peers::new();
+    let with = |version| script(|script| script.server_hello.legacy_version = version);
+    let error = PeerIncompatible::ServerDoesNotSupportTls12Or13;
+    peers.both_refuse(&with(0x0302), error.clone(), Alert::ProtocolVersion);
+    peers.only_we_refuse(&with(0x0304), error, Alert::ProtocolVersion);
+}
+
+#[test]
+fn session_id_must_be_echoed() {
+    let peers = Peers::new();
+    for session_id in [vec![], vec![1; 32]] {
+        peers.only_we_refuse(
+            &script(|script| script.server_hello.session_id = Some(session_id)),
+            Error::General("the ServerHello echoes another legacy_session_id".into()),
+            Alert::IllegalParameter,
+        );
+    }
+}
+
+#[test]
+fn suite_must_be_one_offered() {
+    let peers = Peers::new();
+    let with = |suite| script(|script| script.server_hello.suite = suite);
+    peers.both_refuse_alerting(
+        &with(0x1304),
+        PeerMisbehaved::SelectedUnofferedCipherSuite,
+        Alert::IllegalParameter,
+        Alert::HandshakeFailure,
+    );
+    #[cfg(feature = "tls12")]
+    peers.both_refuse(
+        &with(0xc02f),
+        PeerMisbehaved::SelectedUnusableCipherSuiteForVersion,
+        Alert::IllegalParameter,
+    );
+}
+
+#[test]
+fn compression_must_be_null() {
+    Peers::new().both_refuse(
+        &script(|script| script.server_hello.compression = 1),
+        PeerMisbehaved::SelectedUnofferedCompression,
+        Alert::IllegalParameter,
+    );
+}
+
+#[test]
+fn without_supported_versions_it_is_an_older_version() {
+    let peers = Peers::new();
+    let with = |version| {
+        script(|script| {
+            script.server_hello.extensions.remove(0);
+            script.server_hello.legacy_version = version;
+        })
+    };
+    peers.both_refuse(
+        &with(0x0303),
+        PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+        Alert::ProtocolVersion,
+    );
+    let too_old = PeerIncompatible::ServerDoesNotSupportTls12Or13;
+    peers.both_refuse(&with(0x0302), too_old.clone(), Alert::ProtocolVersion);
+    peers.both_refuse(&with(0x0301), too_old.clone(), Alert::ProtocolVersion);
+    peers.only_we_refuse(&with(0x0304), too_old, Alert::ProtocolVersion);
+
+    let mut no_block = with(0x0303);
+    no_block.server_hello.extensions.clear();
+    peers.both_refuse(
+        &no_block,
+        PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+        Alert::ProtocolVersion,
+    );
+}
+
+#[test]
+fn downgrade_markers_are_seen() {
+    // with TLS 1.2 off, rustls 0.23 refuses the version without a look at the random
+    let peers = Peers::new();
+    for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
+        for version in [0x0303, 0x0302] {
+            let script = script(|script| {
+                script.server_hello.extensions.remove(0);
+                script.server_hello.legacy_version = version;
+                script.server_hello.random[24..].copy_from_slice(marker);
+            });
+            assert_eq!(
+                peers.ours(&script),
+                refused(
+                    PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported,
+                    Alert::IllegalParameter,
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn the_marker_does_not_matter_to_tls13() {
+    Peers::new().both_accept(&script(|script| {
+        script.server_hello.random[24..].copy_from_slice(b"DOWNGRD\x01");
+    }));
+}
+
+#[test]
+fn supported_versions_must_select_tls13() {
+    let peers = Peers::new();
+    let with = |version: &[u8]| {
+        script(|script| script.server_hello.extensions[0] = bytes(SUPPORTED_VERSIONS, version))
+    };
+    for version in [[3, 2], [3, 5], [0x7f, 0x1c]] {
+        peers.both_refuse(
+            &with(&version),
+            PeerIncompatible::ServerDoesNotSupportTls12Or13,
+            Alert::ProtocolVersion,
+        );
+    }
+    // with TLS 1.2 off, rustls 0.23 does not ask how it was selected
+    assert_eq!(
+        peers.ours(&with(&[3, 3])),
+        refused(
+            PeerMisbehaved::SelectedTls12UsingTls13VersionExtension,
+            Alert::IllegalParameter,
+        )
+    );
+    peers.both_refuse(
+        &with(&[3, 4, 0]),
+        InvalidMessage::TrailingData("ServerExtensions"),
+        Alert::DecodeError,
+    );
+}
+
+#[test]
+fn key_share_must_answer_one_offered() {
+    let peers = Peers::new();
+    peers.both_refuse(
+        &script(|script| {
+            script.server_hello.extensions.pop();
+        }),
+        PeerMisbehaved::MissingKeyShare,
+        Alert::MissingExtension,
+    );
+    for group in [NamedGroup::secp256r1, NamedGroup::secp384r1] {
+        peers.both_refuse(
+            &script(|script| script.group = group),
+            PeerMisbehaved::WrongGroupForKeyShare,
+            Alert::IllegalParameter,
+        );
+    }
+    let with_share = |share: &[u8]| {
+        let entry = [&[0, 29, 0, share.len() as u8], share].concat();
+        script(|script| script.server_hello.extensions[1] = bytes(KEY_SHARE, &entry))
+    };
+    // RFC 9846 §7.4.2: the all-zero result among them
+    for share in [&[1, 2, 3][..], &[0; 32]] {
+        peers.both_refuse(
+            &with_share(share),
+            PeerMisbehaved::InvalidKeyShare,
+            Alert::IllegalParameter,
+        );
+    }
+}
+
+#[test]
+fn extensions_must_have_been_offered() {
+    let peers = Peers::new();
+    let with =
+        |typ, body: &[u8]| script(|script| script.server_hello.extensions.push(bytes(typ, body)));
+    // unknown, ALPN, pre_shared_key, early_data, cookie
+    let unsolicited = [
+        (0xfafa, &[][..]),
+        (16, &[0, 3, 2, b'h', b'2']),
+        (41, &[0, 0]),
+        (42, &[]),
+        (44, &[0, 1, 1]),
+    ];
+    for (typ, body) in unsolicited {
+        peers.both_refuse(
+            &with(typ, body),
+            PeerMisbehaved::UnsolicitedServerHelloExtension,
+            Alert::UnsupportedExtension,
+        );
+    }
+}
+
+#[test]
+fn extensions_must_belong_here() {
+    let peers = Peers::new();
+    let with =
+        |typ, body: &[u8]| script(|script| script.server_hello.extensions.push(bytes(typ, body)));
+    let error = PeerMisbehaved::UnexpectedCleartextExtension;
+    // server_name
+    peers.both_refuse_alerting(
+        &with(0, &[]),
+        error.clone(),
+        Alert::IllegalParameter,
+        Alert::UnsupportedExtension,
+    );
+    // supported_groups
+    peers.only_we_refuse(&with(10, &[0, 2, 0, 29]), error, Alert::IllegalParameter);
+    peers.both_refuse(
+        &with(SUPPORTED_VERSIONS, &[3, 4]),
+        InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS),
+        Alert::IllegalParameter,
+    );
+}
+
+#[test]
+fn nothing_may_follow_in_its_record() {
+    let peers = Peers::new();
+    // EncryptedExtensions, and the first byte of one
+    for rest in [vec![8, 0, 0, 2, 0, 0], vec![8]] {
+        peers.both_refuse(
+            &script(|script| script.after_server_hello = rest),
+            PeerMisbehaved::KeyEpochWithPendingFragment,
+            Alert::UnexpectedMessage,
+        );
+    }
+}
+
+#[test]
+fn messages_come_in_order() {
+    use HandshakeType as T;
+    let expect = |flight: &[T], expected: &[T], got_type| {
+        let error = Error::InappropriateHandshakeMessage {
+            expect_types: expected.to_vec(),
+            got_type,
+        };
+        let script = script(|script| script.flight = flight.to_vec());
+        Peers::new().both_refuse(&script, error, Alert::UnexpectedMessage);
+    };
+    let ee = T::EncryptedExtensions;
+    let (request, certificate) = (T::CertificateRequest, T::Certificate);
+    let (verify, finished) = (T::CertificateVerify, T::Finished);
+
+    expect(&[certificate], &[ee], certificate);
+    expect(&[request], &[ee], request);
+    expect(&[finished], &[ee], finished);
+    expect(&[ee, ee], &[certificate, request], ee);
+    expect(&[ee, verify], &[certificate, request], verify);
+    expect(&[ee, finished], &[certificate, request], finished);
+    expect(&[ee, request, request], &[certificate], request);
+    expect(&[ee, request, verify], &[certificate], verify);
+    expect(&[ee, certificate, request], &[verify], request);
+    expect(&[ee, certificate, certificate], &[verify], certificate);
+    expect(&[ee, certificate, finished], &[verify], finished);
+    expect(&[ee, certificate, verify, ee], &[finished], ee);
+    expect(&[ee, certificate, verify, verify], &[finished], verify);
+}

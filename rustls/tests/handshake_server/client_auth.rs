@@ -1,0 +1,361 @@
+//! Servers that ask clients for a certificate.
+
+use std::sync::Arc;
+
+use harness::client_hello::*;
+use harness::configs::PROVIDERS;
+use harness::scripted::{Refused, ScriptedClient};
+use harness::wire::*;
+use pki_types::{CertificateDer, UnixTime};
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    AlertDescription, DigitallySignedStruct, DistinguishedName, Error, HandshakeType, ServerConfig,
+    SignatureScheme,
+};
+
+use crate::second_flight::refusal;
+use crate::servers::{Identity, Setup, ours_with};
+
+const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
+
+fn setup(client: &Identity) -> Setup {
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.client_certs = client.chain();
+    setup
+}
+
+fn clients(setup: &Setup) -> [ScriptedClient; 2] {
+    setup
+        .both()
+        .map(|server| ScriptedClient::new(server, &setup.provider.this(), ClientHello::new()))
+}
+
+/// Sends the certificate of `identity` and a signature with its key.
+fn authenticate(client: &mut ScriptedClient, identity: &Identity) -> Result<(), Refused> {
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    client.send(&certificate)?;
+    let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
+    client.send(&verify)
+}
+
+#[test]
+fn flight_asks_for_a_certificate() {
+    let client = Identity::new();
+    for mut client in clients(&setup(&client)) {
+        assert_eq!(
+            client.flight_types(),
+            [
+                HandshakeType::EncryptedExtensions,
+                HandshakeType::CertificateRequest,
+                HandshakeType::Certificate,
+                HandshakeType::CertificateVerify,
+                HandshakeType::Finished,
+            ]
+        );
+        let request = client.flight.swap_remove(1);
+        let mut request = Reader::of_message(&request, HandshakeType::CertificateRequest.into());
+        assert!(request.vector(1).is_empty(), "context");
+        let extensions = request.extensions();
+        let body = |typ| {
+            &extensions
+                .iter()
+                .find(|(other, _)| *other == typ)
+                .unwrap()
+                .1
+        };
+        let schemes = Reader(body(SIGNATURE_ALGORITHMS)).vector(2);
+        assert!(!schemes.is_empty());
+        let mut authorities = Reader(Reader(body(CERTIFICATE_AUTHORITIES)).vector(2));
+        assert!(!authorities.vector(2).is_empty());
+        assert!(authorities.is_empty(), "one authority");
+    }
+}
+
+#[test]
+fn good_certificates_are_accepted() {
+    for provider in PROVIDERS {
+        for optional in [false, true] {
+            let identity = Identity::new();
+            let mut setup = setup(&identity);
+            setup.provider = provider;
+            setup.client_auth_optional = optional;
+            for mut client in clients(&setup) {
+                authenticate(&mut client, &identity).unwrap();
+                client.finish().unwrap();
+                assert!(!client.server.is_handshaking());
+                assert_eq!(client.server.peer_certificates(), [identity.cert.to_vec()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_certificate_is_refused_unless_it_is_optional() {
+    let empty = ScriptedClient::certificate(&[], &[], &[]);
+    let mut setup = setup(&Identity::new());
+    for mut client in clients(&setup) {
+        // RFC 9846 §4.5.1.3
+        let expected = refusal(
+            "NoCertificatesPresented",
+            AlertDescription::CertificateRequired,
+        );
+        assert_eq!(client.send(&empty), expected);
+    }
+    setup.client_auth_optional = true;
+    for mut client in clients(&setup) {
+        client.send(&empty).unwrap();
+        client.finish().unwrap();
+        assert!(!client.server.is_handshaking());
+        assert!(client.server.peer_certificates().is_empty());
+    }
+}
+
+#[test]
+fn certificates_that_do_not_verify_are_refused() {
+    let (known, stranger) = (Identity::new(), Identity::new());
+    for optional in [false, true] {
+        let mut setup = setup(&known);
+        setup.client_auth_optional = optional;
+        for mut client in clients(&setup) {
+            assert_eq!(
+                authenticate(&mut client, &stranger),
+                refusal(
+                    "InvalidCertificate(UnknownIssuer)",
+                    AlertDescription::UnknownCA
+                )
+            );
+        }
+        for mut client in clients(&setup) {
+            let [garbage, nothing] =
+                [&b"garbage"[..], b""].map(|cert| ScriptedClient::certificate(&[], &[cert], &[]));
+            assert_eq!(
+                client.send(if optional { &garbage } else { &nothing }),
+                refusal(
+                    "InvalidCertificate(BadEncoding)",
+                    AlertDescription::BadCertificate
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn certificate_messages_with_anything_unasked_are_refused() {
+    let identity = Identity::new();
+    let ocsp = [&[0, 5, 0, 5, 1][..], &[0, 0, 1, 9]].concat();
+    let alpn = [0, 16, 0, 0];
+    const CONTEXT: &str = "InvalidMessage(InvalidCertRequest)";
+    const UNKNOWN: &str = "InvalidMessage(UnknownCertificateExtension)";
+    const UNSOLICITED: &str = "PeerMisbehaved(UnsolicitedCertExtension)";
+    let cert = &identity.cert[..];
+    for (context, chain, extensions, error, alert) in [
+        (
+            &b"context"[..],
+            &[cert][..],
+            &[][..],
+            CONTEXT,
+            AlertDescription::DecodeError,
+        ),
+        (b"context", &[], &[], CONTEXT, AlertDescription::DecodeError),
+        (
+            b"",
+            &[cert],
+            &ocsp,
+            UNSOLICITED,
+            AlertDescription::UnsupportedExtension,
+        ),
+        (
+            b"",
+            &[cert],
+            &[0x77, 0x77, 0, 0],
+            UNKNOWN,
+            AlertDescription::UnsupportedExtension,
+        ),
+        (
+            b"",
+            &[cert],
+            &alpn,
+            UNKNOWN,
+            AlertDescription::UnsupportedExtension,
+        ),
+    ] {
+        let message = ScriptedClient::certificate(context, chain, extensions);
+        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| client.send(&message));
+        assert_eq!(ours, refusal(error, alert));
+        // upstream has other alerts for some of them, or none
+        assert_eq!(ours.unwrap_err().error, theirs.unwrap_err().error);
+    }
+}
+
+#[test]
+fn signatures_must_be_right() {
+    let (identity, other) = (Identity::new(), Identity::new());
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    let expected = || {
+        refusal(
+            "InvalidCertificate(BadSignature)",
+            AlertDescription::DecryptError,
+        )
+    };
+    // by another key
+    for mut client in clients(&setup(&identity)) {
+        client.send(&certificate).unwrap();
+        let verify = client.certificate_verify(&*other.signing_key(), ECDSA_SECP256R1_SHA256);
+        assert_eq!(client.send(&verify), expected());
+    }
+    // over another transcript
+    for mut client in clients(&setup(&identity)) {
+        let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
+        client.send(&certificate).unwrap();
+        assert_eq!(client.send(&verify), expected());
+    }
+    // empty
+    for mut client in clients(&setup(&identity)) {
+        client.send(&certificate).unwrap();
+        let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[]);
+        assert_eq!(client.send(&verify), expected());
+    }
+}
+
+#[test]
+fn signature_schemes_must_be_asked_for() {
+    let identity = Identity::new();
+    // RSASSA-PKCS1-v1_5, SHA-1, and one that nobody knows
+    for scheme in [0x0401, 0x0203, 0x0999] {
+        for mut client in clients(&setup(&identity)) {
+            client
+                .send(&ScriptedClient::certificate(&[], &[&identity.cert], &[]))
+                .unwrap();
+            assert_eq!(
+                client.send(&ScriptedClient::certificate_verify_of(scheme, &[1; 70])),
+                refusal(
+                    "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme)",
+                    AlertDescription::IllegalParameter
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn messages_out_of_order_are_unexpected() {
+    let identity = Identity::new();
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[1]);
+    let finished = message(HandshakeType::Finished.into(), &[0; 32]);
+    let cases: Vec<Vec<&[u8]>> = vec![
+        vec![&finished],
+        vec![&verify],
+        vec![&certificate, &finished],
+        vec![&certificate, &certificate],
+    ];
+    for messages in cases {
+        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| {
+            let (last, first) = messages.split_last().unwrap();
+            for message in first {
+                client.send(message).unwrap();
+            }
+            client.send(last).unwrap_err()
+        });
+        assert_eq!(ours, theirs);
+        assert_eq!(
+            ours.alert,
+            Some(vec![2, AlertDescription::UnexpectedMessage.into()])
+        );
+    }
+}
+
+#[test]
+fn half_rtt_data_waits_for_the_client_to_authenticate() {
+    for asks in [false, true] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.send_half_rtt_data = true;
+        if asks {
+            setup.client_certs = Identity::new().chain();
+        }
+        for server in setup.both() {
+            let mut client =
+                ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
+            client.server.send(b"half");
+            client.receive_output();
+            assert_eq!(client.plaintext, if asks { &b""[..] } else { b"half" });
+            assert!(client.server.is_handshaking());
+            if !asks {
+                client.finish().unwrap();
+                assert!(!client.server.is_handshaking());
+            }
+        }
+    }
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut client = ScriptedClient::new(
+        Box::new(setup.ours()),
+        &setup.provider.this(),
+        ClientHello::new(),
+    );
+    client.server.send(b"not half");
+    client.receive_output();
+    assert_eq!(client.plaintext, b"");
+    client.finish().unwrap();
+    assert_eq!(client.plaintext, b"not half");
+}
+
+/// Accepts any certificate, and any signature of a scheme that is not for TLS 1.3.
+#[derive(Debug)]
+struct AcceptsAnything;
+
+impl ClientCertVerifier for AcceptsAnything {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519]
+    }
+}
+
+#[test]
+fn no_verifier_can_allow_a_scheme_that_is_not_for_tls13() {
+    let setup = Setup::new(PROVIDERS[0]);
+    for (scheme, is_accepted) in [(0x0807, true), (0x0401, false), (0x0403, false)] {
+        let config = ServerConfig::builder_with_provider(Arc::new(setup.crypto.clone()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(Arc::new(AcceptsAnything))
+            .with_single_cert(setup.identity.chain(), setup.identity.key())
+            .unwrap();
+        let server = Box::new(ours_with(config));
+        let mut client = ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
+        let certificate = ScriptedClient::certificate(&[], &[b"anything"], &[]);
+        client.send(&certificate).unwrap();
+        let verify = ScriptedClient::certificate_verify_of(scheme, &[1]);
+        assert_eq!(client.send(&verify).is_ok(), is_accepted, "{scheme:#x}");
+    }
+}

@@ -1,0 +1,355 @@
+//! What client and server agree on, and what they cannot.
+
+use std::sync::Arc;
+
+use harness::client_hello::*;
+use harness::configs::PROVIDERS;
+use harness::endpoints::Endpoint;
+use harness::scripted::ScriptedClient;
+use harness::wire::*;
+use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
+use rustls::server::ResolvesServerCert;
+use rustls::sign::CertifiedKey;
+use rustls::{AlertDescription, Error, NamedGroup, ProtocolVersion};
+
+use crate::client_hello::{answer, expect_same, flight, refused, retry_request};
+use crate::servers::{Identity, Sent, Setup, ours_with};
+
+#[test]
+fn key_shares_of_every_kind() {
+    use AlertDescription::{DecodeError, IllegalParameter};
+
+    let shares = |shares: &[(u16, &[u8])]| ClientHello::new().with(KEY_SHARE, key_shares(shares));
+    let x25519 = &x25519_share()[..];
+    let p256 = &p256_share()[..];
+    const DUPLICATE: &str = "PeerMisbehaved(OfferedDuplicateKeyShares)";
+    const INVALID: &str = "PeerMisbehaved(InvalidKeyShare)";
+    // as many as to be looked at in another way
+    let many = |more: &[(u16, &'static [u8])]| {
+        let unknown = (0x9000..0x9010).map(|group| (group, &[1][..]));
+        let all = unknown
+            .chain(more.iter().copied())
+            .chain([(X25519, x25519)]);
+        shares(&all.collect::<Vec<_>>())
+    };
+    for provider in PROVIDERS {
+        let off_curve = ClientHello::new()
+            .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256])))
+            .with(KEY_SHARE, key_shares(&[(P256, &[4; 65])]));
+        expect_same(
+            &Setup::new(provider),
+            vec![
+                ("two", shares(&[(X25519, x25519), (P256, p256)]), flight()),
+                (
+                    "two, not in order",
+                    shares(&[(P256, p256), (X25519, x25519)]),
+                    flight(),
+                ),
+                (
+                    "unsupported besides",
+                    shares(&[(0x9999, &[1]), (X25519, x25519)]),
+                    flight(),
+                ),
+                ("none", shares(&[]), retry_request()),
+                (
+                    "of a less preferred group",
+                    shares(&[(P256, p256)]),
+                    retry_request(),
+                ),
+                (
+                    "twice",
+                    shares(&[(X25519, x25519), (P256, p256), (X25519, x25519)]),
+                    refused(DUPLICATE, IllegalParameter),
+                ),
+                (
+                    "twice of an unknown group",
+                    shares(&[(0x9999, &[1]), (0x9999, &[1]), (X25519, x25519)]),
+                    refused(DUPLICATE, IllegalParameter),
+                ),
+                ("many", many(&[]), flight()),
+                (
+                    "twice among many",
+                    many(&[(0x9001, &[1])]),
+                    refused(DUPLICATE, IllegalParameter),
+                ),
+                (
+                    "all zero",
+                    shares(&[(X25519, &[0; 32])]),
+                    refused(INVALID, IllegalParameter),
+                ),
+                (
+                    "short",
+                    shares(&[(X25519, &[9; 31])]),
+                    refused(INVALID, IllegalParameter),
+                ),
+                (
+                    "not on the curve",
+                    off_curve,
+                    refused(INVALID, IllegalParameter),
+                ),
+                (
+                    "empty",
+                    shares(&[(X25519, &[])]),
+                    refused("InvalidMessage(IllegalEmptyValue)", DecodeError),
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn protocols_and_signatures_without_overlap() {
+    use AlertDescription::{HandshakeFailure, NoApplicationProtocol};
+
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
+    let offered = |names: &[&[u8]]| ClientHello::new().with(ALPN, protocols(names));
+    let schemes =
+        |schemes: &[u16]| ClientHello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(schemes)));
+    expect_same(
+        &setup,
+        vec![
+            ("no protocols", ClientHello::new(), flight()),
+            ("one", offered(&[b"aa"]), flight()),
+            ("one of two", offered(&[b"cc", b"bbb"]), flight()),
+        ],
+    );
+    // the same errors and alerts, but upstream has sent its ServerHello by then
+    let scheme_error = refused(
+        "PeerIncompatible(NoSignatureSchemesInCommon)",
+        HandshakeFailure,
+    );
+    for (hello, expected) in [
+        (
+            offered(&[b"cc"]),
+            refused("NoApplicationProtocol", NoApplicationProtocol),
+        ),
+        (schemes(&[0x0804]), scheme_error),
+    ] {
+        let records = [hello.record()];
+        let theirs = answer(&mut setup.theirs(), &records);
+        assert_eq!(answer(&mut setup.ours(), &records), expected);
+        assert_eq!((theirs.error, theirs.sent.len()), (expected.error, 3));
+    }
+    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5, SHA-1 and another curve's scheme sign nothing here
+    for scheme in [0x0401, 0x0203, 0x0503, 0x0999] {
+        let answer = answer(&mut setup.ours(), &[schemes(&[scheme]).record()]);
+        assert_eq!(answer.sent, [Sent::Alert(HandshakeFailure)], "{scheme:#x}");
+    }
+}
+
+#[test]
+fn selection_follows_the_client_or_the_server() {
+    let theirs_first = ClientHello::new()
+        .edit(|hello| hello.cipher_suites = vec![0x1303, 0x1301])
+        .with(ALPN, protocols(&[b"bbb", b"aa"]));
+    for ignore_client_order in [false, true] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.ignore_client_order = ignore_client_order;
+        setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
+
+        let (mut ours, mut theirs) = (setup.ours(), setup.theirs());
+        ours.receive(&theirs_first.record()).unwrap();
+        theirs.receive(&theirs_first.record()).unwrap();
+        let suite = ours.conn.negotiated_cipher_suite().unwrap().suite();
+        assert_eq!(
+            u16::from(suite),
+            u16::from(theirs.conn.negotiated_cipher_suite().unwrap().suite())
+        );
+        assert_eq!(
+            u16::from(suite),
+            if ignore_client_order { 0x1301 } else { 0x1303 }
+        );
+        assert_eq!(ours.conn.alpn_protocol(), Some(&b"aa"[..]));
+        assert_eq!(theirs.conn.alpn_protocol(), Some(&b"aa"[..]));
+    }
+}
+
+#[test]
+fn groups_are_the_clients_choice() {
+    let groups = |groups: &[u16], share: u16, payload: &[u8]| {
+        ClientHello::new()
+            .with(SUPPORTED_GROUPS, u16_vec(&u16s(groups)))
+            .with(KEY_SHARE, key_shares(&[(share, payload)]))
+    };
+    let (x25519, p256) = (&x25519_share()[..], &p256_share()[..]);
+    for provider in PROVIDERS {
+        expect_same(
+            &Setup::new(provider),
+            vec![
+                ("P-256 first", groups(&[P256, X25519], P256, p256), flight()),
+                (
+                    "P-256 first, no share",
+                    groups(&[P256, X25519], X25519, x25519),
+                    retry_request(),
+                ),
+                (
+                    "unknown first",
+                    groups(&[0x9999, X25519], X25519, x25519),
+                    flight(),
+                ),
+                (
+                    "share without group",
+                    groups(&[P256], X25519, x25519),
+                    retry_request(),
+                ),
+            ],
+        );
+    }
+}
+
+#[test]
+fn client_without_certificate_for_it_is_denied() {
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.resolves_nothing = true;
+    let denied = || {
+        refused(
+            "General(\"no server certificate chain resolved\")",
+            AlertDescription::AccessDenied,
+        )
+    };
+    expect_same(
+        &setup,
+        vec![
+            ("with a share", ClientHello::new(), denied()),
+            ("without", ClientHello::without_share(), denied()),
+        ],
+    );
+}
+
+#[test]
+fn resolver_sees_what_the_client_said() {
+    let hello = ClientHello::new()
+        .with(ALPN, protocols(&[b"h2", b"x"]))
+        .with(
+            SIGNATURE_ALGORITHMS,
+            u16_vec(&u16s(&[0x0401, 0x0403, 0x0999])),
+        )
+        .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, P256, 0x0a0a])))
+        .and(CERTIFICATE_AUTHORITIES, u16_vec(&u16_vec(b"\x30\x03abc")))
+        .and(CLIENT_CERTIFICATE_TYPE, u8_vec(&[0, 2]))
+        .and(SERVER_CERTIFICATE_TYPE, u8_vec(&[2, 0]));
+    let nothing = ClientHello::new().without(SERVER_NAME);
+    for hello in [hello, nothing] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.resolves_nothing = true;
+        let [ours, theirs] = setup.both().map(|mut server| {
+            assert!(server.receive(&hello.record()).is_err());
+            setup.seen.lock().unwrap().take().unwrap()
+        });
+        assert_eq!(ours, theirs);
+    }
+}
+
+/// X25519, but not for TLS 1.3.
+#[derive(Debug)]
+struct ForTls12;
+
+impl SupportedKxGroup for ForTls12 {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Err(Error::General("not for TLS 1.3".into()))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::X25519
+    }
+
+    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+        version == ProtocolVersion::TLSv1_2
+    }
+}
+
+#[test]
+fn groups_for_tls12_are_passed_over() {
+    let mut setup = Setup::new(PROVIDERS[0]);
+    let groups = &mut setup.crypto.kx_groups;
+    groups.retain(|group| group.name() == NamedGroup::secp256r1);
+    groups.insert(0, &ForTls12);
+    assert_eq!(
+        answer(&mut setup.ours(), &[ClientHello::new().record()]),
+        retry_request()
+    );
+}
+
+/// Resolves a key without a certificate.
+#[derive(Debug)]
+struct EmptyChain(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for EmptyChain {
+    fn resolve(&self, _: rustls::server::ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+#[test]
+fn empty_chain_is_as_good_as_none() {
+    // RFC 9846 §4.5.1: the server's certificate_list must not be empty
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut config = setup.our_config();
+    let key = setup.identity.signing_key();
+    config.cert_resolver = Arc::new(EmptyChain(CertifiedKey::new(vec![], key).into()));
+    let mut server = ours_with(config);
+    assert_eq!(
+        answer(&mut server, &[ClientHello::new().record()]),
+        refused(
+            "General(\"no server certificate chain resolved\")",
+            AlertDescription::AccessDenied
+        )
+    );
+}
+
+#[test]
+fn rsa_keys_sign_with_pss_only() {
+    // RFC 9846 §4.3.3
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.identity = Identity::with_algorithm(&rcgen::PKCS_RSA_SHA256);
+    let offer = |schemes: &[u16]| {
+        let hello = ClientHello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(schemes)));
+        answer(&mut setup.ours(), &[hello.record()])
+    };
+    assert_eq!(offer(&[0x0401, 0x0804]), flight());
+    assert_eq!(
+        offer(&[0x0401, 0x0501, 0x0601]),
+        refused(
+            "PeerIncompatible(NoSignatureSchemesInCommon)",
+            AlertDescription::HandshakeFailure
+        )
+    );
+}
+
+#[test]
+fn extensions_answer_only_what_was_asked() {
+    // RFC 9846 §4.3
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.ocsp = b"response".to_vec();
+    setup.alpn = vec![b"h2".to_vec()];
+    let asking = ClientHello::new()
+        .and(STATUS_REQUEST, vec![1, 0, 0, 0, 0])
+        .and(ALPN, protocols(&[b"h2"]));
+    let asking_for_other = ClientHello::new().and(STATUS_REQUEST, vec![2, 9]);
+    let silent = ClientHello::new().without(SERVER_NAME);
+    for (hello, extensions, is_asked, is_stapled) in [
+        (
+            asking,
+            &[0, 0, 0, 0, 0, 16, 0, 5, 0, 3, 2, b'h', b'2'][..],
+            true,
+            true,
+        ),
+        (asking_for_other, &[0, 0, 0, 0], true, false),
+        (silent, &[], false, false),
+    ] {
+        let mut answers = vec![];
+        for server in setup.both() {
+            let client = ScriptedClient::new(server, &setup.provider.this(), hello.clone());
+            let [encrypted_extensions, certificate, ..] = &client.flight[..] else {
+                panic!("{:?}", client.flight_types());
+            };
+            assert_eq!(*encrypted_extensions, message(8, &u16_vec(extensions)));
+            let has_response = certificate.windows(8).any(|at| at == b"response");
+            answers.push(has_response);
+        }
+        // upstream staples whatever kind of status it was asked for
+        assert_eq!(answers[0], is_stapled);
+        assert_eq!(answers[1], is_asked);
+    }
+}

@@ -1,0 +1,253 @@
+//! What the client sends after the server's flight, and after the handshake: Finished, KeyUpdate, and
+//! everything that is out of place.
+
+use harness::client_hello::*;
+use harness::configs::PROVIDERS;
+use harness::scripted::{Refused, ScriptedClient};
+use harness::wire::*;
+use rustls::{AlertDescription, ContentType, HandshakeType};
+
+use crate::servers::Setup;
+
+/// One client for each of the two servers.
+fn clients(setup: &Setup) -> [ScriptedClient; 2] {
+    setup
+        .both()
+        .map(|server| ScriptedClient::new(server, &setup.provider.this(), ClientHello::new()))
+}
+
+pub(crate) fn refusal(error: &str, alert: AlertDescription) -> Result<(), Refused> {
+    Err(Refused {
+        error: error.into(),
+        alert: Some(vec![2, alert.into()]),
+    })
+}
+
+fn inappropriate(expected: &str, got: &str) -> Result<(), Refused> {
+    let error =
+        format!("InappropriateHandshakeMessage {{ expect_types: [{expected}], got_type: {got} }}");
+    refusal(&error, AlertDescription::UnexpectedMessage)
+}
+
+#[test]
+fn every_suite_leads_to_traffic() {
+    for provider in PROVIDERS {
+        for suite in [0x1301, 0x1302, 0x1303] {
+            let setup = Setup::new(provider);
+            let hello = ClientHello::new().edit(|hello| hello.cipher_suites = vec![suite]);
+            let mut client = ScriptedClient::new(Box::new(setup.ours()), &provider.this(), hello);
+            assert!(client.server.is_handshaking());
+            client.finish().unwrap();
+            assert!(!client.server.is_handshaking());
+
+            client
+                .send_raw(ContentType::ApplicationData, b"ping")
+                .unwrap();
+            assert_eq!(client.received_by_server(), b"ping");
+            client.server.send(b"pong");
+            client.receive_output();
+            assert_eq!(client.plaintext, b"pong");
+        }
+    }
+}
+
+#[test]
+fn wrong_finished_is_a_decrypt_error() {
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        let mut finished = client.finished();
+        *finished.last_mut().unwrap() ^= 1;
+        assert_eq!(
+            client.send(&finished),
+            refusal("DecryptError", AlertDescription::DecryptError)
+        );
+    }
+}
+
+/// RFC 9846 §6.2: a message of incorrect length is a decode_error.
+#[test]
+fn finished_of_another_length_is_a_decode_error() {
+    for (len, error) in [
+        (0, "MissingData"),
+        (31, "MissingData"),
+        (47, "TrailingData"),
+        (49, "TrailingData"),
+        (64, "TrailingData"),
+    ] {
+        let mut clients = clients(&Setup::new(PROVIDERS[0]));
+        // upstream's is the last
+        let theirs = clients.len() - 1;
+        for (at, client) in clients.iter_mut().enumerate() {
+            let finished = message(HandshakeType::Finished.into(), &vec![0; len]);
+            let expected = if at == theirs {
+                refusal("DecryptError", AlertDescription::DecryptError)
+            } else {
+                let error = format!("InvalidMessage({error}(\"Finished\"))");
+                refusal(&error, AlertDescription::DecodeError)
+            };
+            assert_eq!(client.send(&finished), expected, "{len}");
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_finished_are_refused() {
+    // RFC 9846 §5.1: handshake messages must not span key changes
+    for more in [&[0][..], &message(24, &[0])] {
+        for mut client in clients(&Setup::new(PROVIDERS[0])) {
+            let messages = [&client.finished(), more].concat();
+            assert_eq!(
+                client.send(&messages),
+                refusal(
+                    "PeerMisbehaved(KeyEpochWithPendingFragment)",
+                    AlertDescription::UnexpectedMessage
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn other_messages_than_finished_are_unexpected() {
+    let cases: [(Vec<u8>, &str); 5] = [
+        (message(24, &[0]), "KeyUpdate"),
+        (message(5, &[]), "EndOfEarlyData"),
+        (ScriptedClient::certificate(&[], &[], &[]), "Certificate"),
+        (
+            ScriptedClient::certificate_verify_of(0x0403, &[1]),
+            "CertificateVerify",
+        ),
+        (ClientHello::new().message(), "ClientHello"),
+    ];
+    for (message, got) in cases {
+        for mut client in clients(&Setup::new(PROVIDERS[0])) {
+            assert_eq!(client.send(&message), inappropriate("Finished", got));
+        }
+    }
+}
+
+#[test]
+fn application_data_before_finished_is_unexpected() {
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        let result = client.send_raw(ContentType::ApplicationData, b"early");
+        let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
+        assert_eq!(result, refusal(error, AlertDescription::UnexpectedMessage));
+    }
+}
+
+#[test]
+fn early_data_is_skipped_until_the_client_finishes() {
+    for provider in PROVIDERS {
+        let setup = Setup::new(provider);
+        for server in setup.both() {
+            let hello = ClientHello::new().with_early_data();
+            let mut client = ScriptedClient::new(server, &provider.this(), hello);
+            client.server.receive(&record(0x17, &[0; 100])).unwrap();
+            client.server.receive(&record(0x14, &[1])).unwrap();
+            client.server.receive(&record(0x17, &[0; 100])).unwrap();
+            client.finish().unwrap();
+            assert!(!client.server.is_handshaking());
+            assert_eq!(
+                client.server.receive(&record(0x17, &[0; 100])),
+                Err("DecryptError".into())
+            );
+        }
+    }
+
+    // RFC 9846 §4.3.10: up to a limit
+    let setup = Setup::new(PROVIDERS[0]);
+    let hello = ClientHello::new().with_early_data();
+    let mut client = ScriptedClient::new(Box::new(setup.ours()), &setup.provider.this(), hello);
+    client
+        .server
+        .receive(&record(0x17, &vec![0; 1 << 14]))
+        .unwrap();
+    let error = client.server.receive(&record(0x17, &[0])).unwrap_err();
+    assert_eq!(error, "DecryptError");
+
+    // and only when it was announced
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        let error = client.server.receive(&record(0x17, &[0; 100])).unwrap_err();
+        assert_eq!(error, "DecryptError");
+    }
+}
+
+#[test]
+fn change_cipher_spec_is_dropped_until_finished() {
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        client.server.receive(&record(0x14, &[1])).unwrap();
+        client.finish().unwrap();
+        // RFC 9846 §5: after Finished it is an unexpected record type
+        assert!(client.server.receive(&record(0x14, &[1])).is_err());
+    }
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        assert_eq!(
+            client.server.receive(&record(0x14, &[2])),
+            Err("PeerMisbehaved(IllegalMiddleboxChangeCipherSpec)".into())
+        );
+    }
+}
+
+#[test]
+fn key_updates_change_both_directions() {
+    const UPDATE_NOT_REQUESTED: u8 = 0;
+    const UPDATE_REQUESTED: u8 = 1;
+
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        client.finish().unwrap();
+        client.flight.clear();
+        for request in [UPDATE_NOT_REQUESTED, UPDATE_REQUESTED] {
+            client.send(&message(24, &[request])).unwrap();
+            client.update_sending_key();
+            client.send_raw(ContentType::ApplicationData, b"x").unwrap();
+        }
+        client.server.send(b"y");
+        client.receive_output();
+        // RFC 9846 §4.7.3: one answer to the one request, before the data
+        assert_eq!(client.flight, [message(24, &[UPDATE_NOT_REQUESTED])]);
+        assert_eq!(client.received_by_server(), b"xx");
+        assert_eq!(client.plaintext, b"y");
+    }
+}
+
+#[test]
+fn malformed_key_updates_are_refused() {
+    for body in [&[2][..], &[], &[0, 0]] {
+        let [ours, theirs] = clients(&Setup::new(PROVIDERS[0])).map(|mut client| {
+            client.finish().unwrap();
+            client.send(&message(24, body))
+        });
+        assert_eq!(ours, theirs);
+    }
+}
+
+#[test]
+fn key_updates_without_data_in_between_are_bounded() {
+    let [ours, theirs] = clients(&Setup::new(PROVIDERS[0])).map(|mut client| {
+        client.finish().unwrap();
+        let mut taken = 0;
+        loop {
+            match client.send(&message(24, &[1])) {
+                Ok(()) => client.update_sending_key(),
+                Err(refused) => return (taken, refused.error),
+            }
+            taken += 1;
+        }
+    });
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn handshake_messages_after_the_handshake_are_unexpected() {
+    for (message, got) in [
+        (message(20, &[0; 48]), "Finished"),
+        (ClientHello::new().message(), "ClientHello"),
+        (ScriptedClient::certificate(&[], &[], &[]), "Certificate"),
+    ] {
+        let [mut ours, mut theirs] = clients(&Setup::new(PROVIDERS[0]));
+        ours.finish().unwrap();
+        theirs.finish().unwrap();
+        let answers = (ours.send(&message), theirs.send(&message));
+        assert_eq!(answers.0, inappropriate("KeyUpdate", got));
+        assert_eq!(answers.0, answers.1);
+    }
+}

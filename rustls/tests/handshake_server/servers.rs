@@ -1,0 +1,265 @@
+//! Servers of this crate and of upstream, configured alike.
+
+use std::mem;
+use std::sync::{Arc, Mutex};
+
+use harness::configs::Provider;
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::wire;
+use rustls as ours;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::UnbufferedServerConnection;
+use rustls::sign::SigningKey;
+use rustls::{AlertDescription, ContentType, HandshakeType};
+use rustls_upstream as theirs;
+
+// One text for two crates: their types have the same names and are not the same.
+
+macro_rules! config {
+    ($lib:ident, $provider:expr, $setup:expr) => {{
+        let provider = Arc::new($provider);
+        let builder = $lib::ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&$lib::version::TLS13])
+            .unwrap();
+        let builder = if $setup.client_certs.is_empty() {
+            builder.with_no_client_auth()
+        } else {
+            let mut roots = $lib::RootCertStore::empty();
+            roots.add_parsable_certificates($setup.client_certs.iter().cloned());
+            let mut verifier = $lib::server::WebPkiClientVerifier::builder_with_provider(
+                Arc::new(roots),
+                provider,
+            );
+            if $setup.client_auth_optional {
+                verifier = verifier.allow_unauthenticated();
+            }
+            builder.with_client_cert_verifier(verifier.build().unwrap())
+        };
+        let mut config = builder
+            .with_single_cert_with_ocsp(
+                $setup.identity.chain(),
+                $setup.identity.key(),
+                $setup.ocsp.clone(),
+            )
+            .unwrap();
+        if $setup.resolves_nothing {
+            config.cert_resolver = Arc::new(Nothing($setup.seen.clone()));
+        }
+        config.alpn_protocols = $setup.alpn.clone();
+        config.ignore_client_order = $setup.ignore_client_order;
+        config.send_half_rtt_data = $setup.send_half_rtt_data;
+        config.send_tls13_tickets = $setup.send_tls13_tickets;
+        config.key_log = $setup.secrets.clone();
+        config
+    }};
+}
+
+/// A certificate that signs itself, with its key.
+pub(crate) struct Identity {
+    pub(crate) cert: CertificateDer<'static>,
+    key: Vec<u8>,
+}
+
+impl Identity {
+    pub(crate) fn new() -> Self {
+        Self::with_algorithm(&rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    pub(crate) fn with_algorithm(algorithm: &'static rcgen::SignatureAlgorithm) -> Self {
+        use rcgen::PublicKeyData as _;
+
+        let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
+        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        // a name of its own, so that no certificate looks like another's issuer
+        let name = format!("{:x?}", key.subject_public_key_info());
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params
+            .distinguished_name
+            .push(rcgen::DnType::CommonName, name);
+        let cert = params.self_signed(&key).unwrap();
+        Self {
+            cert: cert.der().to_vec().into(),
+            key: key.serialize_der(),
+        }
+    }
+
+    pub(crate) fn chain(&self) -> Vec<CertificateDer<'static>> {
+        vec![self.cert.clone()]
+    }
+
+    pub(crate) fn signing_key(&self) -> Arc<dyn SigningKey> {
+        let key_provider = Provider::AwsLc.this().key_provider;
+        key_provider.load_private_key(self.key()).unwrap()
+    }
+
+    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(self.key.clone().into())
+    }
+}
+
+/// What a server is to be like.
+pub(crate) struct Setup {
+    pub(crate) provider: Provider,
+    /// This crate's, to which tests make changes.
+    pub(crate) crypto: ours::crypto::CryptoProvider,
+    pub(crate) identity: Identity,
+    pub(crate) alpn: Vec<Vec<u8>>,
+    pub(crate) ocsp: Vec<u8>,
+    /// Certificates to accept of clients.
+    pub(crate) client_certs: Vec<CertificateDer<'static>>,
+    pub(crate) client_auth_optional: bool,
+    /// The resolver has no certificate to give.
+    pub(crate) resolves_nothing: bool,
+    /// What the resolver that has none saw.
+    pub(crate) seen: Arc<Mutex<Option<String>>>,
+    pub(crate) ignore_client_order: bool,
+    pub(crate) send_half_rtt_data: bool,
+    pub(crate) send_tls13_tickets: usize,
+    pub(crate) secrets: Arc<Secrets>,
+}
+
+impl Setup {
+    pub(crate) fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            crypto: provider.this(),
+            identity: Identity::new(),
+            alpn: vec![],
+            ocsp: vec![],
+            client_certs: vec![],
+            client_auth_optional: false,
+            resolves_nothing: false,
+            seen: Arc::default(),
+            ignore_client_order: false,
+            send_half_rtt_data: false,
+            send_tls13_tickets: 2,
+            secrets: Arc::default(),
+        }
+    }
+
+    pub(crate) fn ours(&self) -> ThisBuffered {
+        ours_with(self.our_config())
+    }
+
+    pub(crate) fn ours_unbuffered(&self) -> ThisUnbuffered<UnbufferedServerConnection> {
+        let config = Arc::new(self.our_config());
+        ThisUnbuffered::new(UnbufferedServerConnection::new(config).unwrap())
+    }
+
+    pub(crate) fn our_config(&self) -> ours::ServerConfig {
+        config!(ours, self.crypto.clone(), self)
+    }
+
+    pub(crate) fn theirs(&self) -> UpstreamBuffered {
+        let config = config!(theirs, self.provider.upstream(), self);
+        UpstreamBuffered::new(theirs::ServerConnection::new(Arc::new(config)).unwrap())
+    }
+
+    /// A server of this crate, and one of upstream.
+    pub(crate) fn both(&self) -> [Box<dyn Endpoint>; 2] {
+        [Box::new(self.ours()), Box::new(self.theirs())]
+    }
+}
+
+/// A server of this crate with this configuration.
+pub(crate) fn ours_with(config: ours::ServerConfig) -> ThisBuffered {
+    ThisBuffered::new(ours::ServerConnection::new(Arc::new(config)).unwrap())
+}
+
+/// The name that the client sent.
+pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
+    let ours::Connection::Server(conn) = &server.conn else {
+        panic!("a client");
+    };
+    conn.server_name()
+}
+
+/// Resolves no certificate, and keeps what it was asked.
+#[derive(Debug)]
+struct Nothing(Arc<Mutex<Option<String>>>);
+
+macro_rules! impl_resolver {
+    ($lib:ident) => {
+        impl $lib::server::ResolvesServerCert for Nothing {
+            fn resolve(
+                &self,
+                hello: $lib::server::ClientHello<'_>,
+            ) -> Option<Arc<$lib::sign::CertifiedKey>> {
+                let authorities = hello.certificate_authorities();
+                let seen = format!(
+                    "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                    hello.server_name(),
+                    hello.signature_schemes(),
+                    hello.alpn().map(|names| names.collect::<Vec<_>>()),
+                    hello.cipher_suites(),
+                    hello.server_cert_types(),
+                    hello.client_cert_types(),
+                    authorities.map(|names| names
+                        .iter()
+                        .map(|n| n.as_ref().to_vec())
+                        .collect::<Vec<_>>()),
+                    hello.named_groups(),
+                );
+                *self.0.lock().unwrap() = Some(seen);
+                None
+            }
+        }
+    };
+}
+
+impl_resolver!(ours);
+impl_resolver!(theirs);
+
+/// A key log.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets(Mutex<Vec<Logged>>);
+
+/// Label, client random, secret.
+type Logged = (String, Vec<u8>, Vec<u8>);
+
+impl Secrets {
+    fn push(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let entry = (label.to_owned(), client_random.to_vec(), secret.to_vec());
+        self.0.lock().unwrap().push(entry);
+    }
+
+    /// What was logged since the last time, sorted.
+    pub(crate) fn take(&self) -> Vec<Logged> {
+        let mut entries = mem::take(&mut *self.0.lock().unwrap());
+        entries.sort();
+        entries
+    }
+}
+
+impl ours::KeyLog for Secrets {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.push(label, client_random, secret);
+    }
+}
+
+impl theirs::KeyLog for Secrets {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.push(label, client_random, secret);
+    }
+}
+
+/// What a server did, as far as it can be seen from outside.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Sent {
+    Handshake(HandshakeType),
+    Alert(AlertDescription),
+    ChangeCipherSpec,
+    Encrypted,
+}
+
+/// What is in `bytes`, record by record.
+pub(crate) fn records(bytes: &[u8]) -> Vec<Sent> {
+    let records = wire::records(bytes).into_iter();
+    let sent = records.map(|record| match ContentType::from(record.typ) {
+        ContentType::Handshake => Sent::Handshake(record.payload[0].into()),
+        ContentType::Alert => Sent::Alert(record.payload[1].into()),
+        ContentType::ChangeCipherSpec => Sent::ChangeCipherSpec,
+        _ => Sent::Encrypted,
+    });
+    sent.collect()
+}

@@ -1,0 +1,271 @@
+//! NewSessionTicket: when, how many, and what is in them.
+
+use std::sync::{Arc, Mutex};
+
+use harness::client_hello::*;
+use harness::configs::PROVIDERS;
+use harness::scripted::ScriptedClient;
+use harness::wire::*;
+use rustls::pki_types::UnixTime;
+use rustls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+use rustls::{HandshakeType, ServerConfig};
+
+use crate::servers::{Identity, Setup, ours_with};
+
+/// A ticketer that hides nothing.
+#[derive(Debug)]
+struct Plain {
+    lifetime: u32,
+    /// How long a session it takes, in bytes.
+    max_len: usize,
+}
+
+impl ProducesTickets for Plain {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.lifetime
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        (plain.len() <= self.max_len).then(|| plain.to_vec())
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// A storage to look into.
+#[derive(Debug, Default)]
+struct Storage(Mutex<Vec<(Vec<u8>, Vec<u8>)>>);
+
+impl StoresServerSessions for Storage {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.0.lock().unwrap().push((key, value));
+        true
+    }
+
+    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn take(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn can_cache(&self) -> bool {
+        true
+    }
+}
+
+struct Ticket {
+    lifetime: u32,
+    age_add: u32,
+    nonce: Vec<u8>,
+    ticket: Vec<u8>,
+}
+
+impl Ticket {
+    fn read(message: &[u8]) -> Self {
+        let mut body = Reader::of_message(message, HandshakeType::NewSessionTicket.into());
+        let read = Self {
+            lifetime: body.number(4) as u32,
+            age_add: body.number(4) as u32,
+            nonce: body.vector(1).to_vec(),
+            ticket: body.vector(2).to_vec(),
+        };
+        // RFC 9846 §4.3.10: none allows early data
+        assert_eq!(body.extensions(), []);
+        assert!(body.is_empty());
+        read
+    }
+}
+
+/// What a session is kept as, which a ticketer that hides nothing and a storage see.
+struct Session {
+    suite: u16,
+    psk: Vec<u8>,
+    issued_at: u64,
+    age_add: u32,
+    alpn_protocol: Vec<u8>,
+    server_name: Vec<u8>,
+    client_chain: Vec<Vec<u8>>,
+}
+
+impl Session {
+    fn read(bytes: &[u8]) -> Self {
+        let mut value = Reader(bytes);
+        assert_eq!(value.u16(), 0x0304, "version");
+        let mut read = Self {
+            suite: value.u16(),
+            psk: value.vector(1).to_vec(),
+            issued_at: value.number(8) as u64,
+            age_add: value.number(4) as u32,
+            alpn_protocol: value.vector(1).to_vec(),
+            server_name: value.vector(1).to_vec(),
+            client_chain: Vec::new(),
+        };
+        let mut chain = Reader(value.vector(3));
+        while !chain.is_empty() {
+            read.client_chain.push(chain.vector(3).to_vec());
+        }
+        let application_data = value.vector(2);
+        assert!(application_data.is_empty() && value.is_empty());
+        read
+    }
+}
+
+fn resumable() -> ClientHello {
+    ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
+}
+
+/// The tickets that a client gets who sends `hello`.
+fn tickets_for(hello: ClientHello, config: ServerConfig) -> (ScriptedClient, Vec<Ticket>) {
+    let server = Box::new(ours_with(config));
+    let mut client = ScriptedClient::new(server, &PROVIDERS[0].this(), hello);
+    client.flight.clear();
+    client.finish().unwrap();
+    let tickets = client.flight.iter().map(|message| Ticket::read(message));
+    let tickets = tickets.collect();
+    (client, tickets)
+}
+
+fn sealing_config(lifetime: u32) -> ServerConfig {
+    let mut config = Setup::new(PROVIDERS[0]).our_config();
+    config.ticketer = Arc::new(Plain {
+        lifetime,
+        max_len: 1 << 20,
+    });
+    config
+}
+
+#[test]
+fn as_many_tickets_as_configured() {
+    for count in [0, 1, 5] {
+        let mut config = sealing_config(100);
+        config.send_tls13_tickets = count;
+        let (_, tickets) = tickets_for(resumable(), config);
+        assert_eq!(tickets.len(), count);
+    }
+}
+
+#[test]
+fn sealed_ticket_holds_the_session() {
+    let mut config = sealing_config(100);
+    config.alpn_protocols = [b"h2".to_vec()].into();
+    let hello = resumable().with(ALPN, protocols(&[b"h2"]));
+    let (client, tickets) = tickets_for(hello, config);
+
+    // RFC 9846 §4.7.1: nonces differ, and so do age_add and the keys
+    let [first, second] = &tickets[..] else {
+        panic!("{} tickets", tickets.len())
+    };
+    assert_ne!(first.nonce, second.nonce);
+    assert_ne!(first.age_add, second.age_add);
+    for ticket in [first, second] {
+        assert_eq!(ticket.lifetime, 100);
+        let session = Session::read(&ticket.ticket);
+        assert_eq!(session.suite, 0x1301);
+        assert_eq!(session.psk, client.ticket_psk(&ticket.nonce));
+        assert_eq!(session.age_add, ticket.age_add);
+        assert_eq!(session.alpn_protocol, b"h2");
+        assert_eq!(session.server_name, b"localhost");
+        assert!(session.client_chain.is_empty());
+        let now = UnixTime::now().as_secs();
+        assert!(session.issued_at <= now && now - session.issued_at < 60);
+    }
+}
+
+#[test]
+fn ticket_holds_the_clients_certificates() {
+    let identity = Identity::new();
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.client_certs = identity.chain();
+    let mut config = setup.our_config();
+    config.ticketer = sealing_config(100).ticketer;
+
+    let server = Box::new(ours_with(config));
+    let mut client = ScriptedClient::new(server, &setup.provider.this(), resumable());
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    client.send(&certificate).unwrap();
+    let verify = client.certificate_verify(&*identity.signing_key(), 0x0403);
+    client.send(&verify).unwrap();
+    client.finish().unwrap();
+
+    let ticket = Ticket::read(client.flight.last().unwrap());
+    let session = Session::read(&ticket.ticket);
+    assert_eq!(session.client_chain, [identity.cert.to_vec()]);
+}
+
+#[test]
+fn no_ticket_lives_longer_than_a_week() {
+    // RFC 9846 §4.7.1
+    for (configured, sent) in [(0, 0), (604_800, 604_800), (604_801, 604_800)] {
+        let (_, tickets) = tickets_for(resumable(), sealing_config(configured));
+        assert_eq!(tickets[0].lifetime, sent);
+    }
+}
+
+#[test]
+fn stored_session_is_found_by_its_ticket() {
+    let storage = Arc::new(Storage::default());
+    let mut config = Setup::new(PROVIDERS[0]).our_config();
+    config.session_storage = storage.clone();
+    let (client, tickets) = tickets_for(resumable(), config);
+
+    let stored = storage.0.lock().unwrap();
+    assert_eq!((tickets.len(), stored.len()), (2, 2));
+    assert_ne!(tickets[0].ticket, tickets[1].ticket);
+    for (ticket, (key, value)) in tickets.iter().zip(&*stored) {
+        assert_eq!(&ticket.ticket, key);
+        assert_eq!((key.len(), ticket.lifetime), (32, 86_400));
+        let session = Session::read(value);
+        assert_eq!(session.psk, client.ticket_psk(&ticket.nonce));
+    }
+}
+
+#[test]
+fn no_tickets_where_none_can_be_made_or_used() {
+    // nowhere to keep a session
+    let mut nowhere = Setup::new(PROVIDERS[0]).our_config();
+    nowhere.session_storage = Arc::new(NoServerSessionStorage {});
+    assert_eq!(tickets_for(resumable(), nowhere).1.len(), 0);
+
+    // a session that is too large
+    let mut small = sealing_config(100);
+    small.ticketer = Arc::new(Plain {
+        lifetime: 100,
+        max_len: 10,
+    });
+    assert_eq!(tickets_for(resumable(), small).1.len(), 0);
+
+    // RFC 9846 §4.3.9: clients that do not say they resume, or only without a key exchange
+    assert_eq!(
+        tickets_for(ClientHello::new(), sealing_config(100)).1.len(),
+        0
+    );
+    let psk_ke = ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[0]));
+    assert_eq!(tickets_for(psk_ke, sealing_config(100)).1.len(), 0);
+}
+
+#[test]
+fn upstream_sends_tickets_to_the_same_clients() {
+    for hello in [
+        ClientHello::new(),
+        resumable(),
+        ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[0])),
+        ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[0, 1])),
+    ] {
+        let setup = Setup::new(PROVIDERS[0]);
+        let [ours, theirs] = setup.both().map(|server| {
+            let mut client = ScriptedClient::new(server, &setup.provider.this(), hello.clone());
+            client.finish().unwrap();
+            client.flight_types()
+        });
+        assert_eq!(ours, theirs);
+        assert!(ours.contains(&HandshakeType::Finished));
+    }
+}
