@@ -54,6 +54,9 @@ impl From<InvalidMessage> for AlertDescription {
             | InvalidMessage::PreSharedKeyIsNotFinalExtension
             | InvalidMessage::UnsupportedCompression => Self::IllegalParameter,
 
+            // RFC 9846 §5: an unexpected record type
+            InvalidMessage::InvalidContentType => Self::UnexpectedMessage,
+
             InvalidMessage::UnknownCertificateExtension
             | InvalidMessage::UnknownHelloRetryRequestExtension => Self::UnsupportedExtension,
 
@@ -65,7 +68,6 @@ impl From<InvalidMessage> for AlertDescription {
             | InvalidMessage::InvalidCcs
             | InvalidMessage::InvalidCertRequest
             | InvalidMessage::InvalidCertificateStatusType
-            | InvalidMessage::InvalidContentType
             | InvalidMessage::InvalidDhParams
             | InvalidMessage::InvalidEmptyPayload
             | InvalidMessage::InvalidKeyUpdate

@@ -30,8 +30,8 @@ pub const HEADER_LEN: usize = 5;
 /// The most plaintext bytes that one record carries: 2^14 (RFC 9846 §5.1).
 pub const MAX_FRAGMENT_LEN: usize = 1 << 14;
 
-/// The longest encrypted payload that is taken from the wire: 2^14 + 2048 bytes (RFC 5246 §6.2.3).
-///
-/// RFC 9846 §5.2 allows TLS 1.3 records 2^14 + 256 only; those in between fail as oversized after
-/// decryption instead of before.
+/// The longest encrypted payload of a TLS 1.3 record: 2^14 + 256 bytes (RFC 9846 §5.2).
+pub const MAX_TLS13_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 256;
+
+/// The longest encrypted payload of a TLS 1.2 record, and so of any: 2^14 + 2048 bytes (RFC 5246 §6.2.3).
 pub const MAX_WIRE_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 2048;

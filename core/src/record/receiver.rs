@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::ops::Range;
 
-use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
+use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_TLS13_PAYLOAD_LEN, MAX_WIRE_PAYLOAD_LEN};
 use crate::crypto::cipher::{InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
@@ -57,7 +57,8 @@ impl RecordHeader {
     /// # Errors
     ///
     /// What cannot be the header of a record of TLS 1.2 or 1.3 is refused as soon as it is there, so
-    /// that nothing is waited for or stored on its word.
+    /// that nothing is waited for or stored on its word. How long a record may be depends on its keys, and
+    /// is not decided here.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
@@ -87,9 +88,6 @@ impl RecordHeader {
         // RFC 9846 §5.1: only application data may be empty
         if header.payload_len == 0 && header.typ != ContentType::ApplicationData {
             return Err(InvalidMessage::InvalidEmptyPayload);
-        }
-        if header.payload_len > MAX_WIRE_PAYLOAD_LEN {
-            return Err(InvalidMessage::MessageTooLarge);
         }
         Ok(Some(header))
     }
@@ -177,8 +175,10 @@ impl RecordReceiver {
     ///
     /// # Errors
     ///
-    /// Those of [`RecordHeader::read`] and of the decrypter, and those that its content decides:
-    /// [`InvalidMessage::InvalidContentType`]; in a protected TLS 1.3 record
+    /// Those of [`RecordHeader::read`]; [`Error::PeerSentOversizedRecord`] as soon as the header says so; those
+    /// of the decrypter; and those that its content decides:
+    /// [`InvalidMessage::InvalidContentType`]; of a protected TLS 1.3 record
+    /// [`Error::InappropriateMessage`] for its outer type,
     /// [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`], and
     /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] for an empty handshake message or alert;
     /// [`PeerMisbehaved::TooManyEmptyFragments`]. The connection is over then. [`Error::DecryptError`] after
@@ -191,12 +191,16 @@ impl RecordReceiver {
         let Some(header) = RecordHeader::read(buf)? else {
             return Ok(None);
         };
+        let is_clear = passes_in_the_clear(self.protection, &header, self.opened_any);
+        if header.payload_len > self.longest_payload(&header, is_clear) {
+            return Err(Error::PeerSentOversizedRecord);
+        }
         let record_len = header.record_len();
         let Some(body) = buf.get_mut(HEADER_LEN..record_len) else {
             return Ok(None);
         };
         let (typ, payload) = match &mut self.decrypter {
-            Some(decrypter) if !passes_in_the_clear(self.protection, &header, self.opened_any) => {
+            Some(decrypter) if !is_clear => {
                 // RFC 9846 §5.3: sequence numbers must not wrap
                 let seq = self.seq;
                 self.seq = seq.checked_add(1).ok_or(Error::DecryptError)?;
@@ -215,6 +219,7 @@ impl RecordReceiver {
                     self.skipped_early_data_left = None;
                 }
                 if self.protection == ProtocolVersion::TLSv1_3 {
+                    check_outer_type(header.typ)?;
                     check_inner_plaintext(plain.typ, plain.payload)?;
                 }
                 let at = offset_in(body_at, body_len, plain.payload)
@@ -231,9 +236,6 @@ impl RecordReceiver {
                 };
                 return self.skip(&header, error).map(Some);
             }
-            _ if header.payload_len > MAX_FRAGMENT_LEN => {
-                return Err(Error::PeerSentOversizedRecord);
-            }
             _ => (header.typ, HEADER_LEN..record_len),
         };
         self.check_content(typ, payload.is_empty())?;
@@ -242,6 +244,26 @@ impl RecordReceiver {
             payload,
             record_len,
         }))
+    }
+
+    /// The most bytes that may follow `header`, decided as soon as it is there: what is longer is neither
+    /// waited for nor decrypted.
+    #[inline]
+    fn longest_payload(&self, header: &RecordHeader, is_clear: bool) -> usize {
+        let is_protected = if self.decrypter.is_some() {
+            !is_clear
+        } else {
+            // what is skipped was protected for keys that are not here
+            header.typ == ContentType::ApplicationData && self.skips_early_data()
+        };
+        match self.protection {
+            // RFC 9846 §5.1, RFC 5246 §6.2.1
+            _ if !is_protected => MAX_FRAGMENT_LEN,
+            // RFC 5246 §6.2.3
+            ProtocolVersion::TLSv1_2 if self.decrypter.is_some() => MAX_WIRE_PAYLOAD_LEN,
+            // RFC 9846 §5.2
+            _ => MAX_TLS13_PAYLOAD_LEN,
+        }
     }
 
     /// Skips a record if it may be early data, or else fails with `error`.
@@ -304,6 +326,22 @@ fn passes_in_the_clear(
         ContentType::Alert => !opened_any && header.payload_len <= ALERT_LEN,
         _ => false,
     }
+}
+
+/// RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data.
+///
+/// What is of another type and does not open is not authentic, like any other forgery; this is about what
+/// the peer itself has sealed.
+#[inline]
+fn check_outer_type(typ: ContentType) -> Result<(), Error> {
+    if typ == ContentType::ApplicationData {
+        return Ok(());
+    }
+    // RFC 9846 §5: an unexpected record type is an unexpected_message
+    Err(Error::InappropriateMessage {
+        expect_types: [ContentType::ApplicationData].into(),
+        got_type: typ,
+    })
 }
 
 /// What a protected TLS 1.3 record must not contain, though it is authentic.

@@ -33,7 +33,7 @@ const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-const DEVIATIONS: [Deviation; 41] = [
+const DEVIATIONS: [Deviation; 43] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -90,6 +90,18 @@ const DEVIATIONS: [Deviation; 41] = [
         "DecryptError / 20",
         "",
         "RFC 9846 §5.1: nor with change_cipher_spec",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: * } / 10",
+        "*",
+        "",
+        "RFC 9846 §5.2: the outer type of a protected record is always application_data",
+    ),
+    deviation(
+        "InvalidMessage(InvalidContentType) / 10",
+        "InvalidMessage(InvalidContentType) / 50",
+        "",
+        "RFC 9846 §5: an unexpected record type is an unexpected_message",
     ),
     // change_cipher_spec
     deviation(

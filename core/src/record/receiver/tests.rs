@@ -2,9 +2,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::super::toy::{Protection, plaintext, sealed};
+use super::super::toy::{IV, KEY, Protection, plaintext, sealed};
 use super::*;
-use crate::crypto::cipher::InboundPlainMessage;
+use crate::crypto::aead::{Aead, AeadAlgorithm};
+use crate::crypto::cipher::{AeadKey, InboundPlainMessage, Iv, Nonce};
+use crate::crypto::toy::ToyAlgorithm;
+use crate::enums::AlertDescription;
 
 const DATA: ContentType = ContentType::ApplicationData;
 
@@ -120,15 +123,6 @@ fn headers_that_no_record_has_are_refused() {
             Err(InvalidMessage::InvalidEmptyPayload)
         );
     }
-    // 2^14 + 2048 is the most, RFC 5246 §6.2.3
-    for len in [18433_u16, 0xffff] {
-        let [high, low] = len.to_be_bytes();
-        assert_eq!(
-            read([23, 3, 3, high, low]),
-            Err(InvalidMessage::MessageTooLarge)
-        );
-    }
-
     // RFC 9846 §5.1: the minor version is ignored
     for (bytes, payload_len) in [
         ([23, 3, 1, 0, 0], 0),
@@ -174,15 +168,12 @@ fn unprotected_records_are_taken_as_they_are() {
         open(&mut receiver, &record(22, &longest)),
         Ok((ContentType::Handshake, longest))
     );
-    // RFC 9846 §5.1: the length must not exceed 2^14
-    assert_eq!(
-        open(&mut receiver, &record(22, &plaintext(16385))),
-        Err(Error::PeerSentOversizedRecord)
-    );
     assert_eq!(
         open(&mut receiver, &record(24, b"heartbeat")),
         invalid(InvalidMessage::InvalidContentType)
     );
+    let alert = Error::from(InvalidMessage::InvalidContentType).alert();
+    assert_eq!(alert, Some(AlertDescription::UnexpectedMessage));
 }
 
 #[test]
@@ -324,6 +315,7 @@ fn protected_records_of_tls13_hold_what_they_may() {
         );
         assert_eq!(open_sealed(typ, &[1]), Ok((typ, vec![1])));
     }
+    // RFC 9846 §5: an unexpected record type is an unexpected_message, inside too
     for typ in [ContentType::Heartbeat, ContentType::Unknown(99)] {
         assert_eq!(
             open_sealed(typ, &[1]),
@@ -331,6 +323,91 @@ fn protected_records_of_tls13_hold_what_they_may() {
         );
     }
     assert_eq!(open_sealed(DATA, &[]), Ok((DATA, vec![])));
+}
+
+#[test]
+fn tls13_records_are_of_type_application_data_outside() {
+    let seal = |outer: u8, inner: ContentType, payload: &[u8]| {
+        // the header is authentic: it is sealed with the type that it has
+        let mut text = [payload, &[inner.into()]].concat();
+        let aad = [outer, 3, 3, 0, text.len() as u8 + 16];
+        let nonce = Nonce::new(&Iv::new(IV), 0);
+        let key = ToyAlgorithm::key(&AeadKey::new(&[KEY; 32]));
+        let tag = key
+            .seal_in_place_separate_tag(nonce, &aad, &mut text)
+            .unwrap();
+        record(outer, &[&text[..], &tag].concat())
+    };
+    let alert = || (ContentType::Alert, vec![2, 40]);
+    let sealed = seal(23, ContentType::Alert, &[2, 40]);
+    assert_eq!(
+        open(&mut Protection::Tls13.receiver(), &sealed),
+        Ok(alert())
+    );
+    for (outer, inner) in [(22, 22), (22, 23), (21, 21), (21, 23), (24, 23), (24, 24)] {
+        let sealed = seal(outer, inner.into(), &[2, 40]);
+        let error = open(&mut Protection::Tls13.receiver(), &sealed).unwrap_err();
+        let expected = Error::InappropriateMessage {
+            expect_types: vec![DATA],
+            got_type: outer.into(),
+        };
+        assert_eq!(error, expected);
+        assert_eq!(error.alert(), Some(AlertDescription::UnexpectedMessage));
+    }
+    // a change_cipher_spec is in the clear, whatever is in it
+    let ccs = seal(20, DATA, &[1]);
+    let (typ, content) = open(&mut Protection::Tls13.receiver(), &ccs).unwrap();
+    assert_eq!(
+        (typ, &content[..]),
+        (ContentType::ChangeCipherSpec, &ccs[5..])
+    );
+    // a TLS 1.2 record says outside what it is
+    for protection in [Protection::Tls12Gcm, Protection::Tls12Chacha20] {
+        let record = sealed_by(protection, ContentType::Alert, &[2, 40]);
+        assert_eq!(open(&mut protection.receiver(), &record), Ok(alert()));
+    }
+}
+
+fn sealed_by(protection: Protection, typ: ContentType, payload: &[u8]) -> Vec<u8> {
+    sealed(&mut protection.sender(), typ, payload)
+}
+
+/// As soon as the header is there.
+#[test]
+fn records_longer_than_allowed_overflow() {
+    let clear = RecordReceiver::new;
+    let tls13 = || Protection::Tls13.receiver();
+    let skipping = |mut receiver: RecordReceiver| {
+        receiver.skip_early_data(Some(usize::MAX));
+        receiver
+    };
+    for (mut receiver, typ, longest) in [
+        // RFC 9846 §5.1
+        (clear(), 22, 16384_u16),
+        (clear(), 23, 16384),
+        (tls13(), 20, 16384),
+        (skipping(clear()), 22, 16384),
+        // RFC 9846 §5.2
+        (tls13(), 23, 16640),
+        (tls13(), 22, 16640),
+        (tls13(), 21, 16640),
+        (skipping(tls13()), 23, 16640),
+        (skipping(clear()), 23, 16640),
+        // RFC 5246 §6.2.3
+        (Protection::Tls12Gcm.receiver(), 23, 18432),
+        (Protection::Tls12Chacha20.receiver(), 20, 18432),
+    ] {
+        let mut header = |len: u16| {
+            let [high, low] = len.to_be_bytes();
+            receiver.open(&mut [typ, 3, 3, high, low])
+        };
+        assert_eq!(header(longest), Ok(None), "type {typ}, {longest} bytes");
+        for len in [longest + 1, 0xffff] {
+            let error = header(len).unwrap_err();
+            assert_eq!(error, Error::PeerSentOversizedRecord);
+            assert_eq!(error.alert(), Some(AlertDescription::RecordOverflow));
+        }
+    }
 }
 
 #[test]
