@@ -1,63 +1,55 @@
 //! The buffers of a connection whose user brings none: one for what waits to be sent, one for what
 //! was received.
 //!
-//! Both hold memory only while there is something in them. With feature `std` that memory goes back
-//! to a small pool of the thread and comes from there, so that neither an idle connection has a
-//! buffer nor a busy one allocates. Bytes are zeroed once, when the memory is new, never for the next
-//! record: what is readable is what the positions say, not what the memory holds.
+//! Both hold memory only while there is something in them, and no more than what is in them needs. It comes
+//! from the thread's [pool](super::pool) and goes back there, so that neither an idle connection has a
+//! buffer nor a busy one allocates.
+//!
+//! Bytes are moved within a memory only where at least a quarter as many are gained by it: moving costs no
+//! more than a few copies of each byte, however slowly a buffer is emptied.
 
+use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
 
-use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
+use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN, pool};
 
 #[cfg(test)]
 mod tests;
-
-/// The size of a receive buffer: a full TLS 1.3 record and the header of the next.
-const RECEIVE_LEN: usize = 2 * HEADER_LEN + MAX_FRAGMENT_LEN + 256;
 
 /// How much is read for when it is not known how much is coming. A record longer than this is read to
 /// its end and not beyond, so that nothing has to be moved to the front for the next.
 const READ_LEN: usize = 4096;
 
-/// A memory for records: from the pool where there is one, otherwise new.
-fn take_memory(len: usize) -> Vec<u8> {
-    #[cfg(feature = "std")]
-    let mut memory = super::pool::take();
-    #[cfg(not(feature = "std"))]
-    let mut memory = Vec::new();
-    grow(&mut memory, len);
-    memory
+/// True when moving `moved` bytes is paid for by the `gained` bytes of room that come of it.
+#[inline]
+fn pays(gained: usize, moved: usize) -> bool {
+    gained >= moved / 4
 }
 
-/// Makes `memory` at least `len` bytes long.
-///
-/// It doubles, so that growing bit by bit costs no more than a few copies, but not beyond what the
-/// pool keeps unless it must.
-fn grow(memory: &mut Vec<u8>, len: usize) {
-    if memory.capacity() < len && len <= MAX_KEPT_LEN {
-        let doubled = Ord::min(2 * memory.capacity(), MAX_KEPT_LEN);
-        memory.reserve_exact(Ord::max(len, doubled) - memory.len());
+/// Gives back `memory`, if any.
+fn release(memory: &mut Vec<u8>) {
+    if !memory.is_empty() {
+        pool::give(core::mem::take(memory));
     }
-    memory.resize(Ord::max(len, memory.len()), 0);
 }
 
-/// Longer memories are freed instead of kept: 64 KiB of application data and what records add to it.
-pub(super) const MAX_KEPT_LEN: usize = 80 * 1024;
-
-/// Gives back what [`take_memory`] gave.
-fn release_memory(memory: &mut Vec<u8>) {
-    let memory = core::mem::take(memory);
-    #[cfg(feature = "std")]
-    super::pool::give(memory);
-    #[cfg(not(feature = "std"))]
-    drop(memory);
+/// Moves the first `used` bytes of `memory` to one of at least `len` bytes.
+fn move_to(memory: &mut Vec<u8>, used: usize, len: usize) {
+    let mut moved = pool::take(len);
+    moved[..used].copy_from_slice(&memory[..used]);
+    #[cfg(test)]
+    tests::count_moved(used);
+    pool::give(core::mem::replace(memory, moved));
 }
 
-/// Moves `used` to the front of `memory`.
-fn move_to_front(memory: &mut [u8], used: core::ops::Range<usize>) {
-    if used.start != 0 {
-        memory.copy_within(used, 0);
+/// Moves `range` of `memory` down to `to`.
+fn move_down(memory: &mut [u8], range: Range<usize>, to: usize) {
+    if range.start != to {
+        #[cfg(test)]
+        tests::count_moved(range.len());
+        memory.copy_within(range, to);
     }
 }
 
@@ -67,9 +59,8 @@ fn move_to_front(memory: &mut [u8], used: core::ops::Range<usize>) {
 ///   0          start              end             memory.len()
 ///   │ sent     │ waits to be sent │ room          │
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct OutgoingBuffer {
-    /// Its length is what was ever initialised, not what is in use.
     memory: Vec<u8>,
     start: usize,
     end: usize,
@@ -106,12 +97,18 @@ impl OutgoingBuffer {
     #[cold]
     fn make_room(&mut self, len: usize) {
         if self.memory.is_empty() {
-            self.memory = take_memory(len);
+            self.memory = pool::take(len);
             return;
         }
-        move_to_front(&mut self.memory, self.start..self.end);
-        (self.start, self.end) = (0, self.end - self.start);
-        grow(&mut self.memory, self.end + len);
+        let used = self.len();
+        let pays = pays(self.start, used);
+        move_down(&mut self.memory, self.start..self.end, 0);
+        (self.start, self.end) = (0, used);
+        if !pays || self.memory.len() - used < len {
+            // longer in any case: what did not pay now will then
+            let len = Ord::max(used + len, self.memory.len() + 1);
+            move_to(&mut self.memory, used, len);
+        }
     }
 
     /// Appends the first `len` bytes of the last [`Self::room`].
@@ -140,14 +137,23 @@ impl OutgoingBuffer {
     fn release_if_empty(&mut self) {
         if self.is_empty() {
             (self.start, self.end) = (0, 0);
-            release_memory(&mut self.memory);
+            release(&mut self.memory);
         }
     }
 }
 
 impl Drop for OutgoingBuffer {
     fn drop(&mut self) {
-        release_memory(&mut self.memory);
+        release(&mut self.memory);
+    }
+}
+
+impl fmt::Debug for OutgoingBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutgoingBuffer")
+            .field("len", &self.len())
+            .field("memory_len", &self.memory.len())
+            .finish()
     }
 }
 
@@ -167,9 +173,12 @@ impl Drop for OutgoingBuffer {
 /// overwritten by a marker of the same five bytes: where behind it the plaintext begins, how long it
 /// is, and (as before) how long the record is. So any number of records can wait to be read without
 /// memory of their own, and nothing is moved.
-#[derive(Debug, Default)]
+///
+/// Where room gets short, opened records are joined to one: what headers, tags and padding took is free
+/// again. A peer that pads its records cannot make plaintext that waits take more than its length, and a
+/// quarter.
+#[derive(Default)]
 pub struct ReceiveBuffer {
-    /// Its length is what was ever initialised, not what is in use.
     memory: Vec<u8>,
     read: usize,
     opened: usize,
@@ -178,6 +187,8 @@ pub struct ReceiveBuffer {
     partly: usize,
     /// How many bytes of plaintext wait.
     unread: usize,
+    /// What waits for the rest of its record may have the memory that this record will need.
+    roomy: bool,
 }
 
 /// What stands in the place of an opened record's header.
@@ -188,6 +199,15 @@ struct Marker {
 }
 
 impl Marker {
+    /// Of a record that is nothing but `len` bytes of plaintext, at most 2^16 - 1.
+    fn joined(len: usize) -> Self {
+        Self {
+            offset: 0,
+            plain_len: len as u16,
+            payload_len: len as u16,
+        }
+    }
+
     fn read(bytes: &[u8]) -> Self {
         Self {
             offset: bytes[0],
@@ -219,26 +239,110 @@ impl ReceiveBuffer {
     /// How much to read next.
     #[inline]
     fn wanted(&self) -> usize {
-        let waiting = &self.memory[self.opened..self.filled];
-        let record_len = match waiting.first_chunk::<HEADER_LEN>() {
+        let missing = self.record_len() + HEADER_LEN;
+        let missing = missing.saturating_sub(self.filled - self.opened);
+        Ord::max(missing, READ_LEN)
+    }
+
+    /// How long the first record is that was not opened, as far as that is known.
+    #[inline]
+    fn record_len(&self) -> usize {
+        match self.memory[self.opened..self.filled].first_chunk::<HEADER_LEN>() {
             Some(&[.., high, low]) => HEADER_LEN + usize::from(u16::from_be_bytes([high, low])),
             None => 0,
-        };
-        let missing = (record_len + HEADER_LEN).saturating_sub(waiting.len());
-        Ord::max(missing, READ_LEN)
+        }
     }
 
     #[cold]
     fn make_room(&mut self, want: usize) {
         if self.memory.is_empty() {
-            self.memory = take_memory(Ord::max(want, RECEIVE_LEN));
+            self.memory = pool::take(Ord::max(want, pool::RECORD_LEN));
             return;
         }
-        move_to_front(&mut self.memory, self.read..self.filled);
-        self.opened -= self.read;
-        self.filled -= self.read;
-        self.read = 0;
-        grow(&mut self.memory, self.filled + want);
+        let before = self.filled;
+        self.join_opened();
+        if !pays(before - self.filled, self.filled) || self.memory.len() - self.filled < want {
+            // longer in any case: what did not pay now will then
+            let len = Ord::max(self.filled + want, self.memory.len() + 1);
+            move_to(
+                &mut self.memory,
+                self.filled,
+                Ord::max(len, pool::RECORD_LEN),
+            );
+        }
+    }
+
+    /// Moves what is in use to the front, and to as few records as will do what was opened.
+    fn join_opened(&mut self) {
+        let mut from = self.read;
+        // where the record that is being joined begins, and how long it is
+        let (mut at, mut len) = (0, 0);
+        while from < self.opened {
+            let marker = Marker::read(&self.memory[from..]);
+            let start = from + HEADER_LEN + usize::from(marker.offset) + self.partly;
+            let added = usize::from(marker.plain_len) - self.partly;
+            from += HEADER_LEN + usize::from(marker.payload_len);
+            self.partly = 0;
+            if len + added > usize::from(u16::MAX) {
+                Marker::joined(len).write(&mut self.memory[at..]);
+                (at, len) = (at + HEADER_LEN + len, 0);
+            }
+            move_down(
+                &mut self.memory,
+                start..start + added,
+                at + HEADER_LEN + len,
+            );
+            len += added;
+        }
+        let mut joined = at;
+        if len != 0 {
+            Marker::joined(len).write(&mut self.memory[at..]);
+            joined += HEADER_LEN + len;
+        }
+        move_down(&mut self.memory, self.opened..self.filled, joined);
+        self.filled -= self.opened - joined;
+        (self.read, self.opened) = (0, joined);
+    }
+
+    /// Holds no more memory than is needed by what waits for the rest of its record: during the handshake
+    /// what there is of it; afterwards what the record needs, from the pool. The connection says so whenever
+    /// it has opened all that can be; from then on the buffer itself sees to it.
+    ///
+    /// In between there is room to read more into, as much as ever.
+    pub fn park(&mut self, handshaking: bool) {
+        self.roomy = !handshaking;
+        self.shrink();
+    }
+
+    #[inline]
+    fn shrink(&mut self) {
+        // plaintext that waits keeps its memory
+        if self.read == self.opened && self.opened != self.filled {
+            let waiting = self.filled - self.opened;
+            let needed = if self.roomy {
+                pool::fitting_len(Ord::max(self.record_len(), waiting))
+            } else {
+                waiting
+            };
+            if self.memory.len() > needed {
+                self.move_unopened(needed);
+            }
+        }
+    }
+
+    /// Moves what was not opened, all that there is, to a memory of `len` bytes.
+    fn move_unopened(&mut self, len: usize) {
+        let waiting = self.opened..self.filled;
+        let mut memory = if self.roomy {
+            pool::take(len)
+        } else {
+            vec![0; len]
+        };
+        memory[..waiting.len()].copy_from_slice(&self.memory[waiting.clone()]);
+        #[cfg(test)]
+        tests::count_moved(waiting.len());
+        (self.read, self.opened, self.filled) = (0, 0, waiting.len());
+        pool::give(core::mem::replace(&mut self.memory, memory));
     }
 
     /// Adds the first `len` bytes of the last [`Self::room`] to what was received.
@@ -246,7 +350,10 @@ impl ReceiveBuffer {
     pub fn commit(&mut self, len: usize) {
         debug_assert!(self.filled + len <= self.memory.len());
         self.filled += len;
-        self.release_if_empty();
+        if len == 0 {
+            self.release_if_empty();
+            self.shrink();
+        }
     }
 
     /// What was received and not yet opened. The record layer opens the first record in it in place.
@@ -271,7 +378,7 @@ impl ReceiveBuffer {
     /// Keeps the plaintext at `payload` of the first `record_len` bytes of [`Self::unopened`], for
     /// [`Self::chunk`] to find; the record counts as opened.
     #[inline]
-    pub fn keep(&mut self, record_len: usize, mut payload: core::ops::Range<usize>) {
+    pub fn keep(&mut self, record_len: usize, mut payload: Range<usize>) {
         if payload.start - HEADER_LEN > usize::from(u8::MAX) {
             // further in than any cipher puts it, and than a marker can say
             self.unopened().copy_within(payload.clone(), HEADER_LEN);
@@ -320,6 +427,7 @@ impl ReceiveBuffer {
         self.partly += len;
         self.unread -= len;
         self.skip_read();
+        self.shrink();
     }
 
     /// Copies plaintext to the front of `out` until one of the two ends; returns how much.
@@ -354,13 +462,23 @@ impl ReceiveBuffer {
     fn release_if_empty(&mut self) {
         if self.read == self.filled {
             (self.read, self.opened, self.filled) = (0, 0, 0);
-            release_memory(&mut self.memory);
+            release(&mut self.memory);
         }
     }
 }
 
 impl Drop for ReceiveBuffer {
     fn drop(&mut self) {
-        release_memory(&mut self.memory);
+        release(&mut self.memory);
+    }
+}
+
+impl fmt::Debug for ReceiveBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReceiveBuffer")
+            .field("unread", &self.unread)
+            .field("unopened", &(self.filled - self.opened))
+            .field("memory_len", &self.memory.len())
+            .finish()
     }
 }

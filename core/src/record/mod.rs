@@ -17,7 +17,6 @@
 pub mod buffer;
 pub mod framing;
 pub mod joiner;
-#[cfg(feature = "std")]
 mod pool;
 pub mod receiver;
 pub mod sender;

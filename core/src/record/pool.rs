@@ -1,66 +1,123 @@
-//! The record buffers that a thread's connections share: those no connection is using.
+//! The memories that record buffers are made of, of a few lengths, and a pool of those that no connection
+//! of the thread is using.
 //!
 //! A connection needs a buffer from the first byte of a record to the last, and a thread works on few
-//! connections at a time. So a handful of buffers serves any number of connections, stays in the
-//! cache, and costs nothing to take and to give back. What a thread keeps is bounded by
-//! [`SLOTS`] × [`MAX_KEPT_LEN`](super::buffer::MAX_KEPT_LEN) bytes.
+//! connections at a time. So a handful of memories serves any number of connections, stays in the cache,
+//! and costs nothing to take and to give back. Without feature `std` there is no thread to keep them, and
+//! each is allocated and freed.
+//!
+//! Memories are zeroed once, when they are new: what a buffer has in it is what its positions say.
 
+use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 
-use super::buffer::MAX_KEPT_LEN;
+use super::{HEADER_LEN, MAX_TLS13_PAYLOAD_LEN};
 
-/// How many buffers a thread keeps: for both directions of a connection and of the one it forwards to.
-const SLOTS: usize = 4;
+/// Room for a full TLS 1.3 record and the header of the next.
+pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
 
-/// A stack: the buffer given back last is the one most likely in the cache.
-struct Pool {
-    slots: [Vec<u8>; SLOTS],
-    used: usize,
-}
+/// What lengths there are: for a part of a small record, up to 64 KiB of application data and what records
+/// add to it. Longer memories are not kept.
+const LENS: [usize; 7] = [
+    1 << 10,
+    1 << 11,
+    1 << 12,
+    1 << 13,
+    RECORD_LEN,
+    2 * RECORD_LEN,
+    80 * 1024,
+];
 
-std::thread_local! {
-    static POOL: RefCell<Pool> = const {
-        RefCell::new(Pool {
-            slots: [const { Vec::new() }; SLOTS],
-            used: 0,
-        })
-    };
-}
-
-/// The buffer that was given back last, or an empty one. Its content is arbitrary.
-///
-/// It may be shorter than is needed; whoever grows it gives back a longer one, so that soon all are
-/// long enough.
-pub(super) fn take() -> Vec<u8> {
-    // during the destruction of the thread's locals there is no pool any more
-    POOL.try_with(|pool| {
-        let mut pool = pool.borrow_mut();
-        pool.used = pool.used.saturating_sub(1);
-        let last = pool.used;
-        core::mem::take(&mut pool.slots[last])
-    })
-    .unwrap_or_default()
-}
-
-/// Keeps `buffer` for the next [`take`], unless it is too long or there are enough.
-pub(super) fn give(buffer: Vec<u8>) {
-    if buffer.is_empty() || buffer.capacity() > MAX_KEPT_LEN {
-        return;
+/// A memory of [`fitting_len`] bytes. Its content is arbitrary.
+pub(super) fn take(len: usize) -> Vec<u8> {
+    #[cfg(feature = "std")]
+    if let Some(memory) = threads::take(len) {
+        return memory;
     }
-    let _ = POOL.try_with(|pool| {
-        let mut pool = pool.borrow_mut();
-        let next = pool.used;
-        if let Some(slot) = pool.slots.get_mut(next) {
-            *slot = buffer;
-            pool.used += 1;
-        }
-    });
+    vec![0; fitting_len(len)]
 }
 
-#[cfg(test)]
+/// Gives back what [`take`] gave, or any other memory.
+pub(super) fn give(memory: Vec<u8>) {
+    #[cfg(feature = "std")]
+    threads::give(memory);
+    #[cfg(not(feature = "std"))]
+    drop(memory);
+}
+
+/// How long a memory is that was taken for `len` bytes.
+pub(super) fn fitting_len(len: usize) -> usize {
+    // beyond, it doubles: what grows bit by bit is copied no more than a few times
+    let fitting = LENS.into_iter().find(|fitting| *fitting >= len);
+    fitting.unwrap_or_else(|| len.next_power_of_two())
+}
+
+#[cfg(feature = "std")]
+mod threads {
+    use alloc::vec::Vec;
+    use core::cell::RefCell;
+
+    use super::LENS;
+
+    /// How many memories of a length a thread keeps: for both directions of a connection and of the one it
+    /// forwards to; of the longest half of that.
+    const fn slots(class: usize) -> usize {
+        if LENS[class] <= super::RECORD_LEN {
+            4
+        } else {
+            2
+        }
+    }
+
+    /// A stack: the memory given back last is the one most likely in the cache.
+    #[derive(Default)]
+    struct Stack {
+        slots: [Vec<u8>; 4],
+        used: usize,
+    }
+
+    impl Stack {
+        const EMPTY: Self = Self {
+            slots: [const { Vec::new() }; 4],
+            used: 0,
+        };
+    }
+
+    std::thread_local! {
+        static POOL: RefCell<[Stack; LENS.len()]> = const {
+            RefCell::new([const { Stack::EMPTY }; LENS.len()])
+        };
+    }
+
+    pub(super) fn take(len: usize) -> Option<Vec<u8>> {
+        let class = LENS.iter().position(|class| *class >= len)?;
+        // during the destruction of the thread's locals there is no pool any more
+        POOL.try_with(|pool| {
+            let stack = &mut pool.borrow_mut()[class];
+            stack.used = stack.used.checked_sub(1)?;
+            Some(core::mem::take(&mut stack.slots[stack.used]))
+        })
+        .ok()?
+    }
+
+    /// Keeps `memory` for the next [`take`], unless it is of another length or there are enough.
+    pub(super) fn give(memory: Vec<u8>) {
+        let Some(class) = LENS.iter().position(|class| *class == memory.len()) else {
+            return;
+        };
+        let _ = POOL.try_with(|pool| {
+            let stack = &mut pool.borrow_mut()[class];
+            if stack.used < slots(class) {
+                stack.slots[stack.used] = memory;
+                stack.used += 1;
+            }
+        });
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
 mod tests {
-    use alloc::vec;
+    use core::cell::RefCell;
 
     use super::*;
 
@@ -72,42 +129,63 @@ mod tests {
     #[test]
     fn the_last_given_is_the_first_taken() {
         on_a_new_thread(|| {
-            assert!(take().is_empty());
-            for len in [300, 100, 200] {
-                give(vec![0; len]);
-            }
-            assert_eq!([(); 4].map(|()| take().len()), [200, 100, 300, 0]);
+            let memories = [take(1000), take(1024), take(1)];
+            let addresses = memories.each_ref().map(|memory| memory.as_ptr());
+            memories.into_iter().for_each(give);
+            let again = [(); 3].map(|()| take(5));
+            let again = again.each_ref().map(|memory| memory.as_ptr());
+            assert!(again.iter().eq(addresses.iter().rev()));
         });
     }
 
     #[test]
-    fn what_was_given_is_what_is_taken() {
+    fn memories_are_no_longer_than_fits() {
         on_a_new_thread(|| {
-            let buffer = vec![7; 1000];
-            let address = buffer.as_ptr();
-            give(buffer);
-            for _ in 0..10 {
-                let buffer = take();
-                assert_eq!((buffer.as_ptr(), buffer.len()), (address, 1000));
-                give(buffer);
+            for len in LENS.into_iter().rev() {
+                give(take(len));
+            }
+            for (len, taken) in [
+                (0, 1024),
+                (1, 1024),
+                (1025, 2048),
+                (8193, RECORD_LEN),
+                (RECORD_LEN, RECORD_LEN),
+                (RECORD_LEN + 1, 2 * RECORD_LEN),
+                (66_000, 80 * 1024),
+                (80 * 1024 + 1, 128 * 1024),
+                (1_000_000, 1 << 20),
+            ] {
+                let memory = take(len);
+                assert_eq!((memory.len(), memory.capacity()), (taken, taken), "{len}");
             }
         });
     }
 
     #[test]
-    fn the_pool_keeps_few_and_no_long_ones() {
+    fn the_pool_keeps_few_and_no_others() {
         on_a_new_thread(|| {
-            give(vec![0; MAX_KEPT_LEN + 1]);
-            give(Vec::new());
-            let mut roomy = Vec::with_capacity(MAX_KEPT_LEN + 1);
-            roomy.push(0);
-            give(roomy);
-            assert!(take().is_empty());
-
-            for len in [MAX_KEPT_LEN, 1, 2, 3, 4] {
-                give(vec![0; len]);
-            }
-            assert_eq!([(); 5].map(|()| take().len()), [3, 2, 1, MAX_KEPT_LEN, 0]);
+            let kept = |len: usize, others: usize| {
+                let memories: Vec<_> = (0..10).map(|_| vec![7; len]).collect();
+                let mut given: Vec<_> = memories.iter().map(|memory| memory.as_ptr()).collect();
+                memories.into_iter().for_each(give);
+                let taken: Vec<_> = (0..10).map(|_| take(others)).collect();
+                let count = taken.iter().filter(|memory| memory[0] == 7).count();
+                given.truncate(count);
+                given.reverse();
+                assert!(
+                    taken[..count]
+                        .iter()
+                        .map(|memory| memory.as_ptr())
+                        .eq(given)
+                );
+                count
+            };
+            assert_eq!(kept(1024, 1024), 4);
+            assert_eq!(kept(RECORD_LEN, RECORD_LEN), 4);
+            assert_eq!(kept(80 * 1024, 80 * 1024), 2);
+            assert_eq!(kept(128 * 1024, 128 * 1024), 0);
+            assert_eq!(kept(1000, 1000), 0);
+            assert_eq!(kept(2048, 1024), 0);
         });
     }
 
@@ -118,7 +196,7 @@ mod tests {
         impl Drop for AtExit {
             fn drop(&mut self) {
                 give(core::mem::take(&mut self.0));
-                drop(take());
+                drop(take(10));
             }
         }
 
@@ -129,9 +207,9 @@ mod tests {
 
         // one of the two is dropped after the pool, whichever order the platform has
         on_a_new_thread(|| {
-            BEFORE.set(Some(AtExit(vec![0; 10])));
-            give(vec![0; 10]);
-            AFTER.set(Some(AtExit(vec![0; 10])));
+            BEFORE.set(Some(AtExit(take(10))));
+            give(take(10));
+            AFTER.set(Some(AtExit(take(10))));
         });
     }
 }

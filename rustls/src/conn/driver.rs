@@ -107,6 +107,7 @@ impl<Data> Driver<Data> {
                 None => break,
             }
         }
+        received.park(self.common.is_handshaking());
         Ok(())
     }
 

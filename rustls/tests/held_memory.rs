@@ -1,0 +1,224 @@
+//! How much memory a connection holds for a peer that is slow, or pads what it sends.
+//!
+//! One test in a program of its own: the count is of the whole process.
+
+mod endpoints;
+
+use std::alloc::System;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use endpoints::transparent::{self, TAG};
+use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn heap() -> usize {
+    let stats = ALLOCATOR.stats();
+    // what a reallocation adds or takes away is in both already
+    stats.bytes_allocated - stats.bytes_deallocated
+}
+
+#[test]
+fn held_memory_is_what_was_received() {
+    for provider in PROVIDERS {
+        slow_handshakes(provider);
+        slow_records(provider);
+    }
+    padded_records();
+}
+
+type Configs = (Arc<ClientConfig>, Arc<ServerConfig>);
+
+fn configs(provider: Provider) -> Configs {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    (
+        Arc::new(this::client(provider.this(), key, auth)),
+        Arc::new(this::server(provider.this(), key, auth)),
+    )
+}
+
+fn connect(client: &mut ClientConnection, server: &mut ServerConnection) {
+    while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
+        feed(server, &output(client));
+        feed(client, &output(server));
+    }
+}
+
+fn output<Data>(conn: &mut ConnectionCommon<Data>) -> Vec<u8> {
+    let mut wire = Vec::new();
+    while conn.wants_write() {
+        conn.write_tls(&mut wire).unwrap();
+    }
+    wire
+}
+
+/// As a program does that is told that there is something to read: reads until nothing more comes.
+fn feed<Data>(conn: &mut ConnectionCommon<Data>, mut wire: &[u8]) {
+    struct WouldBlock;
+
+    impl Read for WouldBlock {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::WouldBlock.into())
+        }
+    }
+
+    while !wire.is_empty() {
+        conn.read_tls(&mut wire).unwrap();
+        conn.process_new_packets().unwrap();
+    }
+    conn.read_tls(&mut WouldBlock).unwrap_err();
+}
+
+/// Leaves buffers of all lengths to the thread.
+fn use_buffers(configs: &Configs) {
+    let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
+    let mut server = ServerConnection::new(configs.1.clone()).unwrap();
+    connect(&mut client, &mut server);
+    for len in [1, 1000, 2000, 4000, 16_000, 64_000] {
+        for _ in 0..3 {
+            client.writer().write_all(&vec![1; len]).unwrap();
+            let mut plaintext = vec![0; len];
+            let wire = output(&mut client);
+            let mut used = 0;
+            for wire in wire.chunks(5_000) {
+                feed(&mut server, wire);
+                used += server.reader().read(&mut plaintext[used..]).unwrap_or(0);
+            }
+            assert_eq!(used, len);
+        }
+    }
+}
+
+/// Until its handshake is complete, a connection that waits for the rest of a record holds what it has
+/// received and at most 1 KiB more, itself included.
+fn slow_handshakes(provider: Provider) {
+    let configs = configs(provider);
+    use_buffers(&configs);
+    for protocols in [0, 50, 170] {
+        let hello = client_hello(&configs.0, protocols);
+        let in_three = in_records(&hello[5..], hello.len().div_ceil(3).min(16384));
+        for (what, received) in [
+            ("nothing", &[][..]),
+            ("one byte", &hello[..1]),
+            ("a header", &hello[..5]),
+            ("half a hello", &hello[..hello.len() / 2]),
+            ("nearly a hello", &hello[..hello.len() - 1]),
+            ("a third", &in_three[..hello.len() / 3 + 10]),
+            (
+                "two thirds and a bit",
+                &in_three[..2 * hello.len() / 3 + 20],
+            ),
+            ("three records but a byte", &in_three[..in_three.len() - 1]),
+        ] {
+            // at once, byte by byte, and in between
+            for piece in [usize::MAX, 1, 700] {
+                let mut conn = Box::new(ServerConnection::new(configs.1.clone()).unwrap());
+                for bytes in received.chunks(piece) {
+                    feed(&mut conn, bytes);
+                }
+                assert!(conn.is_handshaking() && !conn.wants_write());
+                let before = heap();
+                drop(conn);
+                let held = before - heap();
+                let most = received.len() + 1024;
+                assert!(
+                    held <= most,
+                    "{provider:?}: {held} bytes for {what}, {most} allowed"
+                );
+            }
+        }
+    }
+}
+
+/// A ClientHello with so many protocols of 250 bytes, in one record as far as it fits.
+fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
+    let mut config = config.clone();
+    config.alpn_protocols = vec![vec![b'a'; 250]; protocols];
+    let mut client = ClientConnection::new(Arc::new(config), server_name()).unwrap();
+    output(&mut client)
+}
+
+/// The handshake messages in `payload`, which may have record headers in it as far as a server that waits
+/// is concerned, in records of `len` bytes.
+fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
+    let record = |payload: &[u8]| {
+        let [high, low] = (payload.len() as u16).to_be_bytes();
+        [&[22, 3, 1, high, low], payload].concat()
+    };
+    payload.chunks(len).flat_map(record).collect()
+}
+
+/// After the handshake it is no more than the record needs.
+fn slow_records(provider: Provider) {
+    let configs = configs(provider);
+    use_buffers(&configs);
+    for (len, part, most) in [
+        (16_000, 1, 1024),
+        (16_000, 4, 1024),
+        (16_000, 5, 16_700),
+        (16_000, 15_000, 16_700),
+        (700, 600, 1024),
+        (100, 50, 1024),
+    ] {
+        let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
+        let mut server = ServerConnection::new(configs.1.clone()).unwrap();
+        connect(&mut client, &mut server);
+        let idle = heap();
+        client.writer().write_all(&vec![1; len]).unwrap();
+        let mut wire = output(&mut client);
+        client.writer().write_all(&vec![2; len]).unwrap();
+        wire.extend(output(&mut client));
+
+        // with data before it, and without
+        let (first, second) = wire.split_at(wire.len() / 2);
+        feed(&mut server, &[first, &second[..part]].concat());
+        let mut plaintext = [0; 16_000];
+        server.reader().read_exact(&mut plaintext[..len]).unwrap();
+        for bytes in [&[][..], &second[part..], &first[..0]] {
+            feed(&mut server, bytes);
+            let held = heap() - idle - wire.capacity();
+            assert!(
+                held <= most,
+                "{provider:?}: {held} bytes for {part} of {len}"
+            );
+            if !bytes.is_empty() {
+                server.reader().read_exact(&mut plaintext[..len]).unwrap();
+            }
+        }
+    }
+}
+
+/// What waits to be read is limited by its length, and padding does not add to it. As with upstream, the
+/// limit is 16 KiB of plaintext.
+fn padded_records() {
+    let mut client = transparent::this::client(ClientAuth::None);
+    let mut server = transparent::this::server(ClientAuth::None);
+    connect(&mut client, &mut server);
+    let inner = [&b"x\x17"[..], &[0; (1 << 14) - 1]].concat();
+    let [high, low] = ((inner.len() + TAG.len()) as u16).to_be_bytes();
+    let record = [&[23, 3, 3, high, low][..], &inner, &TAG].concat();
+
+    let before = heap();
+    let mut most = 0;
+    let mut count = 0;
+    'reading: loop {
+        let mut rest = &record[..];
+        while !rest.is_empty() {
+            if server.read_tls(&mut rest).is_err() {
+                break 'reading;
+            }
+            most = most.max(heap().saturating_sub(before));
+            server.process_new_packets().unwrap();
+        }
+        count += 1;
+    }
+    assert!(most <= 64 * 1024, "{most} bytes");
+    assert_eq!(count, 16 * 1024 + 1);
+    let mut plaintext = Vec::new();
+    let _ = server.reader().read_to_end(&mut plaintext);
+    assert_eq!(plaintext, vec![b'x'; count]);
+}
