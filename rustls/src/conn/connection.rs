@@ -79,7 +79,8 @@ impl<Data> ConnectionCommon<Data> {
         result
     }
 
-    /// Writes TLS bytes that wait to be sent to `wr`, with one call of its `write`.
+    /// Writes TLS bytes that wait to be sent to `wr`, with one call of its `write_vectored`; with none
+    /// when nothing waits.
     ///
     /// # Errors
     ///
@@ -89,7 +90,8 @@ impl<Data> ConnectionCommon<Data> {
         if outgoing.is_empty() {
             return Ok(0);
         }
-        let written = wr.write(outgoing.pending())?;
+        // one slice would do for `write`, but some writers implement this alone
+        let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
         outgoing.consume(written);
         Ok(written)
     }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::shown;
+use crate::compared::{for_all, shown};
 use crate::connected::{ROLES, Role, fresh_peer};
 
 /// What the transport does wrong.
@@ -400,6 +400,52 @@ fn write_that_takes_nothing() {
             assert!(failed >= TRIES, "{log:#?}");
         }
     }
+}
+
+/// A writer that counts its calls, and takes bytes by `write_vectored` alone.
+#[derive(Default)]
+struct VectoredOnly {
+    calls: usize,
+    written: Vec<u8>,
+}
+
+impl Write for VectoredOnly {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.calls += 1;
+        bufs.iter()
+            .for_each(|buf| self.written.extend_from_slice(buf));
+        Ok(bufs.iter().map(|buf| buf.len()).sum())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn write_tls_needs_no_more_than_write_vectored() {
+    macro_rules! written {
+        ($module:ident, $provider:ident, $role:ident) => {{
+            let (mut conn, mut peer) = crate::connected::$module::connected($provider, $role);
+            let mut out = VectoredOnly::default();
+            let nothing = shown(conn.write_tls(&mut out));
+            conn.writer().write_all(REQUEST).unwrap();
+            let something = shown(conn.write_tls(&mut out));
+            peer.receive(&out.written).unwrap();
+            let mut received = Vec::new();
+            peer.read_into(&mut received);
+            assert_eq!(received, REQUEST);
+            (nothing, something, out.calls)
+        }};
+    }
+    for_all(|provider, role| {
+        let ours = written!(this, provider, role);
+        assert_eq!(ours, written!(upstream, provider, role));
+    });
 }
 
 /// RUSTSEC-2024-0336: an early end, orderly or not, must not keep anybody in a loop.
