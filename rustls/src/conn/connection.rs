@@ -116,15 +116,16 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Moves TLS bytes between the connection and `io` until there is progress: while handshaking
     /// until the handshake is complete, otherwise until what waits was written and, if nothing
-    /// waited, something was read.
+    /// waited, something was read. What reading gives rise to, the answer to a KeyUpdate, is written
+    /// in the same call as far as it goes.
     ///
-    /// Returns how many bytes were read and written. Zero and zero means that nothing was wanted.
+    /// Returns how many bytes were read and written. Zero and zero means that nothing was wanted, that
+    /// the stream has ended, or that `io`'s `write` took nothing.
     ///
     /// # Errors
     ///
     /// Those of `io`, [`io::ErrorKind::Interrupted`] of its `read` apart, which is tried again, and
     /// [`io::ErrorKind::WouldBlock`] only when nothing was moved before in the direction that blocks;
-    /// [`io::ErrorKind::WriteZero`] when its `write` takes nothing;
     /// [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
     /// [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after an
     /// attempt to send the alert.
@@ -137,7 +138,11 @@ impl<Data> ConnectionCommon<Data> {
         let (mut read, mut written) = (0, 0);
         let mut eof = false;
         loop {
-            let blocked = self.write_all_tls(io, &mut written)?;
+            let blocked = match self.write_all_tls(io, &mut written)? {
+                WriteEnd::AllWritten => None,
+                WriteEnd::Blocked(error) => Some(error),
+                WriteEnd::NothingTaken => return Ok((read, written)),
+            };
             if !handshaking && written != 0 || handshaking && !self.is_handshaking() {
                 return Ok((read, written));
             }
@@ -166,32 +171,40 @@ impl<Data> ConnectionCommon<Data> {
             }
             self.process_or_alert(io)?;
             if !handshaking {
+                if blocked.is_none() {
+                    // What was read counts. An error of writing shows at the next call, which writes
+                    // first.
+                    let _ = self.write_all_tls(io, &mut written);
+                }
                 return Ok((read, written));
             }
         }
     }
 
-    /// Writes all that waits, or as much as goes, and flushes `io`; returns the error when `io` would
-    /// block before the end.
+    /// Writes all that waits, or as much as goes, and flushes `io`.
     fn write_all_tls<T: io::Write>(
         &mut self,
         io: &mut T,
         written: &mut usize,
-    ) -> Result<Option<io::Error>, io::Error> {
+    ) -> Result<WriteEnd, io::Error> {
         let before = *written;
-        let mut blocked = None;
-        while self.wants_write() && blocked.is_none() {
+        let end = loop {
+            if !self.wants_write() {
+                break WriteEnd::AllWritten;
+            }
             match self.write_tls(io) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(0) => break WriteEnd::NothingTaken,
                 Ok(len) => *written += len,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => blocked = Some(error),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    break WriteEnd::Blocked(error);
+                }
                 Err(error) => return Err(error),
             }
-        }
-        if *written != before {
+        };
+        if *written != before || matches!(end, WriteEnd::NothingTaken) {
             io.flush()?;
         }
-        Ok(blocked)
+        Ok(end)
     }
 
     /// Processes what was read; on error tries to send the alert, as the caller will not.
@@ -287,6 +300,15 @@ impl<Data> ConnectionCommon<Data> {
     ) -> Result<Range<usize>, InPlaceError> {
         self.driver.common.encrypt_in_place(buf, payload)
     }
+}
+
+/// Why [`ConnectionCommon::write_all_tls`] stopped.
+enum WriteEnd {
+    AllWritten,
+    /// The writer would block.
+    Blocked(io::Error),
+    /// The writer returned `Ok(0)`.
+    NothingTaken,
 }
 
 impl<Data> Deref for ConnectionCommon<Data> {

@@ -4,6 +4,7 @@ use core::ops::{Deref, DerefMut};
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
 use super::connection::ConnectionCommon;
+use super::records::Receiving;
 use super::side_data::SideData;
 
 /// A borrowed connection and the socket under it, as a stream of plaintext.
@@ -44,19 +45,25 @@ where
     /// Gets plaintext to read, or the end of the stream.
     fn prepare_read(&mut self) -> io::Result<()> {
         match self.complete_prior_io() {
-            // what cannot be written now hinders nobody from reading what is there
+            // what cannot be written now hinders nobody from reading what is there, the end included
             Err(error)
-                if error.kind() == io::ErrorKind::WouldBlock
-                    && self.conn.records.received.unread() != 0 => {}
+                if error.kind() == io::ErrorKind::WouldBlock && self.has_something_to_read() => {}
             result => result?,
         }
-        // records without application data give nothing to read: go on
+        // Records without application data give nothing to read: go on. A call that only wrote read
+        // nothing, which is not the end of the stream.
         while self.conn.wants_read() {
-            if self.conn.complete_io(self.sock)?.0 == 0 {
+            if self.conn.complete_io(self.sock)? == (0, 0) {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// True when there is plaintext to read, or its end.
+    fn has_something_to_read(&self) -> bool {
+        let records = &self.conn.records;
+        records.received.unread() != 0 || records.receiving == Receiving::Closed
     }
 
     /// Has `write` put plaintext into the connection and sends as much as goes.
@@ -116,9 +123,11 @@ where
 
     fn flush(&mut self) -> io::Result<()> {
         self.complete_prior_io()?;
-        // the first call may have read instead
+        // that may have read instead
         while self.conn.wants_write() {
-            self.conn.complete_io(self.sock)?;
+            if self.conn.write_tls(self.sock)? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
         }
         self.sock.flush()
     }

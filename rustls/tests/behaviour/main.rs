@@ -16,6 +16,7 @@ mod fragmentation;
 mod in_place;
 mod key_log_and_exporters;
 mod key_update;
+mod key_update_io;
 mod server_certificate;
 mod stream_io;
 mod tickets;

@@ -338,10 +338,7 @@ fn plans() -> Vec<Option<Plan>> {
     for call in [Call::Read, Call::Write, Call::Flush] {
         for at in 0..CALLS {
             for fault in faults {
-                // here the two differ: see `write_that_takes_nothing`
-                if (call, fault) != (Call::Write, Fault::Zero) {
-                    plans.push(Some(Plan { call, at, fault }));
-                }
+                plans.push(Some(Plan { call, at, fault }));
             }
         }
     }
@@ -386,20 +383,6 @@ fn stream_over_a_faulty_transport() {
 #[test]
 fn stream_owned_over_a_faulty_transport() {
     compare(this::stream_owned, upstream::stream_owned);
-}
-
-/// Upstream returns `Ok` then, and a loop around it would never end.
-#[test]
-fn write_that_takes_nothing() {
-    for provider in PROVIDERS {
-        for at in 0..3 {
-            let fault = Fault::Zero;
-            let call = Call::Write;
-            let log = this::complete_io(provider, Role::Client, Some(Plan { call, at, fault }));
-            let failed = log.iter().filter(|line| line.contains("WriteZero")).count();
-            assert!(failed >= TRIES, "{log:#?}");
-        }
-    }
 }
 
 /// A writer that counts its calls, and takes bytes by `write_vectored` alone.

@@ -1,0 +1,305 @@
+//! KeyUpdates that request an answer, as one who reads through `Stream`, `StreamOwned` or `complete_io` meets
+//! them: not at all. Every read returns what upstream's returns, and `WouldBlock` only when the socket said so:
+//! after any other a blocking socket would still have data, and one whose readiness is reported once would never
+//! be asked again.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
+
+use crate::compared::{assert_same, for_all, shown};
+use crate::connected::Role;
+use crate::endpoints::configs::Provider;
+use crate::endpoints::{Endpoint, UpstreamBuffered};
+
+/// What the peer sends: a request for a KeyUpdate, data, a close_notify; `|` ends what one `read` gets.
+const SCENES: [&str; 12] = [
+    "request",
+    "request | request | request",
+    "request request request",
+    "request | data",
+    "request data",
+    "data request",
+    "data | request | data",
+    "request | request | data request | request | data",
+    "request | close",
+    "request close",
+    "request | request | data | close",
+    "request data close",
+];
+
+/// What the socket's `write` does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Takes {
+    Everything,
+    /// One byte at a time.
+    OneByte,
+    /// Blocks at every other call.
+    EveryOther,
+    /// Blocks.
+    Nothing,
+}
+
+/// A socket that does not block, on which a few things have arrived.
+struct Socket {
+    arrived: VecDeque<Vec<u8>>,
+    written: Vec<u8>,
+    writes: usize,
+    takes: Takes,
+    /// `read` said that there is no more.
+    drained: bool,
+}
+
+impl Socket {
+    fn new(peer: &mut UpstreamBuffered, scene: &str, takes: Takes) -> Self {
+        let mut arrived = VecDeque::new();
+        for piece in scene.split('|') {
+            for word in piece.split_whitespace() {
+                match word {
+                    "request" => peer.refresh_traffic_keys(),
+                    "data" => assert_eq!(peer.send(b"data"), 4),
+                    "close" => peer.close(),
+                    _ => panic!("{word}"),
+                }
+            }
+            arrived.push_back(peer.take_output());
+        }
+        Self {
+            arrived,
+            written: Vec::new(),
+            writes: 0,
+            takes,
+            drained: false,
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let Some(piece) = self.arrived.pop_front() else {
+            self.drained = true;
+            return Err(ErrorKind::WouldBlock.into());
+        };
+        buf[..piece.len()].copy_from_slice(&piece);
+        Ok(piece.len())
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.writes += 1;
+        let len = match self.takes {
+            Takes::Everything => buf.len(),
+            Takes::OneByte => 1,
+            Takes::EveryOther if self.writes.is_multiple_of(2) => buf.len(),
+            Takes::EveryOther | Takes::Nothing => return Err(ErrorKind::WouldBlock.into()),
+        };
+        self.written.extend_from_slice(&buf[..len]);
+        Ok(len)
+    }
+
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        self.write(&all)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// By which call to read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Read,
+    FillBuf,
+}
+
+/// Reads as a loop over a socket's events does: until there is nothing more. What each call returned.
+fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) -> Vec<String> {
+    let mut log = Vec::new();
+    loop {
+        let mut buf = [0; 3];
+        let result = match by {
+            By::Read => stream.read(&mut buf).map(|len| buf[..len].to_vec()),
+            By::FillBuf => {
+                let chunk = stream.fill_buf().map(<[u8]>::to_vec);
+                stream.consume(chunk.as_ref().map_or(0, Vec::len));
+                chunk
+            }
+        };
+        log.push(shown(result.as_ref()));
+        match result {
+            Ok(read) if read.is_empty() => return log,
+            Ok(_) => {}
+            Err(_) => {
+                assert!(drained(stream), "stopped before the socket did: {log:#?}");
+                return log;
+            }
+        }
+        assert!(log.len() < 100, "endless loop: {log:#?}");
+    }
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use $tls::{ClientConnection, Connection, ServerConnection, Stream, StreamOwned};
+
+            use super::*;
+            use crate::connected::$module::{connected, input, output};
+
+            /// Reads through a stream, then has the answer written and sees that the keys of both ends
+            /// fit, unless the peer has closed.
+            pub fn read(
+                provider: Provider,
+                role: Role,
+                scene: &str,
+                takes: Takes,
+                by: By,
+            ) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut socket = Socket::new(&mut peer, scene, takes);
+                let log = match &mut conn {
+                    Connection::Client(conn) => {
+                        let mut stream = Stream::new(conn, &mut socket);
+                        read_all(&mut stream, by, |stream| stream.sock.drained)
+                    }
+                    Connection::Server(conn) => {
+                        let mut stream = Stream::new(conn, &mut socket);
+                        read_all(&mut stream, by, |stream| stream.sock.drained)
+                    }
+                };
+                settle(conn, peer, socket);
+                log
+            }
+
+            /// The same with a stream that owns both.
+            pub fn read_owned(
+                provider: Provider,
+                role: Role,
+                scene: &str,
+                takes: Takes,
+                by: By,
+            ) -> Vec<String> {
+                let (conn, mut peer) = connected(provider, role);
+                let socket = Socket::new(&mut peer, scene, takes);
+                match conn {
+                    Connection::Client(conn) => {
+                        let mut stream: StreamOwned<ClientConnection, _> =
+                            StreamOwned::new(conn, socket);
+                        let log = read_all(&mut stream, by, |stream| stream.sock.drained);
+                        let (conn, socket) = stream.into_parts();
+                        settle(conn.into(), peer, socket);
+                        log
+                    }
+                    Connection::Server(conn) => {
+                        let mut stream: StreamOwned<ServerConnection, _> =
+                            StreamOwned::new(conn, socket);
+                        let log = read_all(&mut stream, by, |stream| stream.sock.drained);
+                        let (conn, socket) = stream.into_parts();
+                        settle(conn.into(), peer, socket);
+                        log
+                    }
+                }
+            }
+
+            /// Calls `complete_io` until it reads nothing; how much each call read, and what came.
+            pub fn complete_io(provider: Provider, role: Role, scene: &str) -> Vec<String> {
+                let (mut conn, mut peer) = connected(provider, role);
+                let mut socket = Socket::new(&mut peer, scene, Takes::Everything);
+                let mut log = Vec::new();
+                loop {
+                    let result = conn.complete_io(&mut socket).map(|(read, _)| read);
+                    log.push(shown(result.as_ref()));
+                    let mut buf = [0; 100];
+                    let read = conn.reader().read(&mut buf);
+                    log.push(shown(read.map(|len| buf[..len].to_vec())));
+                    match result {
+                        Ok(0) => break,
+                        Ok(_) => {}
+                        Err(_) => {
+                            assert!(socket.drained, "{log:#?}");
+                            break;
+                        }
+                    }
+                }
+                settle(conn, peer, socket);
+                log
+            }
+
+            fn settle(mut conn: Connection, mut peer: UpstreamBuffered, mut socket: Socket) {
+                conn.writer().write_all(b"from us").unwrap();
+                socket.written.append(&mut output(&mut conn));
+                peer.receive(&socket.written).unwrap();
+                let mut received = Vec::new();
+                peer.read_into(&mut received);
+                assert_eq!(received, b"from us");
+                if !conn.process_new_packets().unwrap().peer_has_closed() {
+                    peer.send(b"from the peer");
+                    input(&mut conn, &peer.take_output()).unwrap();
+                    let mut received = [0; 13];
+                    conn.reader().read_exact(&mut received).unwrap();
+                    assert_eq!(&received, b"from the peer");
+                }
+            }
+        }
+    };
+}
+
+scripts!(this, rustls);
+scripts!(upstream, rustls_upstream);
+
+#[test]
+fn streams_read_on() {
+    for_all(|provider, role| {
+        for scene in SCENES {
+            for takes in [
+                Takes::Everything,
+                Takes::OneByte,
+                Takes::EveryOther,
+                Takes::Nothing,
+            ] {
+                for by in [By::Read, By::FillBuf] {
+                    let what = format!("{provider:?} {role:?} {scene:?} {takes:?} {by:?}");
+                    let theirs = upstream::read(provider, role, scene, takes, by);
+                    assert_same(
+                        &what,
+                        &this::read(provider, role, scene, takes, by),
+                        &theirs,
+                    );
+                    let owned = this::read_owned(provider, role, scene, takes, by);
+                    assert_same(&what, &owned, &theirs);
+                    let theirs = upstream::read_owned(provider, role, scene, takes, by);
+                    assert_same(&what, &owned, &theirs);
+                }
+            }
+        }
+    });
+}
+
+/// Programs take a call of `complete_io` that reads nothing for the end.
+#[test]
+fn complete_io_reads_on() {
+    for_all(|provider, role| {
+        for scene in SCENES {
+            let what = format!("{provider:?} {role:?} {scene:?}");
+            let ours = this::complete_io(provider, role, scene);
+            let theirs = upstream::complete_io(provider, role, scene);
+            assert_same(&what, &ours, &theirs);
+        }
+    });
+}
+
+/// The answer is on its way when the read returns: nobody has to write anything for it.
+#[test]
+fn the_answer_goes_out_with_the_read() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = crate::connected::this::connected(provider, role);
+        let mut socket = Socket::new(&mut peer, "request", Takes::Everything);
+        conn.complete_io(&mut socket).unwrap();
+        // header, message, content type and tag
+        assert_eq!(socket.written.len(), 5 + 5 + 1 + 16);
+        assert!(!conn.wants_write());
+        peer.receive(&socket.written).unwrap();
+    });
+}
