@@ -64,8 +64,10 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         let len = chunk.len();
         tls.consume(len);
     };
-    conn.send_close_notify();
-    conn.write_tls(&mut sock)?;
+    // RFC 9846 §6.1: before this side closes. A server that has gone already needs none, and the page is
+    // here.
+    tls.conn.send_close_notify();
+    let _ = tls.flush();
     response.finish(closed)?;
     Ok(())
 }

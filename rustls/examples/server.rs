@@ -10,7 +10,7 @@
 mod serve;
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -35,49 +35,71 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let config = Arc::new(options.config()?);
     let files = options.files()?;
-    options.serve(|| {
-        let mut buffer = [0; CHUNK_LEN];
-        let (config, files) = (&config, &files);
-        move |client| serve_one(config, files, client, &mut buffer)
-    })
+    options.serve(|| worker(&config, &files))
+}
+
+/// What serves one client after the other, with a buffer for all of them.
+fn worker(
+    config: &Arc<ServerConfig>,
+    files: &Files,
+) -> impl FnMut(Client) -> Result<(), Box<dyn Error>> {
+    let mut buffer = [0; CHUNK_LEN];
+    move |mut client| {
+        let mut conn = ServerConnection::new(config.clone())?;
+        let outcome = serve_one(&mut conn, files, &mut client, &mut buffer);
+        client.close();
+        outcome
+    }
 }
 
 fn serve_one(
-    config: &Arc<ServerConfig>,
+    conn: &mut ServerConnection,
     files: &Files,
-    mut client: Client,
+    client: &mut Client,
     buffer: &mut [u8],
 ) -> Result<(), Box<dyn Error>> {
-    let mut conn = ServerConnection::new(config.clone())?;
     while conn.is_handshaking() {
-        conn.complete_io(&mut client)?;
+        conn.complete_io(client)?;
     }
 
-    let mut tls = Stream::new(&mut conn, &mut client);
+    let mut tls = Stream::new(conn, client);
     let mut head = RequestHead::new();
     while !head.is_complete() {
-        let len = tls.read(buffer)?;
+        let len = tls.read(buffer).map_err(explain)?;
         if len == 0 {
-            return Err("the client closed the connection without a request".into());
+            // the client said by a close_notify that nothing follows
+            break;
         }
         head.receive(&buffer[..len]);
     }
 
-    let mut response = Response::to(&mut head, files)?;
-    loop {
-        let len = response.fill(buffer)?;
-        if len == 0 {
-            break;
+    // a client that closes its side behind the request still gets the response
+    if head.is_complete() {
+        let mut response = Response::to(&mut head, files)?;
+        loop {
+            let len = response.fill(buffer)?;
+            if len == 0 {
+                break;
+            }
+            tls.write_all(&buffer[..len])?;
         }
-        tls.write_all(&buffer[..len])?;
     }
-    tls.flush()?;
 
-    // without it the client could not tell the end from a cut-off
-    conn.send_close_notify();
-    while conn.wants_write() {
-        conn.write_tls(&mut client)?;
+    // RFC 9846 §6.1: before this side closes. Without it the client could not tell the end from a cut-off,
+    // so there is none when the response was not sent to its end.
+    tls.conn.send_close_notify();
+    tls.flush()?;
+    if head.is_complete() {
+        Ok(())
+    } else {
+        Err("the client closed the connection without a request".into())
     }
-    client.close();
-    Ok(())
+}
+
+/// Without a close_notify, anybody on the way can have cut off what the client sent.
+fn explain(error: io::Error) -> Box<dyn Error> {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the connection was cut off".into(),
+        _ => error.into(),
+    }
 }

@@ -71,6 +71,7 @@ fn exchange(
     let mut outgoing = vec![0; OUTGOING_LEN];
     let mut encoded = 0;
     let mut request_sent = false;
+    let mut closed = false;
     let mut failure: Option<rustls::Error> = None;
 
     loop {
@@ -95,6 +96,13 @@ fn exchange(
                 data.done();
                 Next::Process
             }
+            Ok(ConnectionState::WriteTraffic(mut traffic)) if closed || response.is_complete() => {
+                // RFC 9846 §6.1: before this side closes. A server that has gone already needs none, and
+                // the page is here.
+                let len = traffic.queue_close_notify(&mut outgoing)?;
+                let _ = sock.write_all(&outgoing[..len]);
+                return Ok(true);
+            }
             Ok(ConnectionState::WriteTraffic(mut traffic)) if !request_sent => {
                 *allocations = heap::allocations();
                 let len = traffic.encrypt(request, &mut outgoing)?;
@@ -102,15 +110,13 @@ fn exchange(
                 request_sent = true;
                 Next::Process
             }
-            Ok(ConnectionState::WriteTraffic(mut traffic)) if response.is_complete() => {
-                let len = traffic.queue_close_notify(&mut outgoing)?;
-                sock.write_all(&outgoing[..len])?;
-                return Ok(true);
-            }
             Ok(ConnectionState::WriteTraffic(_) | ConnectionState::BlockedHandshake) => {
                 Next::Receive
             }
-            Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => return Ok(true),
+            Ok(ConnectionState::PeerClosed) => {
+                closed = true;
+                Next::Process
+            }
             Ok(state) => return Err(format!("not prepared for {state:?}").into()),
             // once more, for the alert that tells the server why
             Err(error) if failure.is_none() => {
@@ -123,11 +129,11 @@ fn exchange(
 
         match next {
             Next::Process => {}
-            Next::Receive if incoming.receive(sock)? == 0 => match request_sent {
-                true => return Ok(false),
-                false => return Err("the server closed the connection during the handshake".into()),
-            },
-            Next::Receive => {}
+            Next::Receive if incoming.receive(sock)? != 0 => {}
+            Next::Receive if request_sent => return Ok(false),
+            Next::Receive => {
+                return Err("the server closed the connection during the handshake".into());
+            }
         }
     }
 }

@@ -54,15 +54,25 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     config.send_tls13_tickets = 0;
     let config = Arc::new(config);
     let files = options.files()?;
-    options.serve(|| {
-        let mut worker = Worker {
-            config: config.clone(),
-            files: &files,
-            incoming: Incoming::new(),
-            outgoing: vec![0; OUTGOING_LEN],
-        };
-        move |client| worker.serve_one(client)
-    })
+    options.serve(|| worker(&config, &files))
+}
+
+/// What serves one client after the other.
+fn worker(
+    config: &Arc<ServerConfig>,
+    files: &Files,
+) -> impl FnMut(Client) -> Result<(), Box<dyn Error>> {
+    let mut worker = Worker {
+        config: config.clone(),
+        files,
+        incoming: Incoming::new(),
+        outgoing: vec![0; OUTGOING_LEN],
+    };
+    move |mut client| {
+        let outcome = worker.serve_one(&mut client);
+        client.close();
+        outcome
+    }
 }
 
 /// A worker and its two buffers.
@@ -74,7 +84,7 @@ struct Worker<'f> {
 }
 
 impl Worker<'_> {
-    fn serve_one(&mut self, mut client: Client) -> Result<(), Box<dyn Error>> {
+    fn serve_one(&mut self, client: &mut Client) -> Result<(), Box<dyn Error>> {
         let Self {
             config,
             files,
@@ -86,6 +96,7 @@ impl Worker<'_> {
         let mut head = RequestHead::new();
         let mut encoded = 0;
         let mut allocations = None;
+        let mut closed = false;
         let mut failure: Option<rustls::Error> = None;
 
         loop {
@@ -113,19 +124,26 @@ impl Worker<'_> {
                 Ok(ConnectionState::WriteTraffic(mut traffic)) if head.is_complete() => {
                     let before = allocations.unwrap_or_else(heap::allocations);
                     let mut response = Response::to(&mut head, files)?;
-                    send(&mut traffic, &mut response, outgoing, &mut client)?;
-                    client.close();
+                    send(&mut traffic, &mut response, outgoing, client)?;
+                    close(&mut traffic, outgoing, client)?;
                     let allocations = heap::allocations() - before;
                     eprintln!("{allocations} allocations after the handshake, by all workers");
                     return Ok(());
+                }
+                Ok(ConnectionState::WriteTraffic(mut traffic)) if closed => {
+                    close(&mut traffic, outgoing, client)?;
+                    return Err("the client closed the connection without a request".into());
                 }
                 Ok(ConnectionState::WriteTraffic(_)) => {
                     allocations.get_or_insert_with(heap::allocations);
                     Next::Receive
                 }
                 Ok(ConnectionState::BlockedHandshake) => Next::Receive,
-                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    return Err("the client closed the connection without a request".into());
+                // The client said by a close_notify that nothing follows. It still gets a response if
+                // there was a request before.
+                Ok(ConnectionState::PeerClosed) => {
+                    closed = true;
+                    Next::Process
                 }
                 Ok(state) => return Err(format!("not prepared for {state:?}").into()),
                 // once more, for the alert that tells the client why
@@ -139,8 +157,9 @@ impl Worker<'_> {
 
             match next {
                 Next::Process => {}
-                Next::Receive if incoming.receive(&mut client)? == 0 => {
-                    return Err("the client cut the connection off".into());
+                Next::Receive if incoming.receive(client)? == 0 => {
+                    // without a close_notify, anybody on the way can have done it
+                    return Err("the connection was cut off".into());
                 }
                 Next::Receive => {}
             }
@@ -148,7 +167,7 @@ impl Worker<'_> {
     }
 }
 
-/// Sends the response in records that are made around its bytes, and a close_notify.
+/// Sends the response in records that are made around its bytes.
 fn send(
     traffic: &mut WriteTraffic<'_, ServerConnectionData>,
     response: &mut Response,
@@ -175,8 +194,16 @@ fn send(
         };
         client.write_all(&outgoing[record])?;
     }
-    // without it the client could not tell the end from a cut-off
-    let len = traffic.queue_close_notify(spare)?;
-    client.write_all(&spare[..len])?;
+    Ok(())
+}
+
+/// Sends a close_notify (RFC 9846 §6.1), without which the client could not tell the end from a cut-off.
+fn close(
+    traffic: &mut WriteTraffic<'_, ServerConnectionData>,
+    outgoing: &mut [u8],
+    client: &mut Client,
+) -> Result<(), Box<dyn Error>> {
+    let len = traffic.queue_close_notify(outgoing)?;
+    client.write_all(&outgoing[..len])?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use harness::Noise;
@@ -146,12 +146,16 @@ struct OpenSsl(Child);
 
 impl OpenSsl {
     fn start(args: &[&str], more: &[String]) -> Self {
+        Self::start_with(args, more, Stdio::null())
+    }
+
+    fn start_with(args: &[&str], more: &[String], stderr: Stdio) -> Self {
         let child = Command::new("openssl")
             .args(args)
             .args(more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .expect("the openssl program is needed for this test");
         Self(child)
@@ -329,6 +333,73 @@ fn their_client_with_our_server() {
             conn.write_tls(&mut sock).unwrap();
         }
     });
+}
+
+/// KeyUpdates that request an answer and come alone, then a request: a server that reads by a stream answers.
+#[test]
+fn their_client_updates_keys_and_asks() {
+    const REQUEST: &[u8] = b"a line to send back\n";
+    for provider in PROVIDERS {
+        let files = Files::new("key-update", KeyType::EcdsaP256);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let args = ["s_client", "-tls1_3", "-verify_return_error"];
+        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
+        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
+        more.extend(["-servername".into(), SERVER_NAME.into()]);
+        let mut client = OpenSsl::start_with(&args, &more, Stdio::piped());
+
+        let config = this::server(provider.this(), KeyType::EcdsaP256, ClientAuth::None);
+        std::thread::scope(|scope| {
+            let stdin = client.0.stdin.take().unwrap();
+            let said = BufReader::new(client.0.stderr.take().unwrap());
+            let printed = BufReader::new(client.0.stdout.take().unwrap());
+            // dropped when this fails, which ends s_client and with it the other thread
+            let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
+            let (mut sock, _) = listener.accept().unwrap();
+            while conn.is_handshaking() {
+                conn.complete_io(&mut sock).unwrap();
+            }
+            // not before, or the first KeyUpdate could come together with Finished
+            scope.spawn(move || ask_after_key_updates(stdin, said, printed, REQUEST));
+            let mut tls = Stream::new(&mut conn, &mut sock);
+            // what arrives is the request, as if there were nothing else
+            let mut request = [0; REQUEST.len()];
+            tls.read_exact(&mut request).unwrap();
+            assert_eq!(request, REQUEST);
+            tls.write_all(REQUEST).unwrap();
+            tls.flush().unwrap();
+            // until s_client closes
+            assert_eq!(tls.read(&mut [0; 10]).unwrap(), 0);
+        });
+    }
+}
+
+/// Has s_client update its keys three times, then send `request` and print the same.
+fn ask_after_key_updates(
+    mut stdin: ChildStdin,
+    mut said: BufReader<ChildStderr>,
+    mut printed: BufReader<ChildStdout>,
+    request: &[u8],
+) {
+    let mut line = String::new();
+    for _ in 0..3 {
+        stdin.write_all(b"K\n").unwrap();
+        // s_client takes all that it reads at once for one command: what comes next must wait until this
+        // one was carried out
+        while !line.starts_with("KEYUPDATE") {
+            line.clear();
+            assert_ne!(said.read_line(&mut line).unwrap(), 0, "s_client ended");
+        }
+        line.clear();
+    }
+    stdin.write_all(request).unwrap();
+    while line.as_bytes() != request {
+        line.clear();
+        assert_ne!(printed.read_line(&mut line).unwrap(), 0, "no answer");
+    }
+    // the end of its input makes s_client close in order
+    drop(stdin);
 }
 
 fn our_name(group: &str) -> rustls::NamedGroup {

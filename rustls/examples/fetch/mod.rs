@@ -39,9 +39,10 @@ pub(crate) struct Options {
 
 /// What goes into the request line is checked, or it could end that line early.
 fn parse_path(path: &str) -> Result<String, &'static str> {
-    match path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(path.to_owned()),
-        false => Err("a path begins with / and has no spaces, control or non-ASCII characters"),
+    if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(path.to_owned())
+    } else {
+        Err("a path begins with / and has no spaces, control or non-ASCII characters")
     }
 }
 
@@ -112,9 +113,10 @@ impl Options {
             host, port, path, ..
         } = self;
         // an IPv6 address is bracketed in a URI, RFC 3986 §3.2.2
-        let (open, close) = match host.contains(':') {
-            true => ("[", "]"),
-            false => ("", ""),
+        let (open, close) = if host.contains(':') {
+            ("[", "]")
+        } else {
+            ("", "")
         };
         format!(
             "GET {path} HTTP/1.0\r\nHost: {open}{host}{close}:{port}\r\nConnection: close\r\n\r\n"

@@ -87,9 +87,10 @@ fn content_length(head: &[u8]) -> Option<u64> {
     let head = std::str::from_utf8(head).ok()?;
     head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        match name.eq_ignore_ascii_case("content-length") {
-            true => value.trim().parse().ok(),
-            false => None,
+        if name.eq_ignore_ascii_case("content-length") {
+            value.trim().parse().ok()
+        } else {
+            None
         }
     })
 }

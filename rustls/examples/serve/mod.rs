@@ -4,6 +4,8 @@
 mod files;
 mod request;
 mod response;
+#[cfg(test)]
+mod tests;
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -127,9 +129,9 @@ impl Client {
         })
     }
 
-    /// Ends a connection on which all was sent: waits a little for the client to close its side,
-    /// because closing a socket with something unread in it would take back what the client has not
-    /// read yet. That the client may have gone already is no error.
+    /// Closes this side and waits a little for the client to close its own: closing a socket with
+    /// something unread in it would take back what was sent and the client has not read yet. That the
+    /// client may have gone already is no error.
     pub(crate) fn close(mut self) {
         let closing = self
             .sock
