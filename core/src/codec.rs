@@ -193,9 +193,10 @@ impl LengthSize {
 
 /// Appends a vector: a length prefix of `size`, then what `body` appends.
 ///
-/// `body` must only append. Its caller keeps it within [`LengthSize::max_len`], by checking configuration
-/// when it is set; a longer body is a bug, caught by a debug assertion, and is otherwise cut off at the
-/// limit so that what follows on the wire is never taken for part of another field.
+/// `body` must only append. One that is longer than [`LengthSize::max_len`] stays whole, behind the greatest
+/// length there is: it must not be sent. Who sends finds out by the length of the message, which then exceeds
+/// the same limit; for [`LengthSize::U8`] that would not do, and a longer body is a bug that a debug assertion
+/// catches.
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     let body_start = start + size.width();
@@ -203,12 +204,12 @@ pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOn
     body(bytes);
 
     let len = bytes.len() - body_start;
-    debug_assert!(len <= size.max_len(), "{len} bytes exceed {size:?}");
-    let len = len.min(size.max_len());
-    bytes.truncate(body_start + len);
-
-    // at most 2^24-1 by the line above, so the cast keeps every bit
-    let encoded = (len as u32).to_be_bytes();
+    debug_assert!(
+        len <= size.max_len() || size != LengthSize::U8,
+        "{len} bytes exceed {size:?}"
+    );
+    // at most 2^24-1, so the cast keeps every bit
+    let encoded = (len.min(size.max_len()) as u32).to_be_bytes();
     bytes[start..body_start].copy_from_slice(&encoded[encoded.len() - size.width()..]);
 }
 
@@ -455,12 +456,21 @@ mod tests {
 
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "256 bytes exceed U8"))]
-    fn a_body_beyond_its_prefix_is_cut_off() {
+    fn a_body_beyond_a_one_byte_prefix_is_a_bug() {
         let mut bytes = Vec::new();
         encode_bytes(&mut bytes, LengthSize::U8, &[0; 256]);
-        bytes.push(1);
-        assert_eq!(bytes.len(), 1 + 255 + 1);
-        assert_eq!(bytes[0], 255);
+        assert_eq!((bytes.len(), bytes[0]), (1 + 256, 255));
+    }
+
+    #[test]
+    fn a_body_beyond_its_prefix_stays_whole() {
+        for size in [LengthSize::U16, LengthSize::U24] {
+            let body = vec![0; size.max_len() + 1];
+            let mut bytes = Vec::new();
+            encode_bytes(&mut bytes, size, &body);
+            assert!(bytes.iter().take(size.width()).all(|byte| *byte == 0xff));
+            assert_eq!(bytes.len(), size.width() + body.len());
+        }
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Tls13Secrets {
 
         // RFC 9846 §4.7.3: a KeyUpdate is encrypted with the old keys
         let mut message = Vec::with_capacity(KEY_UPDATE_LEN);
-        request.encode_message(&mut message);
+        request.encode_message(&mut message)?;
         transport.send_handshake(&message)?;
 
         self.sending = key_schedule::next_application_traffic_secret(self.suite, &self.sending);

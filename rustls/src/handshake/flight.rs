@@ -15,6 +15,8 @@ const USUAL_LEN: usize = 256;
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
     transcript: &'a mut Transcript,
+    /// Whether all messages could be encoded.
+    encoded: Result<(), Error>,
 }
 
 impl<'a> Flight<'a> {
@@ -23,6 +25,7 @@ impl<'a> Flight<'a> {
         Self {
             messages: Vec::with_capacity(capacity),
             transcript,
+            encoded: Ok(()),
         }
     }
 
@@ -30,9 +33,12 @@ impl<'a> Flight<'a> {
         Self::with_capacity(USUAL_LEN, transcript)
     }
 
+    /// Adds `message`. One that cannot be encoded keeps the flight from being sent.
     pub(crate) fn add(&mut self, message: &impl EncodeMessage) {
         let start = self.messages.len();
-        message.encode_message(&mut self.messages);
+        if let Err(error) = message.encode_message(&mut self.messages) {
+            self.encoded = Err(error);
+        }
         self.transcript.add(&self.messages[start..]);
     }
 
@@ -45,8 +51,10 @@ impl<'a> Flight<'a> {
     ///
     /// # Errors
     ///
-    /// As for [`Transport::send_handshake`].
+    /// Those of [`EncodeMessage::encode_message`], for any of its messages, and of
+    /// [`Transport::send_handshake`].
     pub(crate) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
+        self.encoded?;
         transport.send_handshake(&self.messages)
     }
 }

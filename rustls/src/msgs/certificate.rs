@@ -1,17 +1,22 @@
 //! Certificate: RFC 9846 §4.5.1.
 
+use alloc::format;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 use rustls_core::codec::{Codec, LengthSize, Reader, U24, encode_bytes, with_length_prefix};
 use rustls_core::enums::{CertificateStatusType, ExtensionType, HandshakeType};
-use rustls_core::error::InvalidMessage;
+use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
 use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
 
 /// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
+
+/// The longest OCSP response that an entry's extensions, of 2^16 - 1 bytes, have room for: behind the
+/// extension's type and length, the status type and a length of its own.
+const MAX_OCSP_RESPONSE_LEN: usize = 0xffff - 4 - (1 + 3);
 
 /// `Certificate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,9 +136,23 @@ impl<'a> Codec<'a> for OcspStatus<'a> {
 
 impl EncodeMessage for CertificateMsg<'_> {
     const TYPE: HandshakeType = HandshakeType::Certificate;
+    const MAX_LEN: usize = LengthSize::U24.max_len();
 
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         self.encode(bytes);
+    }
+
+    fn check_inner_lengths(&self) -> Result<(), Error> {
+        for entry in &self.entries {
+            let len = entry.ocsp_response.unwrap_or_default().len();
+            if len > MAX_OCSP_RESPONSE_LEN {
+                return Err(Error::General(format!(
+                    "an OCSP response of {len} bytes cannot be sent: it may have \
+                     {MAX_OCSP_RESPONSE_LEN} at most"
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

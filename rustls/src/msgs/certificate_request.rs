@@ -1,12 +1,13 @@
 //! CertificateRequest: RFC 9846 §4.4.2, and the names of certification authorities in it.
 
+use alloc::format;
 use alloc::vec::Vec;
 
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::enums::{
     CertificateCompressionAlgorithm, ExtensionType, HandshakeType, SignatureScheme,
 };
-use rustls_core::error::InvalidMessage;
+use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
 use super::extensions::{
@@ -14,6 +15,10 @@ use super::extensions::{
     read_value,
 };
 use super::short_list::ShortList;
+
+/// How much of a CertificateRequest the names of authorities may take, in bytes. The rest is left for its
+/// other extensions and for headers.
+const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
 /// `CertificateRequest`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +33,30 @@ pub(crate) struct CertificateRequest<'a> {
     pub(crate) compress_certificate: Option<Vec<CertificateCompressionAlgorithm>>,
     /// The types of all extensions received, in order. Not sent.
     pub(crate) received: Vec<ExtensionType>,
+}
+
+impl CertificateRequest<'_> {
+    /// Whether one that names these authorities can be sent. There are two bytes for its length, and two
+    /// for that of the list in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`].
+    pub(crate) fn check_authorities(authorities: &[DistinguishedName]) -> Result<(), Error> {
+        // RFC 9846 §4.3.4: a name has at least one byte
+        if authorities.iter().any(|name| name.0.is_empty()) {
+            return Err(Error::General("an authority's name is empty".into()));
+        }
+        let len: usize = authorities.iter().map(|name| 2 + name.0.len()).sum();
+        if len > MAX_AUTHORITIES_LEN {
+            return Err(Error::General(format!(
+                "the names of {} authorities take {len} bytes, and a CertificateRequest has room for \
+                 {MAX_AUTHORITIES_LEN}",
+                authorities.len()
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Codec<'a> for CertificateRequest<'a> {

@@ -28,11 +28,12 @@ pub(crate) mod short_list;
 #[cfg(test)]
 mod tests;
 
+use alloc::format;
 use alloc::vec::Vec;
 
 use rustls_core::codec::{Codec, LengthSize, Reader, with_length_prefix};
 use rustls_core::enums::HandshakeType;
-use rustls_core::error::InvalidMessage;
+use rustls_core::error::{Error, InvalidMessage};
 /// Length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
 pub(crate) use rustls_core::record::joiner::HANDSHAKE_HEADER_LEN;
 
@@ -72,17 +73,50 @@ impl<'a> HandshakeMessage<'a> {
 }
 
 /// A message that this side sends.
+///
+/// Much of what messages say comes from configuration and from the application's own resolvers, verifiers,
+/// signers and tickets, so that it can be longer than they can carry. [`Self::encode_message`] is where that
+/// is found out: a vector that exceeds its two-byte length makes the whole message exceed
+/// [`Self::MAX_LEN`].
 pub(crate) trait EncodeMessage {
     /// The type in its header.
     const TYPE: HandshakeType;
 
+    /// How long its body may be, in bytes. Where that is more than 2^16 - 1,
+    /// [`Self::check_inner_lengths`] sees to what has a two-byte length in it.
+    const MAX_LEN: usize = LengthSize::U16.max_len();
+
     /// Appends what follows the header.
     fn encode_body(&self, bytes: &mut Vec<u8>);
 
+    /// # Errors
+    ///
+    /// [`Error::General`] when a part of a message that is itself not too long has too many bytes.
+    fn check_inner_lengths(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Appends the message, header included, to the flight in `bytes`.
-    fn encode_message(&self, bytes: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when it would be too long, or a part of it; `bytes` is as it was then.
+    fn encode_message(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        self.check_inner_lengths()?;
+        let start = bytes.len();
         Self::TYPE.encode(bytes);
         with_length_prefix(bytes, LengthSize::U24, |bytes| self.encode_body(bytes));
+
+        let len = bytes.len() - start - HANDSHAKE_HEADER_LEN;
+        if len > Self::MAX_LEN {
+            bytes.truncate(start);
+            return Err(Error::General(format!(
+                "{:?} cannot be sent: its contents take {len} bytes, {} at most",
+                Self::TYPE,
+                Self::MAX_LEN
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -25,17 +25,17 @@ fn encode_again(message: Decoded<'_>) -> Option<Vec<u8>> {
     match message.payload {
         Payload::ClientHello(mut m) => {
             m.extensions.order_seed = SAMPLE_SEED;
-            m.encode_message(&mut bytes);
+            m.encode_message(&mut bytes).unwrap();
         }
-        Payload::ServerHello(m) => m.encode_message(&mut bytes),
-        Payload::HelloRetryRequest(m) => m.encode_message(&mut bytes),
-        Payload::EncryptedExtensions(m) => m.encode_message(&mut bytes),
-        Payload::CertificateRequest(m) => m.encode_message(&mut bytes),
-        Payload::Certificate(m) => m.encode_message(&mut bytes),
-        Payload::CertificateVerify(m) => m.encode_message(&mut bytes),
-        Payload::Finished(verify_data) => Finished(verify_data).encode_message(&mut bytes),
-        Payload::NewSessionTicket(m) => m.encode_message(&mut bytes),
-        Payload::KeyUpdate(m) => m.encode_message(&mut bytes),
+        Payload::ServerHello(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::HelloRetryRequest(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::EncryptedExtensions(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::CertificateRequest(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::Certificate(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::CertificateVerify(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::Finished(verify_data) => Finished(verify_data).encode_message(&mut bytes).unwrap(),
+        Payload::NewSessionTicket(m) => m.encode_message(&mut bytes).unwrap(),
+        Payload::KeyUpdate(m) => m.encode_message(&mut bytes).unwrap(),
         Payload::Unknown => return None,
     }
     Some(bytes)
@@ -105,8 +105,10 @@ fn messages_of_other_types_are_told_apart_only() {
 #[test]
 fn a_flight_is_one_vector() {
     let mut flight = vec![];
-    Finished(&[1, 2]).encode_message(&mut flight);
-    KeyUpdateRequest::UpdateRequested.encode_message(&mut flight);
+    Finished(&[1, 2]).encode_message(&mut flight).unwrap();
+    KeyUpdateRequest::UpdateRequested
+        .encode_message(&mut flight)
+        .unwrap();
     assert_eq!(flight, [20, 0, 0, 2, 1, 2, 24, 0, 0, 1, 1]);
 }
 
@@ -289,7 +291,7 @@ proptest! {
             },
         };
         let mut bytes = vec![];
-        hello.encode_message(&mut bytes);
+        hello.encode_message(&mut bytes).unwrap();
         let read = Decoded::read(&bytes).unwrap();
         let Payload::ClientHello(mut read) = read.payload else {
             panic!("{read:?}");

@@ -9,6 +9,7 @@ use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
 use crate::crypto::CryptoProvider;
 use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
+use crate::msgs::certificate_request::CertificateRequest;
 use crate::server::ProducesTickets;
 use crate::server::resolver::ResolvesServerCert;
 use crate::session::server::{NoTickets, StoresServerSessions, default_session_storage};
@@ -137,6 +138,18 @@ impl ServerConfig {
     /// The crypto provider.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
+    }
+
+    /// Whether connections can be made with it: what is said to every client must fit into its message.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`].
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.verifier.offer_client_auth() {
+            CertificateRequest::check_authorities(self.verifier.root_hint_subjects())?;
+        }
+        Ok(())
     }
 
     /// # Errors

@@ -21,6 +21,7 @@ impl SideData for ServerConnectionData {}
 
 /// A connection that waits for a ClientHello.
 fn start(config: Arc<ServerConfig>) -> Result<Driver<ServerConnectionData>, Error> {
+    config.check()?;
     let mut common = CommonState::new(Side::Server);
     common
         .records
@@ -50,7 +51,8 @@ impl ServerConnection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`].
+    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration relies on raw public keys,
+    /// or names more authorities for client certificates than a CertificateRequest has room for.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: ConnectionCommon::new(start(config)?),
@@ -98,7 +100,8 @@ impl UnbufferedServerConnection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`].
+    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration relies on raw public keys,
+    /// or names more authorities for client certificates than a CertificateRequest has room for.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(config)?),

@@ -20,3 +20,4 @@ mod key_update_io;
 mod server_certificate;
 mod stream_io;
 mod tickets;
+mod too_long;

@@ -51,8 +51,14 @@ impl Offer {
 
     /// Encodes a ClientHello that offers these shares; a cookie if a HelloRetryRequest brought one.
     ///
-    /// Its extensions fit together: those of the first one by [`super::config_limits`], a cookie by its caller.
-    pub(crate) fn client_hello(&self, shares: &KeyShares, cookie: Option<&[u8]>) -> Vec<u8> {
+    /// # Errors
+    ///
+    /// [`Error::General`] when its extensions do not fit together.
+    pub(crate) fn client_hello(
+        &self,
+        shares: &KeyShares,
+        cookie: Option<&[u8]>,
+    ) -> Result<Vec<u8>, Error> {
         let hello = ClientHello {
             // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
             legacy_version: ProtocolVersion::TLSv1_2,
@@ -63,8 +69,8 @@ impl Offer {
             extensions: self.extensions(shares.entries(), cookie),
         };
         let mut message = Vec::with_capacity(USUAL_LEN + shares.len());
-        hello.encode_message(&mut message);
-        message
+        hello.encode_message(&mut message)?;
+        Ok(message)
     }
 
     fn extensions<'a>(

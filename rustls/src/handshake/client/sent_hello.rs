@@ -36,13 +36,13 @@ impl SentHello {
     ///
     /// # Errors
     ///
-    /// As for [`Transport::send_handshake`].
+    /// Those of [`Offer::client_hello`] and [`Transport::send_handshake`].
     pub(super) fn send_first(
         offer: Offer,
         shares: KeyShares,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let encoded = offer.client_hello(&shares, None);
+        let encoded = offer.client_hello(&shares, None)?;
         transport.send_first_client_hello(&encoded)?;
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),
@@ -58,7 +58,7 @@ impl SentHello {
     ///
     /// # Errors
     ///
-    /// As for [`Transport::send_handshake`].
+    /// Those of [`Offer::client_hello`] and [`Transport::send_handshake`].
     pub(crate) fn send_second(
         offer: Box<Offer>,
         shares: KeyShares,
@@ -67,7 +67,7 @@ impl SentHello {
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let encoded = offer.client_hello(&shares, cookie);
+        let encoded = offer.client_hello(&shares, cookie)?;
         ccs.send_once(transport);
         transport.send_handshake(&encoded)?;
         Ok(Self {

@@ -35,7 +35,7 @@ pub(super) fn message(typ: u8, body: &[u8]) -> Vec<u8> {
 
 pub(super) fn encode(message: &impl EncodeMessage) -> Vec<u8> {
     let mut bytes = Vec::new();
-    message.encode_message(&mut bytes);
+    message.encode_message(&mut bytes).unwrap();
     bytes
 }
 

@@ -26,6 +26,9 @@ const STORED_LIFETIME: u32 = 24 * 60 * 60;
 /// The length in bytes of a NewSessionTicket but for its ticket.
 const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + 8) + 2 + 2;
 
+/// How long a ticket may be to be sent.
+const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
+
 /// How many bytes name a session in the storage: too many to guess.
 const STORAGE_KEY_LEN: usize = 32;
 
@@ -75,7 +78,7 @@ pub(super) fn send_tickets(
             ticket: ticket.as_ref(),
             ..NewSessionTicket::default()
         }
-        .encode_message(&mut messages);
+        .encode_message(&mut messages)?;
     }
     cx.transport.send_handshake(&messages)
 }
@@ -114,7 +117,8 @@ impl TicketKind {
             Self::Sealed => {
                 let plain = Zeroizing::new(session.to_vec());
                 let ticket = config.ticketer.encrypt(&plain);
-                Ok(ticket.filter(|it| !it.is_empty()).map(Ticket::Sealed))
+                let usable = |ticket: &Vec<u8>| (1..=MAX_TICKET_LEN).contains(&ticket.len());
+                Ok(ticket.filter(usable).map(Ticket::Sealed))
             }
             Self::Stored => {
                 let mut key = [0; STORAGE_KEY_LEN];

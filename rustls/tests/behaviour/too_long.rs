@@ -1,0 +1,477 @@
+//! What configuration and the application's own parts have a connection say that no message can carry: it is
+//! refused when the connection is made, or ends the handshake. Nothing is cut, and nothing panics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustls::client::danger::{ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, UnbufferedClientConnection};
+use rustls::crypto::{
+    ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup, aws_lc_rs,
+};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{
+    ClientHello, ProducesTickets, ResolvesServerCert, UnbufferedServerConnection,
+};
+use rustls::sign::{CertifiedKey, Signer, SigningKey};
+use rustls::version::TLS13;
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, Error, NamedGroup,
+    ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
+};
+
+use crate::connected::this::{client_config, server_config};
+use crate::connected::{KEY_TYPE, Role};
+use crate::endpoints::configs::{self, ClientAuth, Provider, server_name};
+use crate::endpoints::{Endpoint, ThisBuffered, exchange};
+
+const PROVIDER: Provider = Provider::AwsLc;
+
+/// What a CertificateRequest has room for: two bytes of length less 1 KiB for what else is in it.
+const AUTHORITIES_LEN: usize = 0xffff - 0x400;
+
+/// Accepts everybody; says what it is told to.
+#[derive(Debug)]
+struct Verifier {
+    authorities: Vec<DistinguishedName>,
+    schemes: Vec<SignatureScheme>,
+    /// How often `root_hint_subjects` is asked before it returns `authorities`.
+    none_before: AtomicUsize,
+}
+
+impl Verifier {
+    fn new(authorities: Vec<DistinguishedName>) -> Self {
+        Self {
+            authorities,
+            schemes: vec![SignatureScheme::ED25519],
+            none_before: AtomicUsize::new(0),
+        }
+    }
+
+    fn authorities(&self) -> &[DistinguishedName] {
+        let left = self
+            .none_before
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            });
+        match left {
+            Ok(_) => &[],
+            Err(_) => &self.authorities,
+        }
+    }
+}
+
+impl ClientCertVerifier for Verifier {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.authorities()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+        unreachable!("this is TLS 1.3")
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes.clone()
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        Some(self.authorities())
+    }
+
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+        unreachable!("this is TLS 1.3")
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes.clone()
+    }
+}
+
+/// Names that take `len` bytes in a list.
+fn authorities(len: usize) -> Vec<DistinguishedName> {
+    const NAME_LEN: usize = 1000;
+    let mut names = vec![DistinguishedName::from(vec![7; NAME_LEN]); len / (2 + NAME_LEN) - 1];
+    let rest = len - names.len() * (2 + NAME_LEN);
+    names.push(vec![7; rest - 2].into());
+    names
+}
+
+fn server_asking_for(verifier: Verifier) -> ServerConfig {
+    let identity = &KEY_TYPE.identities().server;
+    ServerConfig::builder_with_provider(Arc::new(PROVIDER.this()))
+        .with_protocol_versions(&[&TLS13])
+        .unwrap()
+        .with_client_cert_verifier(Arc::new(verifier))
+        .with_single_cert(identity.chain.clone(), identity.key())
+        .unwrap()
+}
+
+fn client_verifying_by(verifier: Verifier) -> ClientConfig {
+    client_with_provider(PROVIDER.this(), verifier)
+}
+
+fn client_with_provider(provider: CryptoProvider, verifier: Verifier) -> ClientConfig {
+    ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&TLS13])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth()
+}
+
+/// The text of the error that keeps a server connection of either API from being made.
+#[track_caller]
+fn server_refusal(config: ServerConfig) -> String {
+    let config = Arc::new(config);
+    let error = ServerConnection::new(config.clone()).unwrap_err();
+    assert_eq!(UnbufferedServerConnection::new(config).unwrap_err(), error);
+    general(error)
+}
+
+/// The same for a client.
+#[track_caller]
+fn client_refusal(config: ClientConfig) -> String {
+    let config = Arc::new(config);
+    let error = ClientConnection::new(config.clone(), server_name()).unwrap_err();
+    assert_eq!(
+        UnbufferedClientConnection::new(config, server_name()).unwrap_err(),
+        error
+    );
+    general(error)
+}
+
+#[track_caller]
+fn general(error: Error) -> String {
+    match error {
+        Error::General(text) => text,
+        error => panic!("{error:?}"),
+    }
+}
+
+/// How a handshake ends, and the error that the other side then finds the alert for.
+fn outcome(client: ClientConfig, server: ServerConfig) -> (Result<(), String>, String) {
+    let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
+    let server = ServerConnection::new(Arc::new(server)).unwrap();
+    let (mut client, mut server) = (ThisBuffered::new(client), ThisBuffered::new(server));
+    let result = exchange(&mut client, &mut server);
+    let to_server = server.receive(&client.take_output());
+    let to_client = client.receive(&server.take_output());
+    let told = [to_server, to_client].into_iter().find_map(Result::err);
+    (result, told.unwrap_or_default())
+}
+
+/// The handshake ends with an error of the given side that says `text`, and the other is told.
+#[track_caller]
+fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str) {
+    let (result, told) = outcome(client, server);
+    let error = result.unwrap_err();
+    let side = match by {
+        Role::Client => "client: General",
+        Role::Server => "server: General",
+    };
+    assert!(error.starts_with(side) && error.contains(text), "{error}");
+    assert_eq!(told, "AlertReceived(InternalError)");
+}
+
+#[test]
+fn authorities_of_a_server() {
+    let most = server_asking_for(Verifier::new(authorities(AUTHORITIES_LEN)));
+    assert_eq!(outcome(client_config(PROVIDER), most).0, Ok(()));
+
+    let more = server_asking_for(Verifier::new(authorities(AUTHORITIES_LEN + 1)));
+    assert_eq!(
+        server_refusal(more),
+        "the names of 64 authorities take 64512 bytes, and a CertificateRequest has room for 64511"
+    );
+    let one = Verifier::new(vec![vec![7; 0x1_0000].into()]);
+    assert!(server_refusal(server_asking_for(one)).contains("the names of 1 authorities"));
+    let empty = Verifier::new(vec![Vec::new().into()]);
+    assert_eq!(
+        server_refusal(server_asking_for(empty)),
+        "an authority's name is empty"
+    );
+}
+
+/// A verifier may change its mind.
+#[test]
+fn authorities_and_schemes_of_a_server_during_the_handshake() {
+    let mut verifier = Verifier::new(authorities(0x1_0000));
+    verifier.none_before = AtomicUsize::new(1);
+    let server = server_asking_for(verifier);
+    assert_ends(
+        client_config(PROVIDER),
+        server,
+        Role::Server,
+        "CertificateRequest cannot be sent",
+    );
+
+    let mut verifier = Verifier::new(Vec::new());
+    verifier.schemes = vec![SignatureScheme::ED25519; 0x8000];
+    let server = server_asking_for(verifier);
+    assert_ends(
+        client_config(PROVIDER),
+        server,
+        Role::Server,
+        "CertificateRequest cannot be sent",
+    );
+}
+
+#[test]
+fn lists_of_a_client() {
+    let hints = client_verifying_by(Verifier::new(authorities(0x1_0000)));
+    assert!(client_refusal(hints).contains("exceed a ClientHello"));
+
+    let mut verifier = Verifier::new(Vec::new());
+    verifier.schemes = vec![SignatureScheme::ED25519; 0x8000];
+    let schemes = client_verifying_by(verifier);
+    assert!(client_refusal(schemes).contains("ClientHello cannot be sent"));
+
+    let mut provider = PROVIDER.this();
+    provider.cipher_suites = vec![aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256; 0x8000];
+    let suites = client_with_provider(provider, Verifier::new(Vec::new()));
+    assert!(client_refusal(suites).contains("ClientHello cannot be sent"));
+}
+
+/// A group whose shares have 2^16 bytes.
+#[derive(Debug)]
+struct LargeShares;
+
+impl SupportedKxGroup for LargeShares {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(Self))
+    }
+
+    fn name(&self) -> NamedGroup {
+        NamedGroup::X25519
+    }
+}
+
+impl ActiveKeyExchange for LargeShares {
+    fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+        Ok(SharedSecret::from(&[7; 32][..]))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &[7; 0x1_0000]
+    }
+
+    fn group(&self) -> NamedGroup {
+        NamedGroup::X25519
+    }
+}
+
+#[test]
+fn key_shares() {
+    let mut provider = PROVIDER.this();
+    provider.kx_groups = vec![&LargeShares];
+    let client = client_with_provider(provider.clone(), Verifier::new(Vec::new()));
+    assert!(client_refusal(client).contains("ClientHello cannot be sent"));
+
+    let server = configs::this::server(provider, KEY_TYPE, ClientAuth::None);
+    let mut provider = PROVIDER.this();
+    provider.kx_groups = vec![aws_lc_rs::kx_group::X25519];
+    let client = configs::this::client(provider, KEY_TYPE, ClientAuth::None);
+    assert_ends(client, server, Role::Server, "ServerHello cannot be sent");
+}
+
+/// Authenticates either side with the same.
+#[derive(Debug)]
+struct Resolver(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Resolver {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+impl ResolvesClientCert for Resolver {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// Signs with as many bytes as it says.
+#[derive(Clone, Debug)]
+struct Signs(usize);
+
+impl SigningKey for Signs {
+    fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        SignatureAlgorithm::ED25519
+    }
+}
+
+impl Signer for Signs {
+    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(vec![7; self.0])
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        SignatureScheme::ED25519
+    }
+}
+
+/// A certificate of `cert_len` bytes whose key makes signatures of `signature_len`.
+fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
+    let cert = CertificateDer::from(vec![7; cert_len]);
+    CertifiedKey::new(vec![cert], Arc::new(Signs(signature_len)))
+}
+
+/// A client and a server that accept any certificate, with one or the other authenticated by this.
+fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig, ServerConfig) {
+    let mut client = client_verifying_by(Verifier::new(Vec::new()));
+    let mut server = server_asking_for(Verifier::new(Vec::new()));
+    let resolver = Arc::new(Resolver(Arc::new(certified_key)));
+    match role {
+        Role::Client => client.client_auth_cert_resolver = resolver,
+        Role::Server => server.cert_resolver = resolver,
+    }
+    (client, server)
+}
+
+#[test]
+fn certificates_and_signatures() {
+    for role in [Role::Client, Role::Server] {
+        let (client, server) = with_certified_key(role, certified_key(100, 60_000));
+        assert_eq!(outcome(client, server).0, Ok(()));
+
+        let (client, server) = with_certified_key(role, certified_key(100, 0x1_0000));
+        assert_ends(client, server, role, "CertificateVerify cannot be sent");
+        // one that is too long, and many that are too long together
+        let (client, server) = with_certified_key(role, certified_key(0x100_0000, 100));
+        assert_ends(client, server, role, "Certificate cannot be sent");
+        let mut many = certified_key(0x1_0000, 100);
+        many.cert = vec![many.cert[0].clone(); 0x100];
+        let (client, server) = with_certified_key(role, many);
+        assert_ends(client, server, role, "Certificate cannot be sent");
+    }
+}
+
+#[test]
+fn ocsp_responses() {
+    // 2^16 - 1, less the extension's header and that of the status in it
+    const MOST: usize = 0xffff - 8;
+    for (len, fits) in [(MOST, true), (MOST + 1, false), (0x100_0000, false)] {
+        let mut certified_key = certified_key(100, 100);
+        certified_key.ocsp = Some(vec![7; len]);
+        let (client, server) = with_certified_key(Role::Server, certified_key);
+        let (result, told) = outcome(client, server);
+        let error = result.unwrap_err();
+        if fits {
+            // it was sent, and is longer than our client takes
+            assert!(error.contains("HandshakePayloadTooLarge"), "{error}");
+        } else {
+            let text = format!("an OCSP response of {len} bytes cannot be sent");
+            assert!(
+                error.starts_with("server: General") && error.contains(&text),
+                "{error}"
+            );
+            assert_eq!(told, "AlertReceived(InternalError)");
+        }
+    }
+}
+
+/// Makes tickets of a given length.
+#[derive(Debug)]
+struct Tickets(usize);
+
+impl ProducesTickets for Tickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        3600
+    }
+
+    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        Some(vec![7; self.0])
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Without a ticket a client cannot resume, and nothing else is wrong.
+#[test]
+fn tickets() {
+    for (len, sent) in [(65_000, true), (0xffff, false), (0x1_0000, false)] {
+        let mut config = server_config(PROVIDER);
+        config.ticketer = Arc::new(Tickets(len));
+        config.send_tls13_tickets = 1;
+        let client = ClientConnection::new(Arc::new(client_config(PROVIDER)), server_name());
+        let mut client = ThisBuffered::new(client.unwrap());
+        let mut server = ThisBuffered::new(ServerConnection::new(Arc::new(config)).unwrap());
+        server.receive(&client.take_output()).unwrap();
+        client.receive(&server.take_output()).unwrap();
+        server.receive(&client.take_output()).unwrap();
+        let tickets = server.take_output();
+        assert_eq!(tickets.len() > len, sent, "{len}");
+        assert_eq!(tickets.is_empty(), !sent, "{len}");
+        client.receive(&tickets).unwrap();
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+    }
+}
