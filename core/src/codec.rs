@@ -125,10 +125,10 @@ impl<'a> Reader<'a> {
     /// Fails with [`InvalidMessage::TrailingData`], naming what was read, unless every byte was taken.
     pub fn expect_empty(&self, name: &'static str) -> Result<(), InvalidMessage> {
         // RFC 9846 §6: data left over after parsing a structure is a decode_error
-        match self.any_left() {
-            true => Err(InvalidMessage::TrailingData(name)),
-            false => Ok(()),
+        if self.any_left() {
+            return Err(InvalidMessage::TrailingData(name));
         }
+        Ok(())
     }
 
     /// Whether any byte is still unread.

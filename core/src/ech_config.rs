@@ -32,10 +32,10 @@ impl EchConfigPayload {
     /// [`InvalidMessage::IllegalEmptyList`] if it has no entry; otherwise the errors of its entries.
     pub fn read_list(r: &mut Reader<'_>) -> Result<Vec<Self>, InvalidMessage> {
         let list = r.prefixed(LengthSize::U16)?.list()?;
-        match list.is_empty() {
-            true => Err(InvalidMessage::IllegalEmptyList("ECHConfigList")),
-            false => Ok(list),
+        if list.is_empty() {
+            return Err(InvalidMessage::IllegalEmptyList("ECHConfigList"));
         }
+        Ok(list)
     }
 
     /// Appends `list` as an `ECHConfigList` to `bytes`.

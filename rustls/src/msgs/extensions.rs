@@ -250,10 +250,10 @@ pub(super) fn read_list<'a, T: Codec<'a>>(
     name: &'static str,
 ) -> Result<Vec<T>, InvalidMessage> {
     let list = r.prefixed(size)?.list()?;
-    match list.is_empty() {
-        true => Err(InvalidMessage::IllegalEmptyList(name)),
-        false => Ok(list),
+    if list.is_empty() {
+        return Err(InvalidMessage::IllegalEmptyList(name));
     }
+    Ok(list)
 }
 
 /// The same as [`read_list`], for lists that are usually short.
@@ -263,10 +263,10 @@ pub(super) fn read_short_list<'a, T: Codec<'a> + Copy>(
     name: &'static str,
 ) -> Result<ShortList<T>, InvalidMessage> {
     let list = ShortList::read(&mut r.prefixed(size)?)?;
-    match list.is_empty() {
-        true => Err(InvalidMessage::IllegalEmptyList(name)),
-        false => Ok(list),
+    if list.is_empty() {
+        return Err(InvalidMessage::IllegalEmptyList(name));
     }
+    Ok(list)
 }
 
 /// Reads an opaque vector that must not be empty: [`InvalidMessage::IllegalEmptyValue`] if it is.
@@ -286,10 +286,10 @@ pub(super) fn read_signature_schemes(
 ) -> Result<ShortList<SignatureScheme>, InvalidMessage> {
     // RFC 9846 §4.3.3: at least one scheme
     let schemes = ShortList::read(&mut r.prefixed(LengthSize::U16)?)?;
-    match schemes.is_empty() {
-        true => Err(InvalidMessage::NoSignatureSchemes),
-        false => Ok(schemes),
+    if schemes.is_empty() {
+        return Err(InvalidMessage::NoSignatureSchemes);
     }
+    Ok(schemes)
 }
 
 /// `KeyShareEntry`: RFC 9846 §4.3.8.
