@@ -33,6 +33,7 @@ pub mod ech_config;
 pub mod enums;
 pub mod error;
 pub mod ffdhe_groups;
+pub mod provider;
 pub mod quic;
 pub mod record;
 pub mod sign;

@@ -6,13 +6,13 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::crypto::KeyExchangeAlgorithm;
-use crate::crypto::cipher::{AeadKey, Iv, Tls12AeadAlgorithm, Tls13AeadAlgorithm};
+pub use crate::crypto::cipher::ConnectionTrafficSecrets;
+use crate::crypto::cipher::{Tls12AeadAlgorithm, Tls13AeadAlgorithm};
 use crate::crypto::hash::Hash;
+use crate::crypto::quic;
 use crate::crypto::tls12::Prf;
 use crate::crypto::tls13::Hkdf;
-use crate::enums::{CipherSuite, SignatureAlgorithm, SignatureScheme};
-use crate::quic;
+use crate::enums::{CipherSuite, KeyExchangeAlgorithm, SignatureAlgorithm, SignatureScheme};
 use crate::versions::{SupportedProtocolVersion, TLS12, TLS13};
 
 /// A cipher suite of either protocol version.
@@ -200,12 +200,6 @@ impl Tls13CipherSuite {
         (hash(self) == hash(previous)).then_some(previous)
     }
 
-    /// This suite with its QUIC part, or `None` when it has none.
-    pub fn quic_suite(&'static self) -> Option<quic::Suite> {
-        let quic = self.quic?;
-        Some(quic::Suite { suite: self, quic })
-    }
-
     /// True when all cryptography of this suite is FIPS-approved, its QUIC part included.
     pub fn fips(&self) -> bool {
         self.common.fips()
@@ -237,37 +231,6 @@ pub struct ExtractedSecrets {
 
     /// Sequence number and secrets for receiving.
     pub rx: (u64, ConnectionTrafficSecrets),
-}
-
-/// The key material of one direction of a connection.
-///
-/// For AES-GCM in TLS 1.2 the IV is the 4 implicit bytes followed by the explicit nonce that the next
-/// record would have (RFC 5288 §3).
-#[non_exhaustive]
-pub enum ConnectionTrafficSecrets {
-    /// For AES-128-GCM.
-    Aes128Gcm {
-        /// The key, 16 bytes.
-        key: AeadKey,
-        /// The initialization vector.
-        iv: Iv,
-    },
-
-    /// For AES-256-GCM.
-    Aes256Gcm {
-        /// The key, 32 bytes.
-        key: AeadKey,
-        /// The initialization vector.
-        iv: Iv,
-    },
-
-    /// For ChaCha20-Poly1305.
-    Chacha20Poly1305 {
-        /// The key, 32 bytes.
-        key: AeadKey,
-        /// The initialization vector.
-        iv: Iv,
-    },
 }
 
 #[cfg(test)]
@@ -340,18 +303,5 @@ mod tests {
         assert_eq!(TLS13_SUITE.can_resume_from(&SHA256), None);
         // suites are told apart by their code points
         assert!(SHA384 == SHA256 && SHA384 != TLS13_SUITE);
-    }
-
-    #[test]
-    fn quic_is_offered_where_there_is_some() {
-        let suite = TLS13_SUITE.quic_suite().unwrap();
-        assert_eq!(suite.suite, &TLS13_SUITE);
-        static WITHOUT: Tls13CipherSuite = tls13_suite(
-            CipherSuite::TLS13_AES_128_GCM_SHA256,
-            &ToyHash(HashAlgorithm::SHA256),
-            None,
-        );
-        assert!(WITHOUT.quic_suite().is_none());
-        assert!(!WITHOUT.fips());
     }
 }

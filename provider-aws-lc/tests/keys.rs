@@ -8,9 +8,10 @@ use pki_types::pem::PemObject;
 use pki_types::{
     InvalidSignature, PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
 };
-use rustls_core::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::enums::{SignatureAlgorithm, SignatureScheme};
 use rustls_core::error::Error;
+use rustls_core::provider::CryptoProvider;
 use rustls_core::sign::SigningKey;
 use rustls_provider_aws_lc as aws_lc;
 use rustls_provider_ring as ring;

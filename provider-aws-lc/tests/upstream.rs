@@ -8,11 +8,12 @@
 use std::sync::Arc;
 
 use pki_types::PrivatePkcs8KeyDer;
+use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::crypto::cipher::{
     AeadKey, InboundOpaqueMessage, Iv, MessageDecrypter, MessageEncrypter, OutboundPlainMessage,
 };
-use rustls_core::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls_core::enums::{ContentType, ProtocolVersion, Side};
+use rustls_core::provider::CryptoProvider;
 use rustls_core::quic;
 use rustls_core::record::HEADER_LEN;
 use rustls_core::suites::SupportedCipherSuite;

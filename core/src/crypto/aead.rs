@@ -4,8 +4,7 @@
 //! ([`crate::record::framing`]), QUIC packet protection ([`crate::quic`]) and ticket protection
 //! ([`crate::ticketer`]) are written over it once, here in `core`; none of them is the provider's.
 
-use super::cipher::{AeadKey, Iv, Nonce};
-use crate::suites::ConnectionTrafficSecrets;
+use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv, Nonce};
 
 /// Length in bytes of the authentication tag of every AEAD used here.
 ///

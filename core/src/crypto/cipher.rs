@@ -17,7 +17,6 @@ use zeroize::Zeroize;
 
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
-use crate::suites::ConnectionTrafficSecrets;
 
 mod message;
 #[cfg(test)]
@@ -248,6 +247,37 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     fn fips(&self) -> bool {
         false
     }
+}
+
+/// The key material of one direction of a connection.
+///
+/// For AES-GCM in TLS 1.2 the IV is the 4 implicit bytes followed by the explicit nonce that the next
+/// record would have (RFC 5288 §3).
+#[non_exhaustive]
+pub enum ConnectionTrafficSecrets {
+    /// For AES-128-GCM.
+    Aes128Gcm {
+        /// The key, 16 bytes.
+        key: AeadKey,
+        /// The initialization vector.
+        iv: Iv,
+    },
+
+    /// For AES-256-GCM.
+    Aes256Gcm {
+        /// The key, 32 bytes.
+        key: AeadKey,
+        /// The initialization vector.
+        iv: Iv,
+    },
+
+    /// For ChaCha20-Poly1305.
+    Chacha20Poly1305 {
+        /// The key, 32 bytes.
+        key: AeadKey,
+        /// The initialization vector.
+        iv: Iv,
+    },
 }
 
 /// The key block of a TLS 1.2 cipher suite (RFC 5246 §6.3), in bytes for each direction.

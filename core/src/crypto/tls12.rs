@@ -4,8 +4,8 @@
 
 use alloc::boxed::Box;
 
-use super::ActiveKeyExchange;
 use super::hmac::Hmac;
+use super::kx::ActiveKeyExchange;
 use crate::error::Error;
 use crate::versions::TLS12;
 

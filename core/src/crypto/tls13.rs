@@ -7,8 +7,8 @@ use alloc::boxed::Box;
 
 use zeroize::Zeroize;
 
-use super::ActiveKeyExchange;
 use super::hmac::{Hmac, Key, Tag};
+use super::kx::ActiveKeyExchange;
 use crate::error::Error;
 use crate::versions::TLS13;
 

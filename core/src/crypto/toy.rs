@@ -7,13 +7,14 @@ use super::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
 use super::cipher::{AeadKey, Iv, Nonce};
 use super::hash::{Context, Hash, HashAlgorithm, Output};
 use super::hmac::{Hmac, Key, Tag};
+use super::kx::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
+use super::quic;
 use super::tls12::PrfUsingHmac;
 use super::tls13::HkdfUsingHmac;
-use crate::crypto::{CipherSuiteCommon, KeyExchangeAlgorithm};
-use crate::enums::{CipherSuite, SignatureScheme};
-use crate::quic;
+use crate::enums::{CipherSuite, KeyExchangeAlgorithm, NamedGroup, SignatureScheme};
+use crate::error::Error;
 use crate::record::framing::{Tls12GcmFraming, Tls13Framing};
-use crate::suites::{Tls12CipherSuite, Tls13CipherSuite};
+use crate::suites::{CipherSuiteCommon, Tls12CipherSuite, Tls13CipherSuite};
 
 /// A keyed checksum in the place of HMAC.
 pub(crate) struct ToyHmac;
@@ -169,6 +170,36 @@ impl Context for ToyContext {
 
     fn update(&mut self, data: &[u8]) {
         self.0.extend_from_slice(data);
+    }
+}
+
+/// A key exchange whose secret is the peer's share.
+#[derive(Debug)]
+pub(crate) struct ToyGroup(pub(crate) NamedGroup);
+
+impl SupportedKxGroup for ToyGroup {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(ToyExchange(self.0)))
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.0
+    }
+}
+
+pub(crate) struct ToyExchange(pub(crate) NamedGroup);
+
+impl ActiveKeyExchange for ToyExchange {
+    fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+        Ok(peer_pub_key.into())
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        b"ours"
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.0
     }
 }
 

@@ -11,13 +11,13 @@ use core::marker::PhantomData;
 use super::MAX_FRAGMENT_LEN;
 use crate::crypto::aead::{Aead, AeadAlgorithm, TAG_LEN};
 use crate::crypto::cipher::{
-    AeadKey, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
-    MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage, Tls12AeadAlgorithm,
-    Tls13AeadAlgorithm, UnsupportedOperationError, make_tls12_aad, make_tls13_aad,
+    AeadKey, ConnectionTrafficSecrets, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv,
+    KeyBlockShape, MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage,
+    Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError, make_tls12_aad,
+    make_tls13_aad,
 };
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
-use crate::suites::ConnectionTrafficSecrets;
 
 #[cfg(test)]
 mod tests;

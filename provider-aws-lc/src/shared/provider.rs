@@ -3,8 +3,9 @@
 use alloc::sync::Arc;
 
 use pki_types::PrivateKeyDer;
-use rustls_core::crypto::{CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom};
+use rustls_core::crypto::{GetRandomFailed, KeyProvider, SecureRandom};
 use rustls_core::error::Error;
+use rustls_core::provider::CryptoProvider;
 use rustls_core::sign::SigningKey;
 use rustls_core::suites::SupportedCipherSuite;
 

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use rustls_core::crypto::aead::{AeadAlgorithm, AeadError};
 use rustls_core::crypto::cipher::{AeadKey, Iv};
-use rustls_core::quic::{
+use rustls_core::crypto::quic::{
     AeadPacketKey, Algorithm, HeaderMask, HeaderProtectionKey, MASK_LEN, MaskHeaderKey, PacketKey,
     SAMPLE_LEN,
 };

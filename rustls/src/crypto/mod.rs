@@ -11,7 +11,13 @@
 
 use alloc::sync::Arc;
 
-pub use rustls_core::crypto::*;
+pub use rustls_core::crypto::{
+    ActiveKeyExchange, CompletedKeyExchange, GetRandomFailed, KeyExchangeAlgorithm, KeyProvider,
+    SecureRandom, SharedSecret, SupportedKxGroup, WebPkiSupportedAlgorithms, aead, cipher, hash,
+    hmac, hpke, tls12, tls13,
+};
+pub use rustls_core::provider::CryptoProvider;
+pub use rustls_core::suites::CipherSuiteCommon;
 
 pub use crate::webpki::{
     verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,

@@ -1,7 +1,7 @@
 //! The cipher suites.
 
-use rustls_core::crypto::CipherSuiteCommon;
 use rustls_core::enums::CipherSuite;
+use rustls_core::suites::CipherSuiteCommon;
 
 #[cfg(feature = "tls12")]
 pub use self::tls12::{

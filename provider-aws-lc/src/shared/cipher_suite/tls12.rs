@@ -1,12 +1,12 @@
 //! The cipher suites of TLS 1.2: AES-GCM (RFC 5289) and ChaCha20-Poly1305 (RFC 7905), with an
 //! ephemeral key exchange.
 
+use rustls_core::crypto::KeyExchangeAlgorithm;
 use rustls_core::crypto::cipher::Tls12AeadAlgorithm;
 use rustls_core::crypto::tls12::{Prf, PrfUsingHmac};
-use rustls_core::crypto::{CipherSuiteCommon, KeyExchangeAlgorithm};
 use rustls_core::enums::{CipherSuite, SignatureScheme};
 use rustls_core::record::framing::Tls12Chacha20Framing;
-use rustls_core::suites::{SupportedCipherSuite, Tls12CipherSuite};
+use rustls_core::suites::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite};
 
 use super::{AES_GCM_CONFIDENTIALITY_LIMIT, NO_CONFIDENTIALITY_LIMIT, sha256_suite, sha384_suite};
 use crate::backend::records::tls12::{Aes128Gcm, Aes256Gcm, GcmFraming};
