@@ -12,7 +12,8 @@
 //!
 //! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: what can go wrong, and the
 //!   alert that tells the peer.
-//! - [`crypto`]: the traits that a provider implements; [`der`]: what some of them need for it.
+//! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: what it may build them of.
+//! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of these.
 //! - [`record`]: records, sent and received.
 
 #![no_std]
@@ -26,6 +27,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+pub mod blocks;
 pub mod codec;
 pub mod crypto;
 pub mod der;

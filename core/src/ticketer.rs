@@ -3,6 +3,8 @@
 //! What is inside a ticket is the server's handshake's affair; here it is bytes.
 
 use alloc::boxed::Box;
+#[cfg(feature = "std")]
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,6 +17,8 @@ pub use self::rotation::{TicketRotator, TicketSwitcher};
 use crate::crypto::aead::{Aead, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
 use crate::crypto::{GetRandomFailed, SecureRandom};
+#[cfg(feature = "std")]
+use crate::error::Error;
 
 /// Makes session tickets of the state of sessions, and states of tickets.
 pub trait ProducesTickets: fmt::Debug + Send + Sync {
@@ -40,9 +44,23 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 }
 
+/// Makes tickets under the keys of `generator`, which are changed every six hours and destroyed after
+/// twelve.
+///
+/// # Errors
+///
+/// Those of [`TicketRotator::new`].
+#[cfg(feature = "std")]
+pub fn make_rotating_ticketer(
+    generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+) -> Result<Arc<dyn ProducesTickets>, Error> {
+    const KEY_CHANGE_SECS: u32 = 6 * 60 * 60;
+    Ok(Arc::new(TicketRotator::new(KEY_CHANGE_SECS, generator)?))
+}
+
 /// Makes an [`AeadTicketer`] under a fresh random key of 32 bytes, which `new_aead` receives.
 ///
-/// This is the whole body of the generator that a provider hands to [`TicketRotator::new`].
+/// This is the whole body of the generator that a provider hands to `make_rotating_ticketer`.
 ///
 /// # Errors
 ///
@@ -111,14 +129,15 @@ impl<A: Aead> ProducesTickets for AeadTicketer<A> {
         let mut ticket = vec![0; overhead + plain.len()];
         let (key_name, rest) = ticket.split_at_mut(KEY_NAME_LEN);
         let (nonce_place, sealed) = rest.split_at_mut(NONCE_LEN);
+        let (text, tag) = sealed.split_at_mut(plain.len());
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
 
         key_name.copy_from_slice(&self.key_name);
         nonce_place.copy_from_slice(&nonce);
-        self.aead
-            .seal(Nonce(nonce), &self.key_name, plain, &[], sealed)
-            .ok()?;
+        text.copy_from_slice(plain);
+        let sealed = self.aead.seal_in_place(Nonce(nonce), &self.key_name, text);
+        tag.copy_from_slice(&sealed.ok()?);
         Some(ticket)
     }
 

@@ -1,8 +1,8 @@
 //! The crypto-provider interface of rustls-inplace over [ring].
 //!
 //! `rustls` offers this crate as `rustls::crypto::ring`. Here are the public paths and the lists that
-//! decide what is offered and in which order. What it is made of: `backend`, which is about ring
-//! alone, and `shared`, which the provider over aws-lc-rs shares.
+//! decide what is offered and in which order. The rest says to the building blocks of
+//! [`rustls_core::blocks`] how ring spells what they need.
 
 #![no_std]
 #![cfg_attr(
@@ -14,31 +14,42 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-use rustls_core::crypto::{SupportedKxGroup, WebPkiSupportedAlgorithms};
-use rustls_core::enums::SignatureScheme;
+use rustls_core::blocks::KeyLoader;
+use rustls_core::crypto::SupportedKxGroup;
+use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
 
-use self::backend::webpki_algs;
-pub use self::shared::provider::{ALL_CIPHER_SUITES, default_provider};
+use self::random::Random;
 #[cfg(feature = "std")]
-pub use self::shared::ticketer::Ticketer;
-use self::shared::verify::{
-    ED25519, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384,
-    RSA_PSS_SHA512,
-};
-pub use self::shared::{cipher_suite, sign};
+pub use self::ticketer::Ticketer;
+pub use self::verify::SUPPORTED_SIG_ALGS;
 
-mod backend;
-// A link to the sources in the other provider; see build.rs.
-#[cfg_attr(
-    shared_is_no_directory,
-    path = "../../provider-aws-lc/src/shared/mod.rs"
-)]
-mod shared;
+mod aead;
+pub mod cipher_suite;
+mod hash;
+mod kx;
+mod random;
+pub mod sign;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "std")]
+mod ticketer;
+mod verify;
+
+/// A provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this module.
+pub fn default_provider() -> CryptoProvider {
+    CryptoProvider {
+        cipher_suites: DEFAULT_CIPHER_SUITES.to_vec(),
+        kx_groups: DEFAULT_KX_GROUPS.to_vec(),
+        signature_verification_algorithms: SUPPORTED_SIG_ALGS,
+        secure_random: &Random,
+        key_provider: &KeyLoader::<sign::KeyPair>::NEW,
+    }
+}
 
 /// The key exchange groups.
 pub mod kx_group {
-    pub use crate::shared::kx::{SECP256R1, SECP384R1, X25519};
+    pub use crate::kx::{SECP256R1, SECP384R1, X25519};
 }
 
 /// The cipher suites that are offered unless others are chosen: [`ALL_CIPHER_SUITES`].
@@ -51,46 +62,21 @@ pub static DEFAULT_KX_GROUPS: &[&dyn SupportedKxGroup] = ALL_KX_GROUPS;
 pub static ALL_KX_GROUPS: &[&dyn SupportedKxGroup] =
     &[kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
 
-/// The signature algorithms that can be verified: RSA, ECDSA over P-256 and P-384, Ed25519.
-pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
-    all: &[
-        webpki_algs::ECDSA_P256_SHA256,
-        webpki_algs::ECDSA_P256_SHA384,
-        webpki_algs::ECDSA_P384_SHA256,
-        webpki_algs::ECDSA_P384_SHA384,
-        webpki_algs::ED25519,
-        webpki_algs::RSA_PSS_2048_8192_SHA256_LEGACY_KEY,
-        webpki_algs::RSA_PSS_2048_8192_SHA384_LEGACY_KEY,
-        webpki_algs::RSA_PSS_2048_8192_SHA512_LEGACY_KEY,
-        webpki_algs::RSA_PKCS1_2048_8192_SHA256,
-        webpki_algs::RSA_PKCS1_2048_8192_SHA384,
-        webpki_algs::RSA_PKCS1_2048_8192_SHA512,
-        webpki_algs::RSA_PKCS1_2048_8192_SHA256_ABSENT_PARAMS,
-        webpki_algs::RSA_PKCS1_2048_8192_SHA384_ABSENT_PARAMS,
-        webpki_algs::RSA_PKCS1_2048_8192_SHA512_ABSENT_PARAMS,
-    ],
-    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.3.3).
-    mapping: &[
-        (
-            SignatureScheme::ECDSA_NISTP384_SHA384,
-            &[
-                webpki_algs::ECDSA_P384_SHA384,
-                webpki_algs::ECDSA_P256_SHA384,
-            ],
-        ),
-        (
-            SignatureScheme::ECDSA_NISTP256_SHA256,
-            &[
-                webpki_algs::ECDSA_P256_SHA256,
-                webpki_algs::ECDSA_P384_SHA256,
-            ],
-        ),
-        ED25519,
-        RSA_PSS_SHA512,
-        RSA_PSS_SHA384,
-        RSA_PSS_SHA256,
-        RSA_PKCS1_SHA512,
-        RSA_PKCS1_SHA384,
-        RSA_PKCS1_SHA256,
-    ],
-};
+/// All cipher suites, most preferred first.
+pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
+    cipher_suite::TLS13_AES_256_GCM_SHA384,
+    cipher_suite::TLS13_AES_128_GCM_SHA256,
+    cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+    #[cfg(feature = "tls12")]
+    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    #[cfg(feature = "tls12")]
+    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    #[cfg(feature = "tls12")]
+    cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+    #[cfg(feature = "tls12")]
+    cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    #[cfg(feature = "tls12")]
+    cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    #[cfg(feature = "tls12")]
+    cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+];

@@ -2,14 +2,13 @@
 //!
 //! One test in a program of its own: the count is of the whole process.
 
-mod endpoints;
 
 use std::alloc::System;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use endpoints::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
-use endpoints::transparent::{self, TAG};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::transparent::{self, TAG};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 

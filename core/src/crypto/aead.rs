@@ -1,8 +1,15 @@
 //! The small interface over which `core` builds all bulk encryption.
 //!
-//! A provider implements [`Aead`] once for each algorithm. TLS 1.2 and TLS 1.3 record framing
-//! ([`crate::record::framing`]), QUIC packet protection ([`crate::quic`]) and ticket protection
-//! ([`crate::ticketer`]) are written over it once, here in `core`; none of them is the provider's.
+//! A provider says once for each algorithm how keys of it are made ([`AeadAlgorithm`]), and what they do.
+//! A key comes in three kinds, by what it serves:
+//!
+//! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they may
+//!   change with each record: a counter of nonces, a cipher context that is kept.
+//! - [`Aead`]: many users at once. Packets of QUIC and tickets are sealed behind a shared reference.
+//!
+//! TLS 1.2 and TLS 1.3 record framing ([`crate::record::framing`]), QUIC packet protection
+//! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are written over these once, here in
+//! `core`; none of them is the provider's.
 
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv, Nonce};
 
@@ -11,7 +18,10 @@ use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv, Nonce};
 /// AES-GCM (RFC 5288 §3, RFC 5116 §5.1) and ChaCha20-Poly1305 (RFC 8439 §2.8) share it.
 pub const TAG_LEN: usize = 16;
 
-/// An AEAD under one key.
+/// The authentication tag of an AEAD.
+pub type Tag = [u8; TAG_LEN];
+
+/// What seals the records of one direction.
 ///
 /// The output of sealing, with `trailer` a few bytes of plaintext that follow the payload (TLS 1.3
 /// puts its inner content type there, RFC 9846 §5.2):
@@ -24,15 +34,19 @@ pub const TAG_LEN: usize = 16;
 ///        └──────────────────┴─────────┴──────────────┘
 /// ```
 ///
-/// Implementations neither allocate nor copy the payload, beyond what their library forces on them
-/// (ring seals in place only: one copy in [`Aead::seal`]).
-pub trait Aead: Send + Sync {
+/// Implementations neither allocate nor copy the payload, beyond what their library forces on them:
+/// [`InPlace`] is for one that seals in place only.
+pub trait SealingKey: Send + Sync {
     /// Seals `plain ‖ trailer` into `out`.
     ///
-    /// `out` is exactly `plain.len() + trailer.len() + TAG_LEN` bytes long; anything else is an error
-    /// and leaves `out` as it was.
+    /// `out` is exactly `plain.len() + trailer.len() + TAG_LEN` bytes long.
+    ///
+    /// # Errors
+    ///
+    /// [`AeadError`] when `out` has any other length, and is then as it was; also when the library
+    /// refuses.
     fn seal(
-        &self,
+        &mut self,
         nonce: Nonce,
         aad: &[u8],
         plain: &[u8],
@@ -41,36 +55,114 @@ pub trait Aead: Send + Sync {
     ) -> Result<(), AeadError>;
 
     /// Seals the plaintext that already lies in `out[..plain_len]`; afterwards `out` holds what
-    /// [`Aead::seal`] would have written.
+    /// [`Self::seal`] would have written.
     ///
-    /// `out` is exactly `plain_len + trailer.len() + TAG_LEN` bytes long; anything else is an error.
+    /// `out` is exactly `plain_len + trailer.len() + TAG_LEN` bytes long.
+    ///
+    /// # Errors
+    ///
+    /// [`AeadError`] when `out` has any other length, or the library refuses.
     fn seal_in_place(
-        &self,
+        &mut self,
         nonce: Nonce,
         aad: &[u8],
         plain_len: usize,
         trailer: &[u8],
         out: &mut [u8],
     ) -> Result<(), AeadError>;
+}
 
-    /// Seals `in_out` in place and returns the tag apart from it (QUIC, RFC 9001 §5.3).
-    fn seal_in_place_separate_tag(
-        &self,
-        nonce: Nonce,
-        aad: &[u8],
-        in_out: &mut [u8],
-    ) -> Result<[u8; TAG_LEN], AeadError>;
-
+/// What opens the records of one direction.
+pub trait OpeningKey: Send + Sync {
     /// Opens `ciphertext ‖ tag` in place and returns the length of the plaintext, which then lies at
     /// the front of `in_out`.
     ///
-    /// On error the content of `in_out` is unspecified and must not be used.
-    fn open_in_place(
-        &self,
+    /// # Errors
+    ///
+    /// [`AeadError`] when it is not authentic, or shorter than a tag. The content of `in_out` is
+    /// unspecified then and must not be used.
+    fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError>;
+}
+
+/// An AEAD under one key, for any number of users at once.
+pub trait Aead: Send + Sync {
+    /// Seals `text` in place and returns the tag apart from it (QUIC, RFC 9001 §5.3).
+    ///
+    /// # Errors
+    ///
+    /// [`AeadError`] when the library refuses.
+    fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError>;
+
+    /// Opens `ciphertext ‖ tag` in place, as [`OpeningKey::open`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpeningKey::open`].
+    fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError>;
+}
+
+/// Record keys made of an [`Aead`], for libraries that seal in place only: one copy in
+/// [`SealingKey::seal`], none anywhere else.
+pub struct InPlace<K>(pub K);
+
+impl<K: Aead> SealingKey for InPlace<K> {
+    #[inline]
+    fn seal(
+        &mut self,
         nonce: Nonce,
         aad: &[u8],
-        in_out: &mut [u8],
-    ) -> Result<usize, AeadError>;
+        plain: &[u8],
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        if out.len() != plain.len() + trailer.len() + TAG_LEN {
+            return Err(AeadError);
+        }
+        out[..plain.len()].copy_from_slice(plain);
+        self.seal_in_place(nonce, aad, plain.len(), trailer, out)
+    }
+
+    #[inline]
+    fn seal_in_place(
+        &mut self,
+        nonce: Nonce,
+        aad: &[u8],
+        plain_len: usize,
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        let (text, tag) = split_tag(plain_len, trailer, out)?;
+        *tag = self.0.seal_in_place(nonce, aad, text)?;
+        Ok(())
+    }
+}
+
+impl<K: Aead> OpeningKey for InPlace<K> {
+    #[inline]
+    fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError> {
+        self.0.open_in_place(nonce, aad, in_out)
+    }
+}
+
+/// Completes the plaintext in `out[..plain_len]` by `trailer`; returns it and the place of the tag.
+///
+/// For [`SealingKey::seal_in_place`] over a library that seals plaintext and trailer in one piece.
+///
+/// # Errors
+///
+/// [`AeadError`] when `out` is not `plain_len + trailer.len() + TAG_LEN` bytes long.
+#[inline]
+pub fn split_tag<'a>(
+    plain_len: usize,
+    trailer: &[u8],
+    out: &'a mut [u8],
+) -> Result<(&'a mut [u8], &'a mut Tag), AeadError> {
+    let (text, tag) = out.split_last_chunk_mut().ok_or(AeadError)?;
+    if text.len() != plain_len + trailer.len() {
+        return Err(AeadError);
+    }
+    text[plain_len..].copy_from_slice(trailer);
+    Ok((text, tag))
 }
 
 /// Sealing or opening failed: wrong lengths, wrong tag, or more than the AEAD can take.
@@ -79,19 +171,31 @@ pub trait Aead: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AeadError;
 
-/// An AEAD algorithm of a provider: how a key of it is made, and which it is.
+/// An AEAD algorithm of a provider: how record keys of it are made, and which it is.
 ///
 /// [`crate::record::framing`] makes the provider's `Tls13AeadAlgorithm` and `Tls12AeadAlgorithm` from
 /// it.
 pub trait AeadAlgorithm: Send + Sync + 'static {
-    /// A key of this algorithm, ready to seal and open.
-    type Key: Aead + 'static;
+    /// What seals the records of one direction.
+    type SealingKey: SealingKey + 'static;
+
+    /// What opens them.
+    type OpeningKey: OpeningKey + 'static;
 
     /// Which algorithm this is.
     const CIPHER: BulkCipher;
 
-    /// Makes a key of the [`BulkCipher::key_len`] bytes of `key`.
-    fn key(key: &AeadKey) -> Self::Key;
+    /// True when a sealing key takes only nonces that grow, as a FIPS-validated module wants to see.
+    ///
+    /// Those of TLS 1.3 do so by themselves. The explicit nonces of TLS 1.2 AES-GCM are then the
+    /// sequence number; otherwise they start at a random value.
+    const NONCES_GROW: bool = false;
+
+    /// Makes a sealing key of the [`BulkCipher::key_len`] bytes of `key`.
+    fn sealing_key(key: &AeadKey) -> Self::SealingKey;
+
+    /// Makes an opening key of the [`BulkCipher::key_len`] bytes of `key`.
+    fn opening_key(key: &AeadKey) -> Self::OpeningKey;
 
     /// True when this is a FIPS-approved implementation.
     fn fips() -> bool {
@@ -126,5 +230,89 @@ impl BulkCipher {
             Self::Aes256Gcm => ConnectionTrafficSecrets::Aes256Gcm { key, iv },
             Self::Chacha20Poly1305 => ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv },
         }
+    }
+}
+
+/// A [`BulkCipher`] as a type, so that a provider can say once for all of its ciphers what it would say
+/// of each.
+pub trait Cipher: Send + Sync + 'static {
+    /// Which cipher it is.
+    const CIPHER: BulkCipher;
+}
+
+/// [`BulkCipher::Aes128Gcm`].
+pub struct Aes128Gcm;
+
+/// [`BulkCipher::Aes256Gcm`].
+pub struct Aes256Gcm;
+
+/// [`BulkCipher::Chacha20Poly1305`].
+pub struct Chacha20Poly1305;
+
+impl Cipher for Aes128Gcm {
+    const CIPHER: BulkCipher = BulkCipher::Aes128Gcm;
+}
+
+impl Cipher for Aes256Gcm {
+    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
+}
+
+impl Cipher for Chacha20Poly1305 {
+    const CIPHER: BulkCipher = BulkCipher::Chacha20Poly1305;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::toy::ToyAead;
+
+    const NONCE: [u8; 12] = [9; 12];
+
+    fn key() -> InPlace<ToyAead> {
+        InPlace(ToyAead(0x5a))
+    }
+
+    #[test]
+    fn in_place_gives_what_the_aead_gives_for_the_whole_plaintext() {
+        let plain = b"plaintext in which any cut may be made";
+        for at in 0..=plain.len() {
+            let (front, trailer) = plain.split_at(at);
+            let mut expected = *plain;
+            let aead = ToyAead(0x5a);
+            let tag = aead.seal_in_place(Nonce(NONCE), b"aad", &mut expected);
+            let expected = [&expected[..], &tag.unwrap()].concat();
+
+            let mut out = alloc::vec![0xee; expected.len()];
+            key()
+                .seal(Nonce(NONCE), b"aad", front, trailer, &mut out)
+                .unwrap();
+            assert_eq!(out, expected);
+
+            let mut out = alloc::vec![0xee; expected.len()];
+            out[..at].copy_from_slice(front);
+            key()
+                .seal_in_place(Nonce(NONCE), b"aad", at, trailer, &mut out)
+                .unwrap();
+            assert_eq!(out, expected);
+
+            let opened = key().open(Nonce(NONCE), b"aad", &mut out);
+            assert_eq!(opened, Ok(plain.len()));
+            assert_eq!(out[..plain.len()], plain[..]);
+        }
+    }
+
+    #[test]
+    fn outputs_of_wrong_length_are_refused_and_left_alone() {
+        let needed = 5 + 1 + TAG_LEN;
+        for len in (0..2 * needed).filter(|len| *len != needed) {
+            let mut out = alloc::vec![0xee; len];
+            let sealed = key().seal(Nonce(NONCE), b"", b"plain", b"t", &mut out);
+            assert_eq!(sealed, Err(AeadError), "{len} bytes");
+            let sealed = key().seal_in_place(Nonce(NONCE), b"", 5, b"t", &mut out);
+            assert_eq!(sealed, Err(AeadError), "{len} bytes");
+            assert!(out.iter().all(|byte| *byte == 0xee), "{len} bytes");
+        }
+        let opened = key().open(Nonce(NONCE), b"", &mut [0; TAG_LEN - 1]);
+        assert_eq!(opened, Err(AeadError));
     }
 }

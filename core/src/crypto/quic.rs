@@ -5,7 +5,9 @@
 
 use alloc::boxed::Box;
 
-pub use protection::{AeadPacketKey, HeaderMask, MASK_LEN, MaskHeaderKey, SAMPLE_LEN};
+pub use protection::{
+    AeadPacketKey, HeaderMask, MASK_LEN, MaskHeaderKey, PacketAlgorithm, QuicPackets, SAMPLE_LEN,
+};
 
 use super::aead::TAG_LEN;
 use super::cipher::{AeadKey, Iv};

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
+use super::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, InPlace, TAG_LEN};
 use super::cipher::{AeadKey, Iv, Nonce};
 use super::hash::{Context, Hash, HashAlgorithm, Output};
 use super::hmac::{Hmac, Key, Tag};
@@ -62,44 +62,12 @@ impl ToyAead {
 }
 
 impl Aead for ToyAead {
-    fn seal(
-        &self,
-        nonce: Nonce,
-        aad: &[u8],
-        plain: &[u8],
-        trailer: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), AeadError> {
-        out.get_mut(..plain.len())
-            .ok_or(AeadError)?
-            .copy_from_slice(plain);
-        self.seal_in_place(nonce, aad, plain.len(), trailer, out)
-    }
-
     fn seal_in_place(
         &self,
         nonce: Nonce,
         aad: &[u8],
-        plain_len: usize,
-        trailer: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), AeadError> {
-        let sealed_len = plain_len + trailer.len();
-        if out.len() != sealed_len + TAG_LEN {
-            return Err(AeadError);
-        }
-        let (text, tag) = out.split_at_mut(sealed_len);
-        text[plain_len..].copy_from_slice(trailer);
-        tag.copy_from_slice(&self.seal_in_place_separate_tag(nonce, aad, text)?);
-        Ok(())
-    }
-
-    fn seal_in_place_separate_tag(
-        &self,
-        nonce: Nonce,
-        aad: &[u8],
         in_out: &mut [u8],
-    ) -> Result<[u8; TAG_LEN], AeadError> {
+    ) -> Result<super::aead::Tag, AeadError> {
         self.xor(in_out);
         Ok(self.tag(&nonce, aad, in_out))
     }
@@ -123,12 +91,17 @@ impl Aead for ToyAead {
 pub(crate) struct ToyAlgorithm;
 
 impl AeadAlgorithm for ToyAlgorithm {
-    type Key = ToyAead;
+    type SealingKey = InPlace<ToyAead>;
+    type OpeningKey = InPlace<ToyAead>;
 
     const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
 
-    fn key(key: &AeadKey) -> ToyAead {
-        ToyAead(key.as_ref()[0])
+    fn sealing_key(key: &AeadKey) -> InPlace<ToyAead> {
+        InPlace(ToyAead(key.as_ref()[0]))
+    }
+
+    fn opening_key(key: &AeadKey) -> InPlace<ToyAead> {
+        Self::sealing_key(key)
     }
 }
 
@@ -233,27 +206,12 @@ impl quic::Algorithm for ToyQuic {
 struct Telltale(AeadKey, Iv);
 
 impl Aead for Telltale {
-    fn seal(&self, _: Nonce, _: &[u8], _: &[u8], _: &[u8], _: &mut [u8]) -> Result<(), AeadError> {
-        Err(AeadError)
-    }
-
     fn seal_in_place(
         &self,
         _: Nonce,
         _: &[u8],
-        _: usize,
-        _: &[u8],
-        _: &mut [u8],
-    ) -> Result<(), AeadError> {
-        Err(AeadError)
-    }
-
-    fn seal_in_place_separate_tag(
-        &self,
-        _: Nonce,
-        _: &[u8],
         in_out: &mut [u8],
-    ) -> Result<[u8; TAG_LEN], AeadError> {
+    ) -> Result<super::aead::Tag, AeadError> {
         let (key, iv) = in_out.split_at_mut(self.0.as_ref().len());
         key.copy_from_slice(self.0.as_ref());
         iv.copy_from_slice(self.1.as_ref());

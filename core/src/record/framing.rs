@@ -1,6 +1,6 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
-//! Written once, over the [`Aead`] of a provider, for all that TLS 1.3 (RFC 9846 §5.2) and the AEAD
+//! Written once, over the [`SealingKey`] and the [`OpeningKey`] of a provider, for all that TLS 1.3 (RFC 9846 §5.2) and the AEAD
 //! suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905) do to a record beside encrypting it. The
 //! state of a direction (sequence number, limits) is not here but in [`super::sender`] and
 //! [`super::receiver`].
@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::MAX_FRAGMENT_LEN;
-use crate::crypto::aead::{Aead, AeadAlgorithm, TAG_LEN};
+use crate::crypto::aead::{AeadAlgorithm, OpeningKey, SealingKey, TAG_LEN};
 use crate::crypto::cipher::{
     AeadKey, ConnectionTrafficSecrets, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv,
     KeyBlockShape, MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage,
@@ -22,28 +22,6 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
-/// Seals `msg` where the payload may be in one piece (read where it lies) or in several (gathered
-/// into the output first, then sealed there).
-#[inline]
-fn seal<A: Aead>(
-    aead: &A,
-    nonce: Nonce,
-    aad: &[u8],
-    msg: &OutboundPlainMessage<'_>,
-    trailer: &[u8],
-    out: &mut [u8],
-) -> Result<(), EncryptError> {
-    match msg.payload.as_single() {
-        Some(plain) => aead.seal(nonce, aad, plain, trailer, out)?,
-        None => {
-            let plain_len = msg.payload.len();
-            msg.payload.copy_to_slice(&mut out[..plain_len]);
-            aead.seal_in_place(nonce, aad, plain_len, trailer, out)?;
-        }
-    }
-    Ok(())
-}
-
 /// TLS 1.3 record protection (RFC 9846 §5.2) over the AEAD algorithm `A` of a provider.
 pub struct Tls13Framing<A>(PhantomData<A>);
 
@@ -54,11 +32,13 @@ impl<A: AeadAlgorithm> Tls13Framing<A> {
 
 impl<A: AeadAlgorithm> Tls13AeadAlgorithm for Tls13Framing<A> {
     fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
-        Box::new(Tls13Record::<A::Key>::new(A::key(&key), iv))
+        let key = A::sealing_key(&key);
+        Box::new(Tls13Record { key, iv })
     }
 
     fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-        Box::new(Tls13Record::<A::Key>::new(A::key(&key), iv))
+        let key = A::opening_key(&key);
+        Box::new(Tls13Record { key, iv })
     }
 
     fn key_len(&self) -> usize {
@@ -80,20 +60,14 @@ impl<A: AeadAlgorithm> Tls13AeadAlgorithm for Tls13Framing<A> {
 
 /// One direction of a TLS 1.3 connection.
 struct Tls13Record<K> {
-    aead: K,
+    key: K,
     iv: Iv,
 }
 
-impl<K: Aead> Tls13Record<K> {
-    /// What a record has beyond its payload: content type and tag.
-    const OVERHEAD: usize = 1 + TAG_LEN;
+/// What a TLS 1.3 record has beyond its payload: content type and tag.
+const TLS13_OVERHEAD: usize = 1 + TAG_LEN;
 
-    fn new(aead: K, iv: Iv) -> Self {
-        Self { aead, iv }
-    }
-}
-
-impl<K: Aead> MessageEncrypter for Tls13Record<K> {
+impl<K: SealingKey> MessageEncrypter for Tls13Record<K> {
     #[inline]
     fn encrypt(
         &mut self,
@@ -101,12 +75,16 @@ impl<K: Aead> MessageEncrypter for Tls13Record<K> {
         seq: u64,
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let out = EncryptError::check_size(out, msg.payload.len() + Self::OVERHEAD)?;
-        seal(
-            &self.aead,
+        let len = msg.payload.len();
+        let out = EncryptError::check_size(out, len + TLS13_OVERHEAD)?;
+        let Some(plain) = msg.payload.as_single() else {
+            msg.payload.copy_to_slice(out);
+            return self.encrypt_in_place(msg.typ, msg.version, len, seq, out);
+        };
+        self.key.seal(
             Nonce::new(&self.iv, seq),
             &make_tls13_aad(out.len()),
-            &msg,
+            plain,
             &msg.typ.to_array(),
             out,
         )?;
@@ -122,8 +100,8 @@ impl<K: Aead> MessageEncrypter for Tls13Record<K> {
         seq: u64,
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let out = EncryptError::check_size(out, payload_len + Self::OVERHEAD)?;
-        self.aead.seal_in_place(
+        let out = EncryptError::check_size(out, payload_len + TLS13_OVERHEAD)?;
+        self.key.seal_in_place(
             Nonce::new(&self.iv, seq),
             &make_tls13_aad(out.len()),
             payload_len,
@@ -134,7 +112,7 @@ impl<K: Aead> MessageEncrypter for Tls13Record<K> {
     }
 
     fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-        payload_len + Self::OVERHEAD
+        payload_len + TLS13_OVERHEAD
     }
 
     fn payload_offset(&self) -> usize {
@@ -142,7 +120,7 @@ impl<K: Aead> MessageEncrypter for Tls13Record<K> {
     }
 }
 
-impl<K: Aead> MessageDecrypter for Tls13Record<K> {
+impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     #[inline]
     fn decrypt<'a>(
         &mut self,
@@ -157,8 +135,8 @@ impl<K: Aead> MessageDecrypter for Tls13Record<K> {
             return Err(Error::DecryptError);
         }
         let len = self
-            .aead
-            .open_in_place(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
+            .key
+            .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
             .map_err(|_| Error::DecryptError)?;
         msg.payload.truncate(len);
         msg.into_tls13_unpadded_message()
@@ -172,6 +150,17 @@ pub struct Tls12GcmFraming<A>(PhantomData<A>);
 impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
     /// The one value of this type.
     pub const NEW: Self = Self(PhantomData);
+
+    /// `salt ‖ explicit`; the sequence number is XORed into the explicit part, so no two records of a
+    /// key share a nonce. RFC 5288 §3 leaves the explicit part to the sender.
+    fn iv(salt: &[u8], explicit: &[u8]) -> Iv {
+        let mut iv = [0u8; NONCE_LEN];
+        iv[..GCM_SALT_LEN].copy_from_slice(salt);
+        if !A::NONCES_GROW {
+            iv[GCM_SALT_LEN..].copy_from_slice(explicit);
+        }
+        Iv::new(iv)
+    }
 }
 
 /// Length of the fixed part of a TLS 1.2 GCM nonce: the `salt` of RFC 5288 §3.
@@ -180,20 +169,11 @@ const GCM_SALT_LEN: usize = 4;
 /// Length of the part of a TLS 1.2 GCM nonce that each record carries.
 const GCM_EXPLICIT_NONCE_LEN: usize = NONCE_LEN - GCM_SALT_LEN;
 
-/// `salt ‖ explicit`; the sequence number is XORed into the explicit part, so no two records of a key
-/// share a nonce.
-fn gcm_iv(salt: &[u8], explicit: &[u8]) -> Iv {
-    let mut iv = [0u8; NONCE_LEN];
-    iv[..GCM_SALT_LEN].copy_from_slice(salt);
-    iv[GCM_SALT_LEN..].copy_from_slice(explicit);
-    Iv::new(iv)
-}
-
 impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
     fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
         Box::new(Tls12GcmEncrypter {
-            aead: A::key(&key),
-            iv: gcm_iv(iv, extra),
+            key: A::sealing_key(&key),
+            iv: Self::iv(iv, extra),
         })
     }
 
@@ -201,7 +181,7 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
         let mut salt = [0u8; GCM_SALT_LEN];
         salt.copy_from_slice(iv);
         Box::new(Tls12GcmDecrypter {
-            aead: A::key(&key),
+            key: A::opening_key(&key),
             salt,
         })
     }
@@ -220,7 +200,7 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
         iv: &[u8],
         explicit: &[u8],
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        Ok(A::CIPHER.traffic_secrets(key, gcm_iv(iv, explicit)))
+        Ok(A::CIPHER.traffic_secrets(key, Self::iv(iv, explicit)))
     }
 
     fn fips(&self) -> bool {
@@ -229,11 +209,11 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
 }
 
 struct Tls12GcmEncrypter<K> {
-    aead: K,
+    key: K,
     iv: Iv,
 }
 
-impl<K: Aead> Tls12GcmEncrypter<K> {
+impl<K> Tls12GcmEncrypter<K> {
     /// What a record has beyond its payload: explicit nonce and tag.
     const OVERHEAD: usize = GCM_EXPLICIT_NONCE_LEN + TAG_LEN;
 
@@ -246,7 +226,7 @@ impl<K: Aead> Tls12GcmEncrypter<K> {
     }
 }
 
-impl<K: Aead> MessageEncrypter for Tls12GcmEncrypter<K> {
+impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
     fn encrypt(
         &mut self,
         msg: OutboundPlainMessage<'_>,
@@ -255,9 +235,14 @@ impl<K: Aead> MessageEncrypter for Tls12GcmEncrypter<K> {
     ) -> Result<usize, EncryptError> {
         let len = msg.payload.len();
         let out = EncryptError::check_size(out, len + Self::OVERHEAD)?;
+        let Some(plain) = msg.payload.as_single() else {
+            msg.payload
+                .copy_to_slice(&mut out[GCM_EXPLICIT_NONCE_LEN..]);
+            return self.encrypt_in_place(msg.typ, msg.version, len, seq, out);
+        };
         let aad = make_tls12_aad(seq, msg.typ, msg.version, len);
         let (nonce, sealed) = self.write_nonce(seq, out);
-        seal(&self.aead, nonce, &aad, &msg, &[], sealed)?;
+        self.key.seal(nonce, &aad, plain, &[], sealed)?;
         Ok(out.len())
     }
 
@@ -272,7 +257,7 @@ impl<K: Aead> MessageEncrypter for Tls12GcmEncrypter<K> {
         let out = EncryptError::check_size(out, payload_len + Self::OVERHEAD)?;
         let aad = make_tls12_aad(seq, typ, version, payload_len);
         let (nonce, sealed) = self.write_nonce(seq, out);
-        self.aead
+        self.key
             .seal_in_place(nonce, &aad, payload_len, &[], sealed)?;
         Ok(out.len())
     }
@@ -287,11 +272,11 @@ impl<K: Aead> MessageEncrypter for Tls12GcmEncrypter<K> {
 }
 
 struct Tls12GcmDecrypter<K> {
-    aead: K,
+    key: K,
     salt: [u8; GCM_SALT_LEN],
 }
 
-impl<K: Aead> MessageDecrypter for Tls12GcmDecrypter<K> {
+impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
     fn decrypt<'a>(
         &mut self,
         mut msg: InboundOpaqueMessage<'a>,
@@ -303,8 +288,8 @@ impl<K: Aead> MessageDecrypter for Tls12GcmDecrypter<K> {
         let mut nonce = [0u8; NONCE_LEN];
         nonce[..GCM_SALT_LEN].copy_from_slice(&self.salt);
         nonce[GCM_SALT_LEN..].copy_from_slice(explicit);
-        self.aead
-            .open_in_place(Nonce(nonce), &aad, sealed)
+        self.key
+            .open(Nonce(nonce), &aad, sealed)
             .map_err(|_| Error::DecryptError)?;
         let payload = GCM_EXPLICIT_NONCE_LEN..GCM_EXPLICIT_NONCE_LEN + plain_len;
         tls12_checked(msg.into_plain_message_range(payload))
@@ -322,14 +307,14 @@ impl<A: AeadAlgorithm> Tls12Chacha20Framing<A> {
 impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12Chacha20Framing<A> {
     fn encrypter(&self, key: AeadKey, iv: &[u8], _extra: &[u8]) -> Box<dyn MessageEncrypter> {
         Box::new(Tls12Chacha20Record {
-            aead: A::key(&key),
+            key: A::sealing_key(&key),
             iv: Iv::copy(iv),
         })
     }
 
     fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
         Box::new(Tls12Chacha20Record {
-            aead: A::key(&key),
+            key: A::opening_key(&key),
             iv: Iv::copy(iv),
         })
     }
@@ -358,11 +343,11 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12Chacha20Framing<A> {
 
 /// One direction of a TLS 1.2 ChaCha20-Poly1305 connection.
 struct Tls12Chacha20Record<K> {
-    aead: K,
+    key: K,
     iv: Iv,
 }
 
-impl<K: Aead> MessageEncrypter for Tls12Chacha20Record<K> {
+impl<K: SealingKey> MessageEncrypter for Tls12Chacha20Record<K> {
     fn encrypt(
         &mut self,
         msg: OutboundPlainMessage<'_>,
@@ -371,9 +356,13 @@ impl<K: Aead> MessageEncrypter for Tls12Chacha20Record<K> {
     ) -> Result<usize, EncryptError> {
         let len = msg.payload.len();
         let out = EncryptError::check_size(out, len + TAG_LEN)?;
+        let Some(plain) = msg.payload.as_single() else {
+            msg.payload.copy_to_slice(out);
+            return self.encrypt_in_place(msg.typ, msg.version, len, seq, out);
+        };
         let aad = make_tls12_aad(seq, msg.typ, msg.version, len);
         let nonce = Nonce::new(&self.iv, seq);
-        seal(&self.aead, nonce, &aad, &msg, &[], out)?;
+        self.key.seal(nonce, &aad, plain, &[], out)?;
         Ok(out.len())
     }
 
@@ -388,8 +377,7 @@ impl<K: Aead> MessageEncrypter for Tls12Chacha20Record<K> {
         let out = EncryptError::check_size(out, payload_len + TAG_LEN)?;
         let aad = make_tls12_aad(seq, typ, version, payload_len);
         let nonce = Nonce::new(&self.iv, seq);
-        self.aead
-            .seal_in_place(nonce, &aad, payload_len, &[], out)?;
+        self.key.seal_in_place(nonce, &aad, payload_len, &[], out)?;
         Ok(out.len())
     }
 
@@ -402,7 +390,7 @@ impl<K: Aead> MessageEncrypter for Tls12Chacha20Record<K> {
     }
 }
 
-impl<K: Aead> MessageDecrypter for Tls12Chacha20Record<K> {
+impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
     fn decrypt<'a>(
         &mut self,
         mut msg: InboundOpaqueMessage<'a>,
@@ -410,8 +398,8 @@ impl<K: Aead> MessageDecrypter for Tls12Chacha20Record<K> {
     ) -> Result<InboundPlainMessage<'a>, Error> {
         let plain_len = tls12_plain_len(&msg, TAG_LEN)?;
         let aad = make_tls12_aad(seq, msg.typ, msg.version, plain_len);
-        self.aead
-            .open_in_place(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
+        self.key
+            .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
             .map_err(|_| Error::DecryptError)?;
         tls12_checked(msg.into_plain_message_range(0..plain_len))
     }

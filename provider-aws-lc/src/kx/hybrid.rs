@@ -8,19 +8,20 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
+use rustls_core::blocks::{Ecdh, EcdhGroup};
 use rustls_core::crypto::{
     ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup,
 };
 use rustls_core::enums::{NamedGroup, ProtocolVersion};
 use rustls_core::error::{Error, PeerMisbehaved};
 
+use super::ecdh::AwsLcCurve;
 use super::mlkem::MlKem;
-use crate::shared::kx::EcdhGroup;
 
 /// A curve together with ML-KEM.
 pub(super) struct Hybrid {
     pub(super) name: NamedGroup,
-    pub(super) classical: EcdhGroup,
+    pub(super) classical: EcdhGroup<AwsLcCurve>,
     pub(super) post_quantum: MlKem,
     pub(super) first: First,
 }
@@ -32,7 +33,7 @@ impl SupportedKxGroup for Hybrid {
         Ok(Box::new(HybridExchange {
             name: self.name,
             first: self.first,
-            classical_share_len: self.classical.share_len,
+            classical_share_len: self.classical.0.curve().share_len(),
             share: self.first.join(classical.pub_key(), post_quantum.pub_key()),
             classical,
             post_quantum,
@@ -40,7 +41,7 @@ impl SupportedKxGroup for Hybrid {
     }
 
     fn start_and_complete(&self, client_share: &[u8]) -> Result<CompletedKeyExchange, Error> {
-        let classical_len = self.classical.share_len;
+        let classical_len = self.classical.0.curve().share_len();
         if client_share.len() != classical_len + self.post_quantum.client_share_len {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }

@@ -12,8 +12,6 @@ use rustls_core::crypto::{
 use rustls_core::enums::{NamedGroup, ProtocolVersion};
 use rustls_core::error::{Error, PeerMisbehaved};
 
-use crate::backend;
-
 /// ML-KEM with one parameter set.
 #[derive(Clone, Copy)]
 pub(super) struct MlKem {
@@ -85,7 +83,7 @@ impl SupportedKxGroup for MlKem {
     }
 
     fn fips(&self) -> bool {
-        backend::fips()
+        crate::fips()
     }
 
     fn usable_for_version(&self, version: ProtocolVersion) -> bool {

@@ -8,8 +8,8 @@ use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 
 use crate::compared::{assert_same, for_all, shown};
 use crate::connected::Role;
-use crate::endpoints::configs::Provider;
-use crate::endpoints::{Endpoint, UpstreamBuffered};
+use harness::configs::Provider;
+use harness::endpoints::{Endpoint, UpstreamBuffered};
 
 /// What the peer sends: a request for a KeyUpdate, data, a close_notify; `|` ends what one `read` gets.
 const SCENES: [&str; 12] = [

@@ -23,8 +23,8 @@ use rustls::{
 
 use crate::connected::this::{client_config, server_config};
 use crate::connected::{KEY_TYPE, Role};
-use crate::endpoints::configs::{self, ClientAuth, Provider, server_name};
-use crate::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::configs::{self, ClientAuth, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 
 const PROVIDER: Provider = Provider::AwsLc;
 

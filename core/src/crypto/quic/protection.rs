@@ -1,9 +1,72 @@
 //! Packet and header protection over a provider's AEAD and mask (RFC 9001 §5.3, §5.4).
 
-use super::{HeaderProtectionKey, PacketKey, Tag};
-use crate::crypto::aead::{Aead, AeadError, TAG_LEN};
-use crate::crypto::cipher::{Iv, Nonce};
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+
+use super::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
+use crate::crypto::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
+use crate::crypto::cipher::{AeadKey, Iv, Nonce};
 use crate::error::Error;
+
+/// An AEAD of a provider that can protect packets, with the cipher for their headers that goes with it.
+pub trait PacketAlgorithm: AeadAlgorithm {
+    /// What protects payloads. It is used behind a shared reference.
+    type PacketKey: Aead + 'static;
+
+    /// What masks headers.
+    type HeaderKey: HeaderMask + 'static;
+
+    /// Makes a packet key of the [`BulkCipher::key_len`] bytes of `key`.
+    fn packet_key(key: &AeadKey) -> Self::PacketKey;
+
+    /// Makes a header key of the [`BulkCipher::key_len`] bytes of `key`: one of AES-128, AES-256 or
+    /// ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
+    fn header_key(key: &AeadKey) -> Self::HeaderKey;
+}
+
+/// The QUIC packet protection that RFC 9001 §5 makes of the algorithm `A` of a provider.
+pub struct QuicPackets<A>(PhantomData<A>);
+
+impl<A: PacketAlgorithm> QuicPackets<A> {
+    /// The one value of this type.
+    pub const NEW: Self = Self(PhantomData);
+
+    /// RFC 9001 §6.6: packets encrypted under one key. For ChaCha20-Poly1305 it is greater than the
+    /// number of possible packets (2^62), so there is none.
+    const CONFIDENTIALITY_LIMIT: u64 = match A::CIPHER {
+        BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 23,
+        BulkCipher::Chacha20Poly1305 => u64::MAX,
+    };
+
+    /// RFC 9001 §6.6: packets that failed to authenticate, over all keys of a connection.
+    const INTEGRITY_LIMIT: u64 = match A::CIPHER {
+        BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 52,
+        BulkCipher::Chacha20Poly1305 => 1 << 36,
+    };
+}
+
+impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
+    fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn PacketKey> {
+        Box::new(AeadPacketKey::new(
+            A::packet_key(&key),
+            iv,
+            Self::CONFIDENTIALITY_LIMIT,
+            Self::INTEGRITY_LIMIT,
+        ))
+    }
+
+    fn header_protection_key(&self, key: AeadKey) -> Box<dyn HeaderProtectionKey> {
+        Box::new(MaskHeaderKey::new(A::header_key(&key)))
+    }
+
+    fn aead_key_len(&self) -> usize {
+        A::CIPHER.key_len()
+    }
+
+    fn fips(&self) -> bool {
+        A::fips()
+    }
+}
 
 /// The [`PacketKey`] that RFC 9001 §5.3 makes of an AEAD.
 ///
@@ -29,7 +92,7 @@ impl<A: Aead> AeadPacketKey<A> {
 
     fn seal(&self, nonce: Nonce, header: &[u8], payload: &mut [u8]) -> Result<Tag, Error> {
         self.aead
-            .seal_in_place_separate_tag(nonce, header, payload)
+            .seal_in_place(nonce, header, payload)
             .map(Tag)
             .map_err(|AeadError| Error::EncryptError)
     }

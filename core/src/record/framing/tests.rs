@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use super::super::toy::{IV, KEY, Protection, plaintext};
 use super::*;
-use crate::crypto::aead::BulkCipher;
+use crate::crypto::aead::{BulkCipher, InPlace};
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::toy::{ToyAead, ToyAlgorithm};
 use crate::error::PeerMisbehaved;
@@ -29,7 +29,7 @@ const NONCE: [u8; 12] = [
 /// What the toy AEAD makes of these, tag included.
 fn toy_sealed(aad: &[u8], plain: &[u8]) -> Vec<u8> {
     let mut out = vec![0; plain.len() + TAG_LEN];
-    ToyAead(KEY)
+    InPlace(ToyAead(KEY))
         .seal(Nonce(NONCE), aad, plain, &[], &mut out)
         .unwrap();
     out

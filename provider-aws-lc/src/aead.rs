@@ -1,0 +1,154 @@
+//! The AEADs, and the ciphers of QUIC's headers.
+
+use core::marker::PhantomData;
+
+use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
+use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
+use rustls_core::blocks::{
+    Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, MASK_LEN, OpeningKey,
+    PacketAlgorithm, SAMPLE_LEN, SealingKey, Tag,
+};
+use rustls_core::crypto::cipher::{AeadKey, Nonce};
+
+/// The cipher `C` of aws-lc-rs.
+pub(crate) struct AwsLc<C>(PhantomData<C>);
+
+impl<C: Cipher> AeadAlgorithm for AwsLc<C> {
+    type SealingKey = Key;
+    type OpeningKey = Key;
+
+    const CIPHER: BulkCipher = C::CIPHER;
+
+    fn sealing_key(key: &AeadKey) -> Key {
+        Key::new(C::CIPHER, key)
+    }
+
+    fn opening_key(key: &AeadKey) -> Key {
+        Key::new(C::CIPHER, key)
+    }
+
+    fn fips() -> bool {
+        C::CIPHER != BulkCipher::Chacha20Poly1305 && crate::fips()
+    }
+}
+
+impl<C: Cipher> PacketAlgorithm for AwsLc<C> {
+    type PacketKey = Key;
+    type HeaderKey = HeaderKey;
+
+    fn packet_key(key: &AeadKey) -> Key {
+        Key::new(C::CIPHER, key)
+    }
+
+    fn header_key(key: &AeadKey) -> HeaderKey {
+        HeaderKey::new(C::CIPHER, key)
+    }
+}
+
+/// What the library calls `cipher`.
+pub(crate) fn algorithm(cipher: BulkCipher) -> &'static aead::Algorithm {
+    match cipher {
+        BulkCipher::Aes128Gcm => &aead::AES_128_GCM,
+        BulkCipher::Aes256Gcm => &aead::AES_256_GCM,
+        BulkCipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
+    }
+}
+
+pub(crate) const KEY_LEN: &str = "the key is as long as BulkCipher::key_len says";
+
+pub(crate) struct Key(LessSafeKey);
+
+impl Key {
+    pub(crate) fn new(cipher: BulkCipher, key: &AeadKey) -> Self {
+        let key = UnboundKey::new(algorithm(cipher), key.as_ref()).expect(KEY_LEN);
+        Self(LessSafeKey::new(key))
+    }
+}
+
+/// The library's own type for `nonce`.
+#[inline]
+pub(crate) fn to_library(nonce: Nonce) -> aead::Nonce {
+    aead::Nonce::assume_unique_for_key(nonce.0)
+}
+
+impl SealingKey for Key {
+    #[inline]
+    fn seal(
+        &mut self,
+        nonce: Nonce,
+        aad: &[u8],
+        plain: &[u8],
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        let (ciphertext, trailer_and_tag) =
+            out.split_at_mut_checked(plain.len()).ok_or(AeadError)?;
+        let (nonce, aad) = (to_library(nonce), Aad::from(aad));
+        self.0
+            .seal_out_of_place_scatter(nonce, aad, plain, ciphertext, trailer, trailer_and_tag)
+            .map_err(|_| AeadError)
+    }
+
+    #[inline]
+    fn seal_in_place(
+        &mut self,
+        nonce: Nonce,
+        aad: &[u8],
+        plain_len: usize,
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        let (text, trailer_and_tag) = out.split_at_mut_checked(plain_len).ok_or(AeadError)?;
+        let (nonce, aad) = (to_library(nonce), Aad::from(aad));
+        self.0
+            .seal_in_place_scatter(nonce, aad, text, trailer, trailer_and_tag)
+            .map_err(|_| AeadError)
+    }
+}
+
+impl OpeningKey for Key {
+    #[inline]
+    fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError> {
+        self.0
+            .open_in_place(to_library(nonce), Aad::from(aad), in_out)
+            .map(|plain| plain.len())
+            .map_err(|_| AeadError)
+    }
+}
+
+impl Aead for Key {
+    fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+        let tag = self
+            .0
+            .seal_in_place_separate_tag(to_library(nonce), Aad::from(aad), text)
+            .map_err(|_| AeadError)?;
+        tag.as_ref().try_into().map_err(|_| AeadError)
+    }
+
+    fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {
+        self.0
+            .open_in_place(to_library(nonce), Aad::from(aad), text)
+            .map(|plain| plain.len())
+            .map_err(|_| AeadError)
+    }
+}
+
+/// The cipher of header protection under one key.
+pub(crate) struct HeaderKey(HeaderProtectionKey);
+
+impl HeaderKey {
+    pub(crate) fn new(cipher: BulkCipher, key: &AeadKey) -> Self {
+        let algorithm = match cipher {
+            BulkCipher::Aes128Gcm => &quic::AES_128,
+            BulkCipher::Aes256Gcm => &quic::AES_256,
+            BulkCipher::Chacha20Poly1305 => &quic::CHACHA20,
+        };
+        Self(HeaderProtectionKey::new(algorithm, key.as_ref()).expect(KEY_LEN))
+    }
+}
+
+impl HeaderMask for HeaderKey {
+    fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> Result<[u8; MASK_LEN], AeadError> {
+        self.0.new_mask(sample).map_err(|_| AeadError)
+    }
+}

@@ -1,0 +1,169 @@
+//! Record protection as the FIPS validation of aws-lc wants it.
+//!
+//! AES-GCM is approved for sealing only where the module itself sees to it that no nonce comes twice.
+//! For TLS that is a key that knows the nonces of the protocol and refuses one that is not greater
+//! than the last. With feature `fips` the cipher suites take the keys of this module in place of those
+//! they have otherwise; the bytes of records are the same but for the explicit nonces of TLS 1.2. QUIC
+//! builds its nonces as TLS 1.3 does (RFC 9001 §5.3), and uses the same keys; the paths of a multipath
+//! connection share packet numbers, which the module refuses.
+//!
+//! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` does
+//! not speak of them.
+
+use core::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use aws_lc_rs::aead::{Aad, TlsProtocolId, TlsRecordOpeningKey, TlsRecordSealingKey};
+use rustls_core::blocks::{
+    Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, OpeningKey, PacketAlgorithm, SealingKey,
+    Tag, split_tag,
+};
+use rustls_core::crypto::cipher::{AeadKey, Nonce};
+
+use crate::aead::{HeaderKey, KEY_LEN, algorithm, to_library};
+
+/// AES-GCM for the records of TLS 1.3, and for the packets of QUIC.
+pub(crate) type Tls13Gcm<C> = Gcm<C, Tls13>;
+
+/// AES-GCM for the records of TLS 1.2.
+#[cfg(feature = "tls12")]
+pub(crate) type Tls12Gcm<C> = Gcm<C, Tls12>;
+
+/// The AES-GCM cipher `C` for the records of version `P`.
+pub(crate) struct Gcm<C, P>(PhantomData<(C, P)>);
+
+/// A protocol version, by which the order of nonces differs.
+pub(crate) trait Protocol: Send + Sync + 'static {
+    const ID: TlsProtocolId;
+}
+
+pub(crate) struct Tls13;
+
+impl Protocol for Tls13 {
+    const ID: TlsProtocolId = TlsProtocolId::TLS13;
+}
+
+#[cfg(feature = "tls12")]
+pub(crate) struct Tls12;
+
+#[cfg(feature = "tls12")]
+impl Protocol for Tls12 {
+    const ID: TlsProtocolId = TlsProtocolId::TLS12;
+}
+
+impl<C: Cipher, P: Protocol> AeadAlgorithm for Gcm<C, P> {
+    type SealingKey = RecordSealingKey;
+    type OpeningKey = RecordOpeningKey;
+
+    const CIPHER: BulkCipher = C::CIPHER;
+    const NONCES_GROW: bool = true;
+
+    fn sealing_key(key: &AeadKey) -> RecordSealingKey {
+        let key = TlsRecordSealingKey::new(algorithm(C::CIPHER), P::ID, key.as_ref());
+        RecordSealingKey(key.expect(KEY_LEN))
+    }
+
+    fn opening_key(key: &AeadKey) -> RecordOpeningKey {
+        let key = TlsRecordOpeningKey::new(algorithm(C::CIPHER), P::ID, key.as_ref());
+        RecordOpeningKey(key.expect(KEY_LEN))
+    }
+
+    fn fips() -> bool {
+        crate::fips()
+    }
+}
+
+pub(crate) struct RecordSealingKey(TlsRecordSealingKey);
+
+impl RecordSealingKey {
+    fn seal_text(&mut self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+        let tag = self
+            .0
+            .seal_in_place_separate_tag(to_library(nonce), Aad::from(aad), text)
+            .map_err(|_| AeadError)?;
+        tag.as_ref().try_into().map_err(|_| AeadError)
+    }
+}
+
+impl SealingKey for RecordSealingKey {
+    fn seal(
+        &mut self,
+        nonce: Nonce,
+        aad: &[u8],
+        plain: &[u8],
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        let (ciphertext, trailer_and_tag) =
+            out.split_at_mut_checked(plain.len()).ok_or(AeadError)?;
+        let (nonce, aad) = (to_library(nonce), Aad::from(aad));
+        self.0
+            .seal_out_of_place_scatter(nonce, aad, plain, ciphertext, trailer, trailer_and_tag)
+            .map_err(|_| AeadError)
+    }
+
+    fn seal_in_place(
+        &mut self,
+        nonce: Nonce,
+        aad: &[u8],
+        plain_len: usize,
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        let (text, tag) = split_tag(plain_len, trailer, out)?;
+        *tag = self.seal_text(nonce, aad, text)?;
+        Ok(())
+    }
+}
+
+pub(crate) struct RecordOpeningKey(TlsRecordOpeningKey);
+
+impl RecordOpeningKey {
+    fn open_text(&self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError> {
+        self.0
+            .open_in_place(to_library(nonce), Aad::from(aad), in_out)
+            .map(|plain| plain.len())
+            .map_err(|_| AeadError)
+    }
+}
+
+impl OpeningKey for RecordOpeningKey {
+    fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError> {
+        self.open_text(nonce, aad, in_out)
+    }
+}
+
+impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
+    type PacketKey = PacketKey;
+    type HeaderKey = HeaderKey;
+
+    fn packet_key(key: &AeadKey) -> PacketKey {
+        PacketKey {
+            sealing: Mutex::new(Self::sealing_key(key)),
+            opening: Self::opening_key(key),
+        }
+    }
+
+    fn header_key(key: &AeadKey) -> HeaderKey {
+        HeaderKey::new(C::CIPHER, key)
+    }
+}
+
+/// A key for packets, which are sealed behind a shared reference.
+///
+/// Sealing advances the module's counter. A direction has one sender only: the lock is always free.
+pub(crate) struct PacketKey {
+    sealing: Mutex<RecordSealingKey>,
+    opening: RecordOpeningKey,
+}
+
+impl Aead for PacketKey {
+    fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+        let mut key = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
+        key.seal_text(nonce, aad, text)
+    }
+
+    fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {
+        self.opening.open_text(nonce, aad, text)
+    }
+}

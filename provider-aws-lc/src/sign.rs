@@ -1,0 +1,122 @@
+//! Private keys: encoded ones made into keys that sign.
+
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, RsaEncoding,
+    RsaKeyPair,
+};
+use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls_core::blocks::{self, KeyKind, KeyRejected};
+use rustls_core::enums::SignatureScheme;
+use rustls_core::error::Error;
+use rustls_core::sign::SigningKey;
+
+/// Makes a signing key of an RSA, ECDSA or Ed25519 key, whichever `der` is.
+///
+/// # Errors
+///
+/// [`Error::General`] when it is none of them, or malformed.
+pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
+    blocks::any_supported_type::<KeyPair>(der)
+}
+
+/// Makes a signing key of an ECDSA key over P-256, P-384 or P-521, in PKCS#8 (RFC 5958) or SEC1
+/// (RFC 5915) encoding.
+///
+/// # Errors
+///
+/// [`Error::General`] when `der` is no such key.
+pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
+    blocks::any_ecdsa_type::<KeyPair>(der)
+}
+
+/// Makes a signing key of an Ed25519 key in PKCS#8 encoding (RFC 8410), with the public key in it or
+/// without.
+///
+/// # Errors
+///
+/// [`Error::General`] when `der` is no such key.
+pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
+    blocks::any_eddsa_type::<KeyPair>(der)
+}
+
+pub(crate) enum KeyPair {
+    Rsa(RsaKeyPair),
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+}
+
+impl blocks::KeyPair for KeyPair {
+    fn from_pkcs8(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected> {
+        Ok(match kind {
+            KeyKind::Rsa => Self::Rsa(RsaKeyPair::from_pkcs8(der)?),
+            // "maybe unchecked": keys as OpenSSL writes them have no public key to check against
+            KeyKind::Ed25519 => Self::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der)?),
+            _ => Self::Ecdsa(EcdsaKeyPair::from_pkcs8(curve(kind)?, der)?),
+        })
+    }
+
+    fn from_pkcs1(der: &[u8]) -> Result<Self, KeyRejected> {
+        Ok(Self::Rsa(RsaKeyPair::from_der(der)?))
+    }
+
+    fn from_sec1(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected> {
+        let key_pair = EcdsaKeyPair::from_private_key_der(curve(kind)?, der)?;
+        Ok(Self::Ecdsa(key_pair))
+    }
+
+    fn public_key(&self) -> impl AsRef<[u8]> {
+        match self {
+            Self::Rsa(key_pair) => key_pair.public_key().as_ref(),
+            Self::Ecdsa(key_pair) => key_pair.public_key().as_ref(),
+            Self::Ed25519(key_pair) => key_pair.public_key().as_ref(),
+        }
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Option<Vec<u8>> {
+        let random = SystemRandom::new();
+        match self {
+            Self::Rsa(key_pair) => {
+                let mut signature = vec![0; key_pair.public_modulus_len()];
+                key_pair
+                    .sign(rsa_encoding(scheme)?, &random, message, &mut signature)
+                    .ok()?;
+                Some(signature)
+            }
+            Self::Ecdsa(key_pair) => {
+                let signature = key_pair.sign(&random, message).ok()?;
+                Some(signature.as_ref().to_vec())
+            }
+            Self::Ed25519(key_pair) => Some(key_pair.sign(message).as_ref().to_vec()),
+        }
+    }
+
+    fn fips() -> bool {
+        crate::fips()
+    }
+}
+
+fn curve(kind: KeyKind) -> Result<&'static EcdsaSigningAlgorithm, KeyRejected> {
+    match kind {
+        KeyKind::EcdsaP256 => Ok(&signature::ECDSA_P256_SHA256_ASN1_SIGNING),
+        KeyKind::EcdsaP384 => Ok(&signature::ECDSA_P384_SHA384_ASN1_SIGNING),
+        KeyKind::EcdsaP521 => Ok(&signature::ECDSA_P521_SHA512_ASN1_SIGNING),
+        _ => Err("unsupported curve".into()),
+    }
+}
+
+fn rsa_encoding(scheme: SignatureScheme) -> Option<&'static dyn RsaEncoding> {
+    Some(match scheme {
+        SignatureScheme::RSA_PSS_SHA512 => &signature::RSA_PSS_SHA512,
+        SignatureScheme::RSA_PSS_SHA384 => &signature::RSA_PSS_SHA384,
+        SignatureScheme::RSA_PSS_SHA256 => &signature::RSA_PSS_SHA256,
+        SignatureScheme::RSA_PKCS1_SHA512 => &signature::RSA_PKCS1_SHA512,
+        SignatureScheme::RSA_PKCS1_SHA384 => &signature::RSA_PKCS1_SHA384,
+        SignatureScheme::RSA_PKCS1_SHA256 => &signature::RSA_PKCS1_SHA256,
+        _ => return None,
+    })
+}

@@ -1,0 +1,95 @@
+//! The AEADs, and the ciphers of QUIC's headers.
+//!
+//! ring seals in place only, so records are sealed with one copy.
+
+use core::marker::PhantomData;
+
+use ring::aead::quic::{self, HeaderProtectionKey};
+use ring::aead::{self, Aad, LessSafeKey, UnboundKey};
+use rustls_core::blocks::{
+    Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, InPlace, MASK_LEN,
+    PacketAlgorithm, SAMPLE_LEN, Tag,
+};
+use rustls_core::crypto::cipher::{AeadKey, Nonce};
+
+/// The cipher `C` of ring.
+pub(crate) struct Ring<C>(PhantomData<C>);
+
+impl<C: Cipher> AeadAlgorithm for Ring<C> {
+    type SealingKey = InPlace<Key>;
+    type OpeningKey = InPlace<Key>;
+
+    const CIPHER: BulkCipher = C::CIPHER;
+
+    fn sealing_key(key: &AeadKey) -> InPlace<Key> {
+        InPlace(Key::new(C::CIPHER, key))
+    }
+
+    fn opening_key(key: &AeadKey) -> InPlace<Key> {
+        InPlace(Key::new(C::CIPHER, key))
+    }
+}
+
+impl<C: Cipher> PacketAlgorithm for Ring<C> {
+    type PacketKey = Key;
+    type HeaderKey = HeaderKey;
+
+    fn packet_key(key: &AeadKey) -> Key {
+        Key::new(C::CIPHER, key)
+    }
+
+    fn header_key(key: &AeadKey) -> HeaderKey {
+        let algorithm = match C::CIPHER {
+            BulkCipher::Aes128Gcm => &quic::AES_128,
+            BulkCipher::Aes256Gcm => &quic::AES_256,
+            BulkCipher::Chacha20Poly1305 => &quic::CHACHA20,
+        };
+        HeaderKey(HeaderProtectionKey::new(algorithm, key.as_ref()).expect(KEY_LEN))
+    }
+}
+
+const KEY_LEN: &str = "the key is as long as BulkCipher::key_len says";
+
+pub(crate) struct Key(LessSafeKey);
+
+impl Key {
+    pub(crate) fn new(cipher: BulkCipher, key: &AeadKey) -> Self {
+        let algorithm = match cipher {
+            BulkCipher::Aes128Gcm => &aead::AES_128_GCM,
+            BulkCipher::Aes256Gcm => &aead::AES_256_GCM,
+            BulkCipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
+        };
+        let key = UnboundKey::new(algorithm, key.as_ref()).expect(KEY_LEN);
+        Self(LessSafeKey::new(key))
+    }
+}
+
+impl Aead for Key {
+    #[inline]
+    fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+        let nonce = aead::Nonce::assume_unique_for_key(nonce.0);
+        let tag = self
+            .0
+            .seal_in_place_separate_tag(nonce, Aad::from(aad), text)
+            .map_err(|_| AeadError)?;
+        tag.as_ref().try_into().map_err(|_| AeadError)
+    }
+
+    #[inline]
+    fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {
+        let nonce = aead::Nonce::assume_unique_for_key(nonce.0);
+        self.0
+            .open_in_place(nonce, Aad::from(aad), text)
+            .map(|plain| plain.len())
+            .map_err(|_| AeadError)
+    }
+}
+
+/// The cipher of header protection under one key.
+pub(crate) struct HeaderKey(HeaderProtectionKey);
+
+impl HeaderMask for HeaderKey {
+    fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> Result<[u8; MASK_LEN], AeadError> {
+        self.0.new_mask(sample).map_err(|_| AeadError)
+    }
+}
