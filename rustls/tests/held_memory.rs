@@ -2,7 +2,6 @@
 //!
 //! One test in a program of its own: the count is of the whole process.
 
-
 use std::alloc::System;
 use std::io::{Read, Write};
 use std::sync::Arc;

@@ -30,8 +30,7 @@ fn pairs_with(
             let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
             let config = Arc::new(config);
             let buffered = rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-            let unbuffered =
-                rustls::client::UnbufferedClientConnection::new(config, server_name()).unwrap();
+            let unbuffered = UnbufferedClientConnection::new(config, server_name()).unwrap();
             vec![
                 (
                     Box::new(ThisBuffered::new(buffered)),

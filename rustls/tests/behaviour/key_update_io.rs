@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 
-use crate::compared::{assert_same, for_all, shown};
-use crate::connected::Role;
 use harness::configs::Provider;
 use harness::endpoints::{Endpoint, UpstreamBuffered};
+
+use crate::compared::{assert_same, for_all, shown};
+use crate::connected::Role;
 
 /// What the peer sends: a request for a KeyUpdate, data, a close_notify; `|` ends what one `read` gets.
 const SCENES: [&str; 12] = [

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use harness::configs::{self, ClientAuth, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 use rustls::client::danger::{ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ResolvesClientCert, UnbufferedClientConnection};
 use rustls::crypto::{
@@ -23,8 +25,6 @@ use rustls::{
 
 use crate::connected::this::{client_config, server_config};
 use crate::connected::{KEY_TYPE, Role};
-use harness::configs::{self, ClientAuth, Provider, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 
 const PROVIDER: Provider = Provider::AwsLc;
 

@@ -332,11 +332,9 @@ fn tls13_records_are_of_type_application_data_outside() {
         let mut text = [payload, &[inner.into()]].concat();
         let aad = [outer, 3, 3, 0, text.len() as u8 + 16];
         let nonce = Nonce::new(&Iv::new(IV), 0);
-        let key = ToyAlgorithm::key(&AeadKey::new(&[KEY; 32]));
-        let tag = key
-            .seal_in_place_separate_tag(nonce, &aad, &mut text)
-            .unwrap();
-        record(outer, &[&text[..], &tag].concat())
+        let key = ToyAlgorithm::sealing_key(&AeadKey::new(&[KEY; 32]));
+        let tag = key.0.seal_in_place(nonce, &aad, &mut text).unwrap();
+        record(outer, &[&text[..], tag.as_ref()].concat())
     };
     let alert = || (ContentType::Alert, vec![2, 40]);
     let sealed = seal(23, ContentType::Alert, &[2, 40]);
