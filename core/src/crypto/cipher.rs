@@ -13,6 +13,7 @@ pub use message::{
     BorrowedPayload, InboundOpaqueMessage, InboundPlainMessage, OutboundChunks,
     OutboundPlainMessage, PlainMessage,
 };
+pub(crate) use sealed::FromThisCrate;
 use zeroize::Zeroize;
 
 use crate::enums::{ContentType, ProtocolVersion};
@@ -21,6 +22,17 @@ use crate::error::Error;
 mod message;
 #[cfg(test)]
 mod tests;
+
+mod sealed {
+    /// Who can name it belongs to this crate.
+    pub struct FromThisCrate(());
+
+    impl FromThisCrate {
+        pub(crate) fn new() -> Self {
+            Self(())
+        }
+    }
+}
 
 /// Length in bytes of the nonce of every AEAD used here.
 pub const NONCE_LEN: usize = 12;
@@ -167,6 +179,16 @@ pub trait MessageEncrypter: Send + Sync {
     /// How many bytes of the encrypted payload stand before the payload proper: 8 for TLS 1.2
     /// AES-GCM, whose explicit nonce is there, otherwise 0.
     fn payload_offset(&self) -> usize;
+
+    /// True when the first method, where it returns `Ok`, has certainly written all of its output.
+    ///
+    /// What an encrypter from outside says about that has to be believed, and the memory that it gets may have
+    /// been another connection's: the record layer clears it before. The framing of this crate goes without;
+    /// no other can say so, since the argument's type has no name outside.
+    #[doc(hidden)]
+    fn overwrites_output(&self, _: FromThisCrate) -> bool {
+        false
+    }
 }
 
 /// Opens received records in the memory they were received in.

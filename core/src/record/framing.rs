@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use super::MAX_FRAGMENT_LEN;
 use crate::crypto::aead::{AeadAlgorithm, OpeningKey, SealingKey, TAG_LEN};
 use crate::crypto::cipher::{
-    AeadKey, ConnectionTrafficSecrets, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv,
+    AeadKey, ConnectionTrafficSecrets, EncryptError, FromThisCrate, InboundOpaqueMessage, InboundPlainMessage, Iv,
     KeyBlockShape, MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage,
     Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError, make_tls12_aad,
     make_tls13_aad,
@@ -117,6 +117,10 @@ impl<K: SealingKey> MessageEncrypter for Tls13Record<K> {
 
     fn payload_offset(&self) -> usize {
         0
+    }
+
+    fn overwrites_output(&self, _: FromThisCrate) -> bool {
+        true
     }
 }
 
@@ -269,6 +273,10 @@ impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
     fn payload_offset(&self) -> usize {
         GCM_EXPLICIT_NONCE_LEN
     }
+
+    fn overwrites_output(&self, _: FromThisCrate) -> bool {
+        true
+    }
 }
 
 struct Tls12GcmDecrypter<K> {
@@ -387,6 +395,10 @@ impl<K: SealingKey> MessageEncrypter for Tls12Chacha20Record<K> {
 
     fn payload_offset(&self) -> usize {
         0
+    }
+
+    fn overwrites_output(&self, _: FromThisCrate) -> bool {
+        true
     }
 }
 

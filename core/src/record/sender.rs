@@ -9,7 +9,8 @@ use core::ops::Range;
 
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use crate::crypto::cipher::{
-    EncryptError, InsufficientSizeError, MessageEncrypter, OutboundChunks, OutboundPlainMessage,
+    EncryptError, FromThisCrate, InsufficientSizeError, MessageEncrypter, OutboundChunks,
+    OutboundPlainMessage,
 };
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
@@ -35,19 +36,21 @@ const MAX_RECORDS: u64 = u64::MAX - 16;
 /// ```
 pub struct RecordSender {
     encrypter: Option<Box<dyn MessageEncrypter>>,
+    /// The sequence number of the next record.
+    seq: u64,
     /// How many bytes a record has before its payload, and behind it.
     head_len: usize,
     tail_len: usize,
-    /// Decides how a protected record's header looks; the version negotiated once keys are there.
-    protection: ProtocolVersion,
-    /// What stands as the version in headers of unprotected records.
-    plaintext_version: ProtocolVersion,
-    /// The sequence number of the next record.
-    seq: u64,
-    /// How many records the key may protect (RFC 9846 §5.5).
-    confidentiality_limit: u64,
     /// The most plaintext bytes of a record.
     max_fragment_len: usize,
+    /// How many records the key may protect (RFC 9846 §5.5).
+    confidentiality_limit: u64,
+    /// What stands as the version in headers of unprotected records.
+    plaintext_version: ProtocolVersion,
+    /// The type in the headers of protected records, where it is not that of what they carry.
+    outer_type: Option<ContentType>,
+    /// The encrypter might leave something of what was in its output before.
+    clears_output: bool,
     /// Nothing is sealed any more, ever.
     closed: bool,
 }
@@ -57,13 +60,14 @@ impl RecordSender {
     pub fn new() -> Self {
         Self {
             encrypter: None,
+            seq: 0,
             head_len: HEADER_LEN,
             tail_len: 0,
-            protection: ProtocolVersion::TLSv1_2,
-            plaintext_version: ProtocolVersion::TLSv1_2,
-            seq: 0,
-            confidentiality_limit: MAX_RECORDS,
             max_fragment_len: MAX_FRAGMENT_LEN,
+            confidentiality_limit: MAX_RECORDS,
+            plaintext_version: ProtocolVersion::TLSv1_2,
+            outer_type: None,
+            clears_output: false,
             closed: false,
         }
     }
@@ -104,8 +108,13 @@ impl RecordSender {
         let offset = encrypter.payload_offset();
         self.head_len = HEADER_LEN + offset;
         self.tail_len = encrypter.encrypted_payload_len(0).saturating_sub(offset);
+        self.clears_output = !encrypter.overwrites_output(FromThisCrate::new());
         self.encrypter = Some(encrypter);
-        self.protection = version;
+        // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data
+        self.outer_type = match version {
+            ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData),
+            _ => None,
+        };
         self.confidentiality_limit = Ord::min(confidentiality_limit, MAX_RECORDS);
         self.seq = 0;
     }
@@ -156,23 +165,19 @@ impl RecordSender {
     /// The number of bytes of the records that carry `payload_len` bytes; zero for an empty payload.
     #[inline]
     pub fn sealed_len(&self, payload_len: usize) -> usize {
-        self.records_len(self.records(payload_len), payload_len)
+        self.records(payload_len)
+            .saturating_mul(self.head_len + self.tail_len)
+            .saturating_add(payload_len)
     }
 
     /// The number of records that carry `payload_len` bytes.
     #[inline]
     fn records(&self, payload_len: usize) -> usize {
-        match payload_len <= self.max_fragment_len {
-            true => usize::from(payload_len != 0),
-            false => payload_len.div_ceil(self.max_fragment_len),
+        if payload_len <= self.max_fragment_len {
+            usize::from(payload_len != 0)
+        } else {
+            payload_len.div_ceil(self.max_fragment_len)
         }
-    }
-
-    #[inline]
-    fn records_len(&self, records: usize, payload_len: usize) -> usize {
-        records
-            .saturating_mul(self.head_len + self.tail_len)
-            .saturating_add(payload_len)
     }
 
     /// How many bytes a record has before its payload.
@@ -211,67 +216,52 @@ impl RecordSender {
         payload: OutboundChunks<'_>,
         out: &mut [u8],
     ) -> Result<usize, SealError> {
-        let records = self.records(payload.len());
-        let required_size = self.records_len(records, payload.len());
-        if out.len() < required_size {
+        let required_size = self.sealed_len(payload.len());
+        let Some(mut out) = out.get_mut(..required_size) else {
             return Err(SealError::InsufficientSize(InsufficientSizeError {
                 required_size,
             }));
-        }
-        self.check_sequence(records as u64)?;
-        match records {
-            0 => Ok(0),
-            1 => self.seal_record(typ, payload, out),
-            _ => self.seal_fragments(typ, payload, out),
-        }
-    }
-
-    /// Writes several records; `out` is long enough, and there are sequence numbers left.
-    fn seal_fragments(
-        &mut self,
-        typ: ContentType,
-        payload: OutboundChunks<'_>,
-        out: &mut [u8],
-    ) -> Result<usize, SealError> {
+        };
+        self.check_sequence(self.records(payload.len()) as u64)?;
         let mut rest = payload;
-        let mut used = 0;
         while !rest.is_empty() {
             let (fragment, tail) = rest.split_at(self.max_fragment_len);
-            used += self.seal_record(typ, fragment, &mut out[used..])?;
-            rest = tail;
+            let record_len = self.head_len + fragment.len() + self.tail_len;
+            let (record, behind) = out.split_at_mut(record_len);
+            self.encrypt(typ, fragment, record)?;
+            (rest, out) = (tail, behind);
         }
-        Ok(used)
+        Ok(required_size)
     }
 
-    /// Writes one record; `out` is long enough, `payload` no longer than a fragment, and there is a
+    /// Writes one record, as long as `record`; `payload` is no longer than a fragment, and there is a
     /// sequence number left.
     #[inline]
-    fn seal_record(
+    fn encrypt(
         &mut self,
         typ: ContentType,
         payload: OutboundChunks<'_>,
-        out: &mut [u8],
-    ) -> Result<usize, SealError> {
+        record: &mut [u8],
+    ) -> Result<(), SealError> {
         let seq = self.next_sequence();
-        let record_len = self.head_len + payload.len() + self.tail_len;
-        let (header, body) = out[..record_len].split_at_mut(HEADER_LEN);
-        let (outer_type, version) = match &mut self.encrypter {
-            None => {
-                payload.copy_to_slice(body);
-                (typ, self.plaintext_version)
-            }
-            Some(encrypter) => {
-                let msg = OutboundPlainMessage {
-                    typ,
-                    version: ProtocolVersion::TLSv1_2,
-                    payload,
-                };
-                check_written(encrypter.encrypt(msg, seq, body), body)?;
-                (self.outer_type(typ), ProtocolVersion::TLSv1_2)
-            }
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        let Some(encrypter) = &mut self.encrypter else {
+            payload.copy_to_slice(body);
+            write_header(header, typ, self.plaintext_version, body.len());
+            return Ok(());
         };
-        write_header(header, outer_type, version, body.len());
-        Ok(record_len)
+        if self.clears_output {
+            body.fill(0);
+        }
+        let version = ProtocolVersion::TLSv1_2;
+        let msg = OutboundPlainMessage {
+            typ,
+            version,
+            payload,
+        };
+        check_written(encrypter.encrypt(msg, seq, body), body)?;
+        write_header(header, self.outer_type.unwrap_or(typ), version, body.len());
+        Ok(())
     }
 
     /// Builds one record around the plaintext at `payload` of `buf`; returns where in `buf` the
@@ -317,26 +307,15 @@ impl RecordSender {
         self.check_sequence(1)?;
         let seq = self.next_sequence();
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
-        let (outer_type, version) = match &mut self.encrypter {
-            None => (typ, self.plaintext_version),
-            Some(encrypter) => {
-                let version = ProtocolVersion::TLSv1_2;
-                let written = encrypter.encrypt_in_place(typ, version, payload.len(), seq, body);
-                check_written(written, body)?;
-                (self.outer_type(typ), version)
-            }
+        let Some(encrypter) = &mut self.encrypter else {
+            write_header(header, typ, self.plaintext_version, body.len());
+            return Ok(record);
         };
-        write_header(header, outer_type, version, body.len());
+        let version = ProtocolVersion::TLSv1_2;
+        let written = encrypter.encrypt_in_place(typ, version, payload.len(), seq, body);
+        check_written(written, body)?;
+        write_header(header, self.outer_type.unwrap_or(typ), version, body.len());
         Ok(record)
-    }
-
-    /// RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data.
-    #[inline]
-    fn outer_type(&self, typ: ContentType) -> ContentType {
-        match self.protection {
-            ProtocolVersion::TLSv1_3 => ContentType::ApplicationData,
-            _ => typ,
-        }
     }
 
     #[inline]

@@ -3,6 +3,8 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
+#[cfg(feature = "std")]
+use super::super::buffer::{OutgoingBuffer, ReceiveBuffer};
 use super::super::toy::{Protection, plaintext, sealed};
 use super::*;
 
@@ -405,6 +407,81 @@ fn encrypter_that_breaks_its_contract_fails_and_uses_up_the_number() {
         9,
     );
     assert_eq!(sealed(&mut sender, DATA, b"abc").len(), 15);
+}
+
+/// Says it wrote everything, and wrote nothing.
+struct Idle;
+
+impl MessageEncrypter for Idle {
+    fn encrypt(
+        &mut self,
+        _: OutboundPlainMessage<'_>,
+        _: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Ok(out.len())
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        _: ContentType,
+        _: ProtocolVersion,
+        _: usize,
+        _: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Ok(out.len())
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + 17
+    }
+
+    fn payload_offset(&self) -> usize {
+        0
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn encrypter_from_outside_gets_nothing_of_another_connection() {
+    const SECRET: u8 = 0x5a;
+    // plaintext that one connection has received
+    let mut received = ReceiveBuffer::default();
+    let len = received.room().len();
+    received.room().fill(SECRET);
+    received.room()[..HEADER_LEN].copy_from_slice(&[23, 3, 3, 0x0f, 0xfb]);
+    received.commit(len);
+    received.keep(len, HEADER_LEN..len);
+    received.consume(len);
+
+    // goes to where another one seals
+    let mut sender = RecordSender::new();
+    sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
+    let mut outgoing = OutgoingBuffer::default();
+    let room = outgoing.room(sender.sealed_len(16384));
+    assert!(room.contains(&SECRET), "the memory is the same");
+    let len = sender.seal(DATA, (&[1; 16384]).into(), room).unwrap();
+    outgoing.commit(len);
+    assert!(!outgoing.pending().contains(&SECRET));
+}
+
+#[test]
+fn output_is_cleared_for_encrypters_from_outside_only() {
+    for protection in Protection::ALL {
+        assert!(!protection.sender().clears_output, "{protection}");
+    }
+    let mut sender = Protection::Tls13.sender();
+    sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
+    assert!(sender.clears_output);
+    let records = sealed(&mut sender, DATA, &plaintext(40_000));
+    for record in records.chunks(HEADER_LEN + 16384 + 17) {
+        assert!(record[HEADER_LEN..].iter().all(|byte| *byte == 0));
+    }
+    // in place it is the caller's own memory
+    let mut buf = [7; 40];
+    sender.seal_in_place(DATA, &mut buf, 10..20).unwrap();
+    assert_eq!(buf[10..20], [7; 10]);
 }
 
 #[test]
