@@ -10,7 +10,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_TLS13_PAYLOAD_LEN, MAX_WIRE_PAYLOAD_LEN};
-use crate::crypto::cipher::{InboundOpaqueMessage, MessageDecrypter};
+use crate::crypto::cipher::{InboundOpaqueMessage, InboundPlainMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 
@@ -28,16 +28,18 @@ const ALERT_LEN: usize = 2;
 /// The receiving half of the record layer.
 pub struct RecordReceiver {
     decrypter: Option<Box<dyn MessageDecrypter>>,
-    protection: ProtocolVersion,
     /// The sequence number of the next record.
     seq: u64,
+    /// How long a protected TLS 1.3 record may be; zero while none is expected.
+    longest_usual: usize,
     /// True once a protected record was opened, with whatever key.
     opened_any: bool,
     consecutive_empty: u8,
-    /// While early data is skipped: how many bytes of it still are.
-    skipped_early_data_left: Option<usize>,
     /// Nothing is opened any more, ever.
     closed: bool,
+    protection: ProtocolVersion,
+    /// While early data is skipped: how many bytes of it still are.
+    skipped_early_data_left: Option<usize>,
 }
 
 /// The header of a record (RFC 9846 §5.1).
@@ -59,15 +61,8 @@ impl RecordHeader {
     /// What cannot be the header of a record of TLS 1.2 or 1.3 is refused as soon as it is there, so
     /// that nothing is waited for or stored on its word. How long a record may be depends on its keys, and
     /// is not decided here.
-    #[inline]
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
-            // what nearly every record looks like, and all of TLS 1.3 that is protected
-            [0x17, 3, 3, high, low, ..] => (
-                ContentType::ApplicationData,
-                ProtocolVersion::TLSv1_2,
-                [high, low],
-            ),
             [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
                 return Err(InvalidMessage::InvalidContentType);
             }
@@ -114,12 +109,13 @@ impl RecordReceiver {
     pub fn new() -> Self {
         Self {
             decrypter: None,
-            protection: ProtocolVersion::TLSv1_2,
             seq: 0,
+            longest_usual: 0,
             opened_any: false,
             consecutive_empty: 0,
-            skipped_early_data_left: None,
             closed: false,
+            protection: ProtocolVersion::TLSv1_2,
+            skipped_early_data_left: None,
         }
     }
 
@@ -135,6 +131,10 @@ impl RecordReceiver {
         }
         self.decrypter = Some(decrypter);
         self.protection = version;
+        self.longest_usual = match version {
+            ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN,
+            _ => 0,
+        };
         self.seq = 0;
     }
 
@@ -142,6 +142,7 @@ impl RecordReceiver {
     /// further [`Self::open`] is an error.
     pub fn close(&mut self) {
         self.decrypter = None;
+        self.longest_usual = 0;
         self.closed = true;
     }
 
@@ -185,6 +186,50 @@ impl RecordReceiver {
     /// [`Self::close`].
     #[inline]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
+        // what nearly every record is, and all of TLS 1.3 that is protected
+        let [0x17, 3, 3, high, low, rest @ ..] = buf else {
+            return self.open_unusual(buf);
+        };
+        let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
+        if payload_len > self.longest_usual || self.seq == u64::MAX {
+            return self.open_unusual(buf);
+        }
+        let Some(body) = rest.get_mut(..payload_len) else {
+            return Ok(None);
+        };
+        let Some(decrypter) = &mut self.decrypter else {
+            return self.open_unusual(buf);
+        };
+        let header = RecordHeader {
+            typ: ContentType::ApplicationData,
+            version: ProtocolVersion::TLSv1_2,
+            payload_len,
+        };
+        let body_at = body.as_ptr() as usize;
+        let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
+        let opened = decrypter.decrypt(msg, self.seq);
+        if let Ok(plain) = &opened
+            && plain.typ == ContentType::ApplicationData
+            && self.opened_any
+            && let at = (plain.payload.as_ptr() as usize).wrapping_sub(body_at)
+            && at < payload_len
+            && plain.payload.len() <= payload_len - at
+            && !plain.payload.is_empty()
+        {
+            self.seq += 1;
+            self.consecutive_empty = 0;
+            return Ok(Some(OpenedRecord {
+                typ: ContentType::ApplicationData,
+                payload: HEADER_LEN + at..HEADER_LEN + at + plain.payload.len(),
+                record_len: HEADER_LEN + payload_len,
+            }));
+        }
+        self.check_opened(&header, body_at, opened).map(Some)
+    }
+
+    /// [`Self::open`] for records in the clear, of TLS 1.2, with errors, and not yet there.
+    #[inline(never)]
+    fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         if self.closed {
             return Err(Error::DecryptError);
         }
@@ -199,56 +244,71 @@ impl RecordReceiver {
         let Some(body) = buf.get_mut(HEADER_LEN..record_len) else {
             return Ok(None);
         };
-        let (typ, payload) = match &mut self.decrypter {
-            Some(decrypter) if !is_clear => {
-                // RFC 9846 §5.3: sequence numbers must not wrap
-                let seq = self.seq;
-                self.seq = seq.checked_add(1).ok_or(Error::DecryptError)?;
-                let (body_at, body_len) = (body.as_ptr() as usize, body.len());
-                let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
-                let plain = match decrypter.decrypt(msg, seq) {
-                    Ok(plain) => plain,
-                    Err(error) => {
-                        self.seq = seq;
-                        return self.skip(&header, error).map(Some);
-                    }
-                };
-                if !self.opened_any {
-                    self.opened_any = true;
-                    // RFC 9846 §4.3.10: what can be opened is no early data
-                    self.skipped_early_data_left = None;
-                }
-                if self.protection == ProtocolVersion::TLSv1_3 {
-                    check_outer_type(header.typ)?;
-                    check_inner_plaintext(plain.typ, plain.payload)?;
-                }
-                let at = offset_in(body_at, body_len, plain.payload)
-                    .ok_or_else(|| Error::General("decrypter left its buffer".into()))?;
-                let start = HEADER_LEN + at;
-                (plain.typ, start..start + plain.payload.len())
+        if let Some(decrypter) = &mut self.decrypter
+            && !is_clear
+        {
+            // RFC 9846 §5.3: sequence numbers must not wrap
+            if self.seq == u64::MAX {
+                return Err(Error::DecryptError);
             }
-            None if header.typ == ContentType::ApplicationData
-                && self.skipped_early_data_left.is_some() =>
-            {
-                let error = Error::InappropriateMessage {
-                    expect_types: [ContentType::Handshake].into(),
-                    got_type: header.typ,
-                };
-                return self.skip(&header, error).map(Some);
-            }
-            _ => (header.typ, HEADER_LEN..record_len),
-        };
-        self.check_content(typ, payload.is_empty())?;
+            let body_at = body.as_ptr() as usize;
+            let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
+            let opened = decrypter.decrypt(msg, self.seq);
+            return self.check_opened(&header, body_at, opened).map(Some);
+        }
+        if self.decrypter.is_none()
+            && header.typ == ContentType::ApplicationData
+            && self.skipped_early_data_left.is_some()
+        {
+            let error = Error::InappropriateMessage {
+                expect_types: [ContentType::Handshake].into(),
+                got_type: header.typ,
+            };
+            return self.skip(&header, error).map(Some);
+        }
+        self.check_content(header.typ, header.payload_len == 0)?;
         Ok(Some(OpenedRecord {
-            typ,
-            payload,
+            typ: header.typ,
+            payload: HEADER_LEN..record_len,
             record_len,
         }))
     }
 
+    /// Judges what the decrypter made of a record with this `header`, whose body lies at `body_at`.
+    #[inline(never)]
+    fn check_opened(
+        &mut self,
+        header: &RecordHeader,
+        body_at: usize,
+        opened: Result<InboundPlainMessage<'_>, Error>,
+    ) -> Result<OpenedRecord, Error> {
+        let plain = match opened {
+            Ok(plain) => plain,
+            Err(error) => return self.skip(header, error),
+        };
+        self.seq += 1;
+        if !self.opened_any {
+            self.opened_any = true;
+            // RFC 9846 §4.3.10: what can be opened is no early data
+            self.skipped_early_data_left = None;
+        }
+        if self.protection == ProtocolVersion::TLSv1_3 {
+            check_outer_type(header.typ)?;
+            check_inner_plaintext(plain.typ, plain.payload)?;
+        }
+        let at = offset_in(body_at, header.payload_len, plain.payload)
+            .ok_or_else(|| Error::General("decrypter left its buffer".into()))?;
+        self.check_content(plain.typ, plain.payload.is_empty())?;
+        let start = HEADER_LEN + at;
+        Ok(OpenedRecord {
+            typ: plain.typ,
+            payload: start..start + plain.payload.len(),
+            record_len: header.record_len(),
+        })
+    }
+
     /// The most bytes that may follow `header`, decided as soon as it is there: what is longer is neither
     /// waited for nor decrypted.
-    #[inline]
     fn longest_payload(&self, header: &RecordHeader, is_clear: bool) -> usize {
         let is_protected = if self.decrypter.is_some() {
             !is_clear
@@ -290,7 +350,6 @@ impl RecordReceiver {
     }
 
     /// The bounds that hold for any record once its content is known.
-    #[inline]
     fn check_content(&mut self, typ: ContentType, is_empty: bool) -> Result<(), Error> {
         if matches!(typ, ContentType::Heartbeat | ContentType::Unknown(_)) {
             return Err(InvalidMessage::InvalidContentType.into());
@@ -312,7 +371,6 @@ impl RecordReceiver {
 /// A change_cipher_spec, for middleboxes (RFC 9846 §5). And an alert before anything was opened: a
 /// peer that fails before it has our keys can say so only in the clear. Once it has them, an alert in
 /// the clear is an attacker's, later keys or not. What is longer than an alert is not in the clear.
-#[inline]
 fn passes_in_the_clear(
     protection: ProtocolVersion,
     header: &RecordHeader,
@@ -332,7 +390,6 @@ fn passes_in_the_clear(
 ///
 /// What is of another type and does not open is not authentic, like any other forgery; this is about what
 /// the peer itself has sealed.
-#[inline]
 fn check_outer_type(typ: ContentType) -> Result<(), Error> {
     if typ == ContentType::ApplicationData {
         return Ok(());
@@ -345,7 +402,6 @@ fn check_outer_type(typ: ContentType) -> Result<(), Error> {
 }
 
 /// What a protected TLS 1.3 record must not contain, though it is authentic.
-#[inline]
 fn check_inner_plaintext(typ: ContentType, content: &[u8]) -> Result<(), PeerMisbehaved> {
     match typ {
         ContentType::ApplicationData => Ok(()),
@@ -361,9 +417,7 @@ fn check_inner_plaintext(typ: ContentType, content: &[u8]) -> Result<(), PeerMis
 
 /// Where in the `outer_len` bytes at address `outer_at` the bytes of `inner` lie.
 ///
-/// `None` when they do not, which a decrypter from outside might bring about; except that no bytes lie
-/// anywhere.
-#[inline]
+/// An external decrypter may return a slice of other memory: `None`. An empty slice may point anywhere.
 fn offset_in(outer_at: usize, outer_len: usize, inner: &[u8]) -> Option<usize> {
     if inner.is_empty() {
         return Some(0);

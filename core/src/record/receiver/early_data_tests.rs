@@ -1,7 +1,6 @@
 use alloc::vec;
 
 use super::*;
-use crate::crypto::cipher::InboundPlainMessage;
 
 /// Opens records of `!` only, which must come with sequence numbers from 0 on.
 struct Exclamations(u64);
