@@ -138,8 +138,8 @@ impl RecordReceiver {
         self.seq = 0;
     }
 
-    /// Drops the decrypter, and its key with it. Nothing is taken any more, in the clear neither: each
-    /// further [`Self::open`] is an error.
+    /// Drops the decrypter, and its key with it. Nothing is taken any more, in the clear neither: any
+    /// further record is an error.
     pub fn close(&mut self) {
         self.decrypter = None;
         self.longest_usual = 0;
@@ -188,6 +188,9 @@ impl RecordReceiver {
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         // what nearly every record is, and all of TLS 1.3 that is protected
         let [0x17, 3, 3, high, low, rest @ ..] = buf else {
+            if buf.is_empty() {
+                return Ok(None);
+            }
             return self.open_unusual(buf);
         };
         let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
@@ -207,16 +210,18 @@ impl RecordReceiver {
         };
         let body_at = body.as_ptr() as usize;
         let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
-        let opened = decrypter.decrypt(msg, self.seq);
-        if let Ok(plain) = &opened
-            && plain.typ == ContentType::ApplicationData
+        let plain = match decrypter.decrypt(msg, self.seq) {
+            Ok(plain) => plain,
+            Err(error) => return self.skip(&header, error).map(Some),
+        };
+        self.seq += 1;
+        if matches!(plain.typ, ContentType::ApplicationData)
             && self.opened_any
             && let at = (plain.payload.as_ptr() as usize).wrapping_sub(body_at)
             && at < payload_len
             && plain.payload.len() <= payload_len - at
             && !plain.payload.is_empty()
         {
-            self.seq += 1;
             self.consecutive_empty = 0;
             return Ok(Some(OpenedRecord {
                 typ: ContentType::ApplicationData,
@@ -224,7 +229,7 @@ impl RecordReceiver {
                 record_len: HEADER_LEN + payload_len,
             }));
         }
-        self.check_opened(&header, body_at, opened).map(Some)
+        self.check_opened(&header, body_at, plain).map(Some)
     }
 
     /// [`Self::open`] for records in the clear, of TLS 1.2, with errors, and not yet there.
@@ -253,8 +258,12 @@ impl RecordReceiver {
             }
             let body_at = body.as_ptr() as usize;
             let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
-            let opened = decrypter.decrypt(msg, self.seq);
-            return self.check_opened(&header, body_at, opened).map(Some);
+            let plain = match decrypter.decrypt(msg, self.seq) {
+                Ok(plain) => plain,
+                Err(error) => return self.skip(&header, error).map(Some),
+            };
+            self.seq += 1;
+            return self.check_opened(&header, body_at, plain).map(Some);
         }
         if self.decrypter.is_none()
             && header.typ == ContentType::ApplicationData
@@ -280,13 +289,8 @@ impl RecordReceiver {
         &mut self,
         header: &RecordHeader,
         body_at: usize,
-        opened: Result<InboundPlainMessage<'_>, Error>,
+        plain: InboundPlainMessage<'_>,
     ) -> Result<OpenedRecord, Error> {
-        let plain = match opened {
-            Ok(plain) => plain,
-            Err(error) => return self.skip(header, error),
-        };
-        self.seq += 1;
         if !self.opened_any {
             self.opened_any = true;
             // RFC 9846 §4.3.10: what can be opened is no early data

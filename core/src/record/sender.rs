@@ -22,6 +22,9 @@ mod tests;
 /// wrap (RFC 9846 §5.3), and those beyond are kept for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
+/// What stands as the version in headers of protected records (RFC 9846 §5.2, RFC 5246 §6.2.1).
+const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
+
 /// The sending half of the record layer.
 ///
 /// A record in its buffer, before and after sealing; `offset` is eight bytes for TLS 1.2 AES-GCM and
@@ -48,7 +51,7 @@ pub struct RecordSender {
     /// What stands as the version in headers of unprotected records.
     plaintext_version: ProtocolVersion,
     /// The type in the headers of protected records, where it is not that of what they carry.
-    outer_type: Option<ContentType>,
+    outer_type: Option<u8>,
     /// The encrypter might leave something of what was in its output before.
     clears_output: bool,
     /// Nothing is sealed any more, ever.
@@ -112,7 +115,7 @@ impl RecordSender {
         self.encrypter = Some(encrypter);
         // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data
         self.outer_type = match version {
-            ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData),
+            ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData.into()),
             _ => None,
         };
         self.confidentiality_limit = Ord::min(confidentiality_limit, MAX_RECORDS);
@@ -165,19 +168,25 @@ impl RecordSender {
     /// The number of bytes of the records that carry `payload_len` bytes; zero for an empty payload.
     #[inline]
     pub fn sealed_len(&self, payload_len: usize) -> usize {
-        self.records(payload_len)
-            .saturating_mul(self.head_len + self.tail_len)
-            .saturating_add(payload_len)
+        match payload_len {
+            0 => 0,
+            _ if payload_len <= self.max_fragment_len => self.overhead() + payload_len,
+            _ => self
+                .records(payload_len)
+                .saturating_mul(self.overhead())
+                .saturating_add(payload_len),
+        }
     }
 
     /// The number of records that carry `payload_len` bytes.
-    #[inline]
     fn records(&self, payload_len: usize) -> usize {
-        if payload_len <= self.max_fragment_len {
-            usize::from(payload_len != 0)
-        } else {
-            payload_len.div_ceil(self.max_fragment_len)
-        }
+        payload_len.div_ceil(self.max_fragment_len)
+    }
+
+    /// How many bytes a record has beside its payload.
+    #[inline]
+    fn overhead(&self) -> usize {
+        self.head_len + self.tail_len
     }
 
     /// How many bytes a record has before its payload.
@@ -216,51 +225,71 @@ impl RecordSender {
         payload: OutboundChunks<'_>,
         out: &mut [u8],
     ) -> Result<usize, SealError> {
-        let required_size = self.sealed_len(payload.len());
-        let Some(mut out) = out.get_mut(..required_size) else {
+        let payload_len = payload.len();
+        if payload_len > self.max_fragment_len || payload_len == 0 {
+            return self.seal_fragments(typ, payload, out);
+        }
+        let required_size = self.overhead() + payload_len;
+        let Some(record) = out.get_mut(..required_size) else {
             return Err(SealError::InsufficientSize(InsufficientSizeError {
                 required_size,
             }));
         };
-        self.check_sequence(self.records(payload.len()) as u64)?;
-        let mut rest = payload;
-        while !rest.is_empty() {
-            let (fragment, tail) = rest.split_at(self.max_fragment_len);
-            let record_len = self.head_len + fragment.len() + self.tail_len;
-            let (record, behind) = out.split_at_mut(record_len);
-            self.encrypt(typ, fragment, record)?;
-            (rest, out) = (tail, behind);
-        }
+        self.encrypt(typ, payload, record)?;
         Ok(required_size)
     }
 
-    /// Writes one record, as long as `record`; `payload` is no longer than a fragment, and there is a
-    /// sequence number left.
-    #[inline]
+    /// [`Self::seal`] for any other number of records than one.
+    fn seal_fragments(
+        &mut self,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+        out: &mut [u8],
+    ) -> Result<usize, SealError> {
+        let required_size = self.sealed_len(payload.len());
+        if out.len() < required_size {
+            return Err(SealError::InsufficientSize(InsufficientSizeError {
+                required_size,
+            }));
+        }
+        self.check_sequence(self.records(payload.len()) as u64)?;
+        let mut rest = payload;
+        let mut used = 0;
+        while !rest.is_empty() {
+            let (fragment, behind) = rest.split_at(self.max_fragment_len);
+            used += self.seal(typ, fragment, &mut out[used..])?;
+            rest = behind;
+        }
+        Ok(used)
+    }
+
+    /// Writes one record, as long as `record`; `payload` is no longer than a fragment.
+    #[inline(always)]
     fn encrypt(
         &mut self,
         typ: ContentType,
         payload: OutboundChunks<'_>,
         record: &mut [u8],
     ) -> Result<(), SealError> {
-        let seq = self.next_sequence();
+        let seq = self.next_sequence()?;
         let (header, body) = record.split_at_mut(HEADER_LEN);
         let Some(encrypter) = &mut self.encrypter else {
             payload.copy_to_slice(body);
-            write_header(header, typ, self.plaintext_version, body.len());
+            let version = self.plaintext_version;
+            header.copy_from_slice(&record_header(typ.into(), version, body.len()));
             return Ok(());
         };
         if self.clears_output {
             body.fill(0);
         }
-        let version = ProtocolVersion::TLSv1_2;
         let msg = OutboundPlainMessage {
             typ,
-            version,
+            version: PROTECTED_VERSION,
             payload,
         };
         check_written(encrypter.encrypt(msg, seq, body), body)?;
-        write_header(header, self.outer_type.unwrap_or(typ), version, body.len());
+        let outer_type = self.outer_type.unwrap_or_else(|| typ.into());
+        header.copy_from_slice(&record_header(outer_type, PROTECTED_VERSION, body.len()));
         Ok(())
     }
 
@@ -304,37 +333,42 @@ impl RecordSender {
             return Err(InPlaceError::TailroomTooShort { required: tail });
         }
         let record = start..payload.end + tail;
-        self.check_sequence(1)?;
-        let seq = self.next_sequence();
+        let seq = self.next_sequence()?;
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
         let Some(encrypter) = &mut self.encrypter else {
-            write_header(header, typ, self.plaintext_version, body.len());
+            header.copy_from_slice(&record_header(
+                typ.into(),
+                self.plaintext_version,
+                body.len(),
+            ));
             return Ok(record);
         };
-        let version = ProtocolVersion::TLSv1_2;
-        let written = encrypter.encrypt_in_place(typ, version, payload.len(), seq, body);
+        let written = encrypter.encrypt_in_place(typ, PROTECTED_VERSION, payload.len(), seq, body);
         check_written(written, body)?;
-        write_header(header, self.outer_type.unwrap_or(typ), version, body.len());
+        let outer_type = self.outer_type.unwrap_or_else(|| typ.into());
+        header.copy_from_slice(&record_header(outer_type, PROTECTED_VERSION, body.len()));
         Ok(record)
     }
 
-    #[inline]
+    /// Makes sure that there are numbers for so many records: RFC 9846 §5.3, they must not wrap.
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
-        // RFC 9846 §5.3: sequence numbers must not wrap
         if self.closed || self.seq.checked_add(records).is_none() {
             return Err(SealError::Exhausted);
         }
         Ok(())
     }
 
-    /// The sequence number of the record about to be sent; [`Self::check_sequence`] has seen it.
+    /// The sequence number of the record about to be sent.
     ///
     /// It counts as used even if the record fails: no nonce is ever used twice.
     #[inline]
-    fn next_sequence(&mut self) -> u64 {
+    fn next_sequence(&mut self) -> Result<u64, SealError> {
         let seq = self.seq;
-        self.seq += 1;
-        seq
+        if self.closed || seq == u64::MAX {
+            return Err(SealError::Exhausted);
+        }
+        self.seq = seq + 1;
+        Ok(seq)
     }
 }
 
@@ -364,10 +398,10 @@ fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<()
 }
 
 #[inline]
-fn write_header(header: &mut [u8], typ: ContentType, version: ProtocolVersion, len: usize) {
-    header[0] = typ.into();
-    header[1..3].copy_from_slice(&u16::from(version).to_be_bytes());
-    header[3..].copy_from_slice(&(len as u16).to_be_bytes());
+fn record_header(typ: u8, version: ProtocolVersion, len: usize) -> [u8; HEADER_LEN] {
+    let [major, minor] = version.to_array();
+    let [high, low] = (len as u16).to_be_bytes();
+    [typ, major, minor, high, low]
 }
 
 /// Why [`RecordSender::seal`] wrote nothing.
