@@ -352,8 +352,8 @@ mod tests {
     fn the_order_outlasts_a_retry() {
         for order_seed in 0..100 {
             let first = ClientExtensions {
-                supported_versions: Some([ProtocolVersion::TLSv1_3].into()),
-                psk_key_exchange_modes: Some([PskKeyExchangeMode::PskDheKe].into()),
+                supported_versions: Some(smallvec::smallvec![ProtocolVersion::TLSv1_3]),
+                psk_key_exchange_modes: Some(smallvec::smallvec![PskKeyExchangeMode::PskDheKe]),
                 extended_master_secret: true,
                 early_data: true,
                 order_seed,

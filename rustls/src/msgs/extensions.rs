@@ -13,7 +13,7 @@ use rustls_core::codec::{
 use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
-use super::short_list::ShortList;
+use super::short_list::{ShortList, read_items};
 
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +262,7 @@ pub(super) fn read_short_list<'a, T: Codec<'a> + Copy>(
     size: LengthSize,
     name: &'static str,
 ) -> Result<ShortList<T>, InvalidMessage> {
-    let list = ShortList::read(&mut r.prefixed(size)?)?;
+    let list = read_items(&mut r.prefixed(size)?)?;
     if list.is_empty() {
         return Err(InvalidMessage::IllegalEmptyList(name));
     }
@@ -285,7 +285,7 @@ pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,
 ) -> Result<ShortList<SignatureScheme>, InvalidMessage> {
     // RFC 9846 §4.3.3: at least one scheme
-    let schemes = ShortList::read(&mut r.prefixed(LengthSize::U16)?)?;
+    let schemes = read_items(&mut r.prefixed(LengthSize::U16)?)?;
     if schemes.is_empty() {
         return Err(InvalidMessage::NoSignatureSchemes);
     }

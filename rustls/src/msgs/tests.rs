@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use rustls_core::enums::{
     CipherSuite, Compression, ExtensionType, KeyUpdateRequest, NamedGroup, ProtocolVersion,
 };
+use smallvec::smallvec;
 
 use self::decoded::{Decoded, Payload};
 use self::samples::{SAMPLE_SEED, message, samples};
@@ -184,7 +185,7 @@ fn rfc8448_client_hello() {
     );
     assert_eq!(
         extensions.supported_versions,
-        Some([ProtocolVersion::TLSv1_3].into())
+        Some(smallvec![ProtocolVersion::TLSv1_3])
     );
     let [share] = extensions.key_shares.as_deref().unwrap() else {
         panic!("not one key share");
@@ -272,7 +273,7 @@ proptest! {
             random: Random(random),
             legacy_session_id: session_id.map_or(SessionId::EMPTY, SessionId::from),
             cipher_suites: suites.into_iter().map(CipherSuite::from).collect(),
-            compression_methods: [Compression::Null].into(),
+            compression_methods: smallvec![Compression::Null],
             extensions: ClientExtensions {
                 supported_groups: groups
                     .map(|groups| groups.into_iter().map(NamedGroup::from).collect()),

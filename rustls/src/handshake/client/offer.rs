@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::ServerName;
+use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
 use crate::client::ClientConfig;
@@ -65,7 +66,7 @@ impl Offer {
             random: self.random,
             legacy_session_id: self.session_id,
             cipher_suites: self.cipher_suites(),
-            compression_methods: [Compression::Null].into(),
+            compression_methods: smallvec![Compression::Null],
             extensions: self.extensions(shares.entries(), cookie),
         };
         let mut message = Vec::with_capacity(USUAL_LEN + shares.len());
@@ -89,7 +90,7 @@ impl Offer {
             supported_versions: Some(self.config.versions.iter().collect()),
             cookie,
             // RFC 9846 §4.3.9: without it no server sends tickets
-            psk_key_exchange_modes: Some([PskKeyExchangeMode::PskDheKe].into()),
+            psk_key_exchange_modes: Some(smallvec![PskKeyExchangeMode::PskDheKe]),
             certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
             key_shares: Some(shares),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share and cookie

@@ -8,6 +8,7 @@ use rustls_core::enums::{
     CertificateCompressionAlgorithm, CertificateType, CipherSuite, Compression, ECPointFormat,
     KeyUpdateRequest, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
+use smallvec::smallvec;
 
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::{CertificateRequest, DistinguishedName};
@@ -73,20 +74,19 @@ pub(super) fn client_hello() -> ClientHello<'static> {
         legacy_version: ProtocolVersion::TLSv1_2,
         random: Random([1; 32]),
         legacy_session_id: SessionId::from([2; 32]),
-        cipher_suites: [
+        cipher_suites: smallvec![
             CipherSuite::TLS13_AES_128_GCM_SHA256,
             CipherSuite::Unknown(0x0a0a),
-        ]
-        .into(),
-        compression_methods: [Compression::Null].into(),
+        ],
+        compression_methods: smallvec![Compression::Null],
         extensions: ClientExtensions {
             server_name: Some(ServerNamePayload::DnsName(
                 DnsName::try_from("example.com").unwrap(),
             )),
             status_request: Some(CertificateStatusRequest::Ocsp),
-            supported_groups: Some([NamedGroup::X25519, NamedGroup::secp256r1].into()),
+            supported_groups: Some(smallvec![NamedGroup::X25519, NamedGroup::secp256r1]),
             ec_point_formats: Some(vec![ECPointFormat::Uncompressed]),
-            signature_algorithms: Some([SignatureScheme::ED25519].into()),
+            signature_algorithms: Some(smallvec![SignatureScheme::ED25519]),
             alpn_protocol_names: Some(vec![ProtocolName(b"h2"), ProtocolName(b"http/1.1")]),
             client_certificate_type: Some(vec![CertificateType::RawPublicKey]),
             server_certificate_type: Some(vec![CertificateType::X509]),
@@ -101,9 +101,12 @@ pub(super) fn client_hello() -> ClientHello<'static> {
                 binders: vec![PskBinderEntry(&[3; 32])],
             }),
             early_data: true,
-            supported_versions: Some([ProtocolVersion::TLSv1_3, ProtocolVersion::TLSv1_2].into()),
+            supported_versions: Some(smallvec![
+                ProtocolVersion::TLSv1_3,
+                ProtocolVersion::TLSv1_2
+            ]),
             cookie: Some(b"cookie"),
-            psk_key_exchange_modes: Some([PskKeyExchangeMode::PskDheKe].into()),
+            psk_key_exchange_modes: Some(smallvec![PskKeyExchangeMode::PskDheKe]),
             certificate_authorities: Some(vec![DistinguishedName::in_sequence(b"name")]),
             key_shares: Some(vec![
                 KeyShareEntry {
@@ -180,13 +183,10 @@ pub(super) fn encrypted_extensions() -> EncryptedExtensions<'static> {
 fn certificate_request() -> CertificateRequest<'static> {
     CertificateRequest {
         context: b"context",
-        signature_algorithms: Some(
-            [
-                SignatureScheme::ED25519,
-                SignatureScheme::ECDSA_NISTP256_SHA256,
-            ]
-            .into(),
-        ),
+        signature_algorithms: Some(smallvec![
+            SignatureScheme::ED25519,
+            SignatureScheme::ECDSA_NISTP256_SHA256,
+        ]),
         certificate_authorities: Some(vec![DistinguishedName::in_sequence(b"name")]),
         compress_certificate: Some(vec![CertificateCompressionAlgorithm::Brotli]),
         received: Vec::new(),
