@@ -139,8 +139,33 @@ macro_rules! scripts {
                 server.process_new_packets().unwrap();
                 server.server_name().map(str::to_string)
             }
+
+            /// Why this crate's server cannot go on, and the server name as it tells it then.
+            pub fn name_after(
+                provider: Provider,
+                lack: Lack,
+                mut peer: UpstreamBuffered,
+            ) -> (String, Option<String>) {
+                let mut config = server_config(provider);
+                match lack {
+                    Lack::Certificate => config.cert_resolver = Arc::new(Seen::default()),
+                    Lack::Protocol => config.alpn_protocols = protocols(&["other"]),
+                }
+                let mut server = $tls::ServerConnection::new(Arc::new(config)).unwrap();
+                server.read_tls(&mut &peer.take_output()[..]).unwrap();
+                let error = server.process_new_packets().unwrap_err();
+                let name = server.server_name().map(str::to_string);
+                (format!("{error:?}"), name)
+            }
         }
     };
+}
+
+/// What a server has not that a handshake takes.
+#[derive(Clone, Copy, Debug)]
+enum Lack {
+    Certificate,
+    Protocol,
 }
 
 scripts!(this, rustls, ThisBuffered);
@@ -231,6 +256,23 @@ fn resolver_sees_the_hello_and_may_have_no_certificate() {
                     upstream::resolver_sees(provider, peer_client(provider, name.clone(), sni));
                 assert_eq!(ours, theirs, "{provider:?} {name:?} {sni}");
                 assert!(!ours.0.is_empty());
+            }
+        }
+    }
+}
+
+/// Servers log it.
+#[test]
+fn server_name_is_known_after_a_failure() {
+    for provider in PROVIDERS {
+        for name in names() {
+            for lack in [Lack::Certificate, Lack::Protocol] {
+                let peer = || peer_client(provider, name.clone(), true);
+                assert_eq!(
+                    this::name_after(provider, lack, peer()),
+                    upstream::name_after(provider, lack, peer()),
+                    "{provider:?} {name:?} {lack:?}"
+                );
             }
         }
     }
