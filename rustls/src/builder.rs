@@ -1,4 +1,4 @@
-//! How a configuration comes about, step by step, each step a type.
+//! Builders of configurations, with a type for each step.
 //!
 //! ```text
 //!   builder_with_provider ──► WantsVersions ──► WantsVerifier ─┬─► WantsClientCert ──► ClientConfig
@@ -72,7 +72,7 @@ pub struct ConfigBuilder<Side: ConfigSide, State> {
 }
 
 impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
-    /// The crypto provider of the configuration to be.
+    /// The crypto provider that the configuration will use.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
@@ -165,7 +165,7 @@ fn check_provider(provider: &CryptoProvider, versions: EnabledVersions) -> Resul
         )));
     }
 
-    // Suites of TLS 1.3 go with every group, those of TLS 1.2 name the kind they go with.
+    // A TLS 1.3 suite works with every group; a TLS 1.2 suite names the kind it needs.
     for suite in &provider.cipher_suites {
         if let SupportedCipherSuite::Tls12(suite) = suite
             && !has_group_of_kind(provider, suite.kx)

@@ -48,8 +48,8 @@ impl ServerCertVerified {
 /// Decides whether a client accepts the certificate of a server.
 ///
 /// Everything that TLS promises stands on this decision. [`WebPkiServerVerifier`] makes it for
-/// servers with certificates of public or private authorities; an implementation of one's own needs as
-/// much care.
+/// servers with certificates of public or private authorities; an implementation of your own needs
+/// just as much care.
 ///
 /// Any error ends the connection. The server is told why by an alert: for
 /// [`Error::InvalidCertificate`] the one that its content maps to.

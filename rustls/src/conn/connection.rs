@@ -90,7 +90,7 @@ impl<Data> ConnectionCommon<Data> {
         if outgoing.is_empty() {
             return Ok(0);
         }
-        // one slice would do for `write`, but some writers implement this alone
+        // not `write`: some writers implement `write_vectored` only
         let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
         outgoing.consume(written);
         Ok(written)
@@ -156,7 +156,7 @@ impl<Data> ConnectionCommon<Data> {
                 };
             }
             let result = self.read_tls(io);
-            // whatever was read changes nothing then
+            // after a failure it does not matter what was read
             self.driver.common.check_failed().map_err(invalid_data)?;
             match result {
                 Ok(len) => {
@@ -172,8 +172,8 @@ impl<Data> ConnectionCommon<Data> {
             self.process_or_alert(io)?;
             if !handshaking {
                 if blocked.is_none() {
-                    // What was read counts. An error of writing shows at the next call, which writes
-                    // first.
+                    // Reading succeeded, and that is what this call reports. The next one writes first,
+                    // and meets the same error.
                     let _ = self.write_all_tls(io, &mut written);
                 }
                 return Ok((read, written));
@@ -210,7 +210,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Processes what was read; on error tries to send the alert, as the caller will not.
     fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
         self.process_new_packets().map(|_| ()).map_err(|error| {
-            // the error is the news, not whether the alert went out
+            // the caller needs this error, not that of sending the alert
             let _ = self.write_tls(io).and_then(|_| io.flush());
             invalid_data(error)
         })

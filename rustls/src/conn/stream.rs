@@ -45,13 +45,13 @@ where
     /// Gets plaintext to read, or the end of the stream.
     fn prepare_read(&mut self) -> io::Result<()> {
         match self.complete_prior_io() {
-            // what cannot be written now hinders nobody from reading what is there, the end included
+            // a write that would block must not hide plaintext that has arrived, or the end of it
             Err(error)
                 if error.kind() == io::ErrorKind::WouldBlock && self.has_something_to_read() => {}
             result => result?,
         }
-        // Records without application data give nothing to read: go on. A call that only wrote read
-        // nothing, which is not the end of the stream.
+        // A record may bring no application data, and a call may only write: neither is the end of the
+        // stream.
         while self.conn.wants_read() {
             if self.conn.complete_io(self.sock)? == (0, 0) {
                 break;
@@ -73,7 +73,7 @@ where
     ) -> io::Result<usize> {
         self.complete_prior_io()?;
         let len = write(self.conn)?;
-        // the plaintext is taken: an error of the socket shows at the next call
+        // The plaintext was accepted, so this call succeeds; the next one meets the same socket error.
         let _ = self.conn.complete_io(self.sock);
         Ok(len)
     }
@@ -123,7 +123,7 @@ where
 
     fn flush(&mut self) -> io::Result<()> {
         self.complete_prior_io()?;
-        // that may have read instead
+        // `complete_io` may have read instead of writing everything
         while self.conn.wants_write() {
             if self.conn.write_tls(self.sock)? == 0 {
                 return Err(io::ErrorKind::WriteZero.into());

@@ -245,7 +245,7 @@ fn shuffled(seed: u32) -> [ExtensionType; SHUFFLED.len()] {
     let mut order = SHUFFLED;
     let mut state = u64::from(seed);
     for left in (2..=order.len()).rev() {
-        // Knuth's MMIX generator; its high bits are the good ones
+        // Knuth's MMIX generator, whose high bits are the random ones
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);

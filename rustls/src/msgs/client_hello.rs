@@ -107,7 +107,7 @@ impl From<[u8; Self::MAX_LEN]> for SessionId {
 
 impl AsRef<[u8]> for SessionId {
     fn as_ref(&self) -> &[u8] {
-        // `len` is at most MAX_LEN: by `read`, and by the two ways to make one
+        // `read` and both constructors keep `len` within MAX_LEN
         &self.bytes[..usize::from(self.len)]
     }
 }

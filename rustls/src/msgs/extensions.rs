@@ -50,8 +50,7 @@ impl ExtensionContext {
 
 /// Whether TLS 1.3 lets `typ` stand in `context`.
 ///
-/// True for types that are not known here: nothing is known against them, so they are to be ignored or
-/// refused as unsolicited.
+/// True for unknown types: whether to ignore them or to refuse them as unsolicited is up to the caller.
 pub(crate) fn allowed_in(typ: ExtensionType, context: ExtensionContext) -> bool {
     contexts(typ).is_none_or(|contexts| contexts.contains(&context))
 }
@@ -97,11 +96,11 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
 
         // RFC 9846 §4.5.1.1, with the messages of RFC 8446 §4.2
         ExtensionType::SignedCertificateTimestamp => &[CH, CR, CT],
-        // what QUIC's drafts used stands where the final one does
+        // the code point of QUIC's drafts, allowed where the final one is
         ExtensionType::QuicTransportParametersDraft => &[CH, EE],
         // RFC 8446 §4.2
         ExtensionType::MaxFragmentLength => &[CH, EE],
-        // TLS 1.2's: a server that negotiates TLS 1.3 answers none of them
+        // for TLS 1.2: a server that negotiates TLS 1.3 answers none of them
         ExtensionType::EcPointFormats
         | ExtensionType::EncryptThenMac
         | ExtensionType::ExtendedMasterSecret
@@ -126,7 +125,7 @@ pub(super) fn read_extensions<'a>(
     mut read_one: impl FnMut(ExtensionType, &mut Reader<'a>) -> Result<(), InvalidMessage>,
 ) -> Result<Vec<ExtensionType>, InvalidMessage> {
     let mut block = r.prefixed(LengthSize::U16)?;
-    // enough for the usual block at once, whatever the peer claims
+    // one allocation for a usual block, and no more than that on the peer's word
     let mut received = Vec::with_capacity((block.left() / EXTENSION_HEADER_LEN).min(16));
     let mut seen = ExtensionSet::default();
     while block.any_left() {
@@ -189,11 +188,11 @@ pub(super) fn encode_extensions(bytes: &mut Vec<u8>, body: impl FnOnce(&mut Exte
     });
 }
 
-/// Adds extensions to a block: each method one, if there is something to say.
+/// Adds extensions to a block. Each method adds one, or nothing when it is given `None` or `false`.
 pub(super) struct ExtensionWriter<'b>(&'b mut Vec<u8>);
 
 impl ExtensionWriter<'_> {
-    /// Adds an extension that says all by being there.
+    /// Adds an extension without a body.
     pub(super) fn flag(&mut self, typ: ExtensionType, set: bool) {
         self.raw(typ, set.then_some(&[]));
     }
@@ -237,7 +236,7 @@ impl ExtensionWriter<'_> {
     }
 }
 
-/// Reads the body of an extension that says all by being there.
+/// Reads the body of an extension that has none.
 pub(super) fn read_empty(r: &mut Reader<'_>) -> Result<(), InvalidMessage> {
     r.expect_empty("Empty")
 }

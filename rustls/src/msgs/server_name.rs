@@ -52,7 +52,7 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
                         return Err(InvalidMessage::InvalidServerName);
                     }
                 }
-                // a name of another type has no known end
+                // the length of a name of another type is unknown
                 _ => {
                     list.rest();
                 }

@@ -185,7 +185,7 @@ impl ChainVerifier {
         now: UnixTime,
     ) -> Result<(), Error> {
         let crls = self.crls.iter().collect::<Vec<_>>();
-        // there are no options without a list, and that is as it should be
+        // webpki refuses options without a list; without lists there is nothing to check
         let revocation = RevocationOptionsBuilder::new(&crls).ok().map(|options| {
             options
                 .with_depth(self.revocation.depth)

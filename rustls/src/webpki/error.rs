@@ -51,7 +51,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
                 presented: context.present.into_iter().map(purpose).collect(),
             }
         }
-        // the revocation list's fault, not the certificate's
+        // the revocation list is to blame, not the certificate
         WebPkiError::InvalidCrlSignatureForPublicKey
         | WebPkiError::IssuerNotCrlSigner
         | WebPkiError::UnsupportedCrlSignatureAlgorithmContext(_)
