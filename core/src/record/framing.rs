@@ -11,10 +11,10 @@ use core::marker::PhantomData;
 use super::MAX_FRAGMENT_LEN;
 use crate::crypto::aead::{AeadAlgorithm, OpeningKey, SealingKey, TAG_LEN};
 use crate::crypto::cipher::{
-    AeadKey, ConnectionTrafficSecrets, EncryptError, FromThisCrate, InboundOpaqueMessage, InboundPlainMessage, Iv,
-    KeyBlockShape, MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage,
-    Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError, make_tls12_aad,
-    make_tls13_aad,
+    AeadKey, ConnectionTrafficSecrets, EncryptError, FromThisCrate, InboundOpaqueMessage,
+    InboundPlainMessage, Iv, KeyBlockShape, MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce,
+    OutboundPlainMessage, Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError,
+    make_tls12_aad, make_tls13_aad,
 };
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
@@ -428,8 +428,8 @@ fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<us
 
 /// RFC 5246 §6.2.1: the length of a fragment must not exceed 2^14.
 fn tls12_checked(msg: InboundPlainMessage<'_>) -> Result<InboundPlainMessage<'_>, Error> {
-    match msg.payload.len() > MAX_FRAGMENT_LEN {
-        true => Err(Error::PeerSentOversizedRecord),
-        false => Ok(msg),
+    if msg.payload.len() > MAX_FRAGMENT_LEN {
+        return Err(Error::PeerSentOversizedRecord);
     }
+    Ok(msg)
 }

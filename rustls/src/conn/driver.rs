@@ -91,7 +91,7 @@ impl<Data> Driver<Data> {
     /// stays there to be read.
     #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
-        self.common.check_failed()?;
+        self.check_failed()?;
         let mut received = core::mem::take(&mut self.common.records.received);
         let result = self.process_all(&mut received);
         self.common.records.received = received;
@@ -214,6 +214,17 @@ impl<Data> Driver<Data> {
             return Err(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec.into());
         }
         Ok(())
+    }
+
+    /// The error that ended the connection, if one did. A write may have failed since the last call: the
+    /// handshake's secrets go now at the latest.
+    #[inline]
+    pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
+        let failed = self.common.check_failed();
+        if failed.is_err() {
+            self.machine.fail();
+        }
+        failed
     }
 
     /// Ends the connection: tells the peer why, and returns what every later call will.

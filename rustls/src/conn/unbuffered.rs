@@ -96,7 +96,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 }
                 break next;
             }
-            let result = match self.driver.common.check_failed() {
+            let result = match self.driver.check_failed() {
                 Ok(()) => self.driver.process_record(rest),
                 Err(error) => Err(error),
             };

@@ -115,11 +115,12 @@ fn select_suite(
         .cipher_suites
         .iter()
         .filter_map(SupportedCipherSuite::tls13);
-    let selected = match config.ignore_client_order {
-        true => ours.find(|suite| offered.contains(&suite.common.suite)),
-        false => offered
+    let selected = if config.ignore_client_order {
+        ours.find(|suite| offered.contains(&suite.common.suite))
+    } else {
+        offered
             .iter()
-            .find_map(|offered| ours.clone().find(|suite| suite.common.suite == *offered)),
+            .find_map(|offered| ours.clone().find(|suite| suite.common.suite == *offered))
     };
     // RFC 9846 §4.2.1: without a suite in common it is handshake_failure
     let selected = selected.ok_or(PeerIncompatible::NoCipherSuitesInCommon)?;
