@@ -2,7 +2,7 @@
 //! was received.
 //!
 //! Both hold memory only while there is something in them, and no more than what is in them needs. It comes
-//! from the thread's [pool](super::pool) and goes back there, so that neither an idle connection has a
+//! from a pool of the thread and goes back there, so that neither an idle connection has a
 //! buffer nor a busy one allocates.
 //!
 //! Bytes are moved within a memory only where at least a quarter as many are gained by it: moving costs no
@@ -208,14 +208,18 @@ impl Marker {
         }
     }
 
+    #[inline]
     fn read(bytes: &[u8]) -> Self {
+        let bytes: [u8; HEADER_LEN] = bytes[..HEADER_LEN].try_into().unwrap_or_default();
+        let [offset, plain_high, plain_low, payload_high, payload_low] = bytes;
         Self {
-            offset: bytes[0],
-            plain_len: u16::from_be_bytes([bytes[1], bytes[2]]),
-            payload_len: u16::from_be_bytes([bytes[3], bytes[4]]),
+            offset,
+            plain_len: u16::from_be_bytes([plain_high, plain_low]),
+            payload_len: u16::from_be_bytes([payload_high, payload_low]),
         }
     }
 
+    #[inline]
     fn write(&self, bytes: &mut [u8]) {
         bytes[0] = self.offset;
         bytes[1..3].copy_from_slice(&self.plain_len.to_be_bytes());

@@ -47,9 +47,22 @@ pub(super) fn give(memory: Vec<u8>) {
 
 /// How long a memory is that was taken for `len` bytes.
 pub(super) fn fitting_len(len: usize) -> usize {
-    // beyond, it doubles: what grows bit by bit is copied no more than a few times
-    let fitting = LENS.into_iter().find(|fitting| *fitting >= len);
-    fitting.unwrap_or_else(|| len.next_power_of_two())
+    match class(len) {
+        Some(class) => LENS[class],
+        // beyond, it doubles: what grows bit by bit is copied no more than a few times
+        None => len.next_power_of_two(),
+    }
+}
+
+/// Which of [`LENS`] is the shortest that has `len` bytes.
+#[inline]
+fn class(len: usize) -> Option<usize> {
+    // nearly always it is this one
+    const RECORD: usize = 4;
+    if len > LENS[RECORD - 1] && len <= LENS[RECORD] {
+        return Some(RECORD);
+    }
+    LENS.into_iter().position(|class| class >= len)
 }
 
 #[cfg(feature = "std")]
@@ -57,7 +70,7 @@ mod threads {
     use alloc::vec::Vec;
     use core::cell::RefCell;
 
-    use super::LENS;
+    use super::{LENS, class};
 
     /// How many memories of a length a thread keeps: for both directions of a connection and of the one it
     /// forwards to; of the longest half of that.
@@ -90,7 +103,7 @@ mod threads {
     }
 
     pub(super) fn take(len: usize) -> Option<Vec<u8>> {
-        let class = LENS.iter().position(|class| *class >= len)?;
+        let class = class(len)?;
         // during the destruction of the thread's locals there is no pool any more
         POOL.try_with(|pool| {
             let stack = &mut pool.borrow_mut()[class];
@@ -102,7 +115,7 @@ mod threads {
 
     /// Keeps `memory` for the next [`take`], unless it is of another length or there are enough.
     pub(super) fn give(memory: Vec<u8>) {
-        let Some(class) = LENS.iter().position(|class| *class == memory.len()) else {
+        let Some(class) = class(memory.len()).filter(|class| LENS[*class] == memory.len()) else {
             return;
         };
         let _ = POOL.try_with(|pool| {
