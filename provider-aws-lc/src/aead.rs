@@ -72,6 +72,8 @@ pub(crate) fn to_library(nonce: Nonce) -> aead::Nonce {
 }
 
 impl SealingKey for Key {
+    const OVERWRITES_OUTPUT: bool = true;
+
     #[inline]
     fn seal(
         &mut self,

@@ -86,6 +86,8 @@ impl RecordSealingKey {
 }
 
 impl SealingKey for RecordSealingKey {
+    const OVERWRITES_OUTPUT: bool = true;
+
     fn seal(
         &mut self,
         nonce: Nonce,

@@ -37,6 +37,13 @@ pub type Tag = [u8; TAG_LEN];
 /// Implementations neither allocate nor copy the payload, beyond what their library forces on them:
 /// [`InPlace`] is for one that seals in place only.
 pub trait SealingKey: Send + Sync {
+    /// True when sealing, where it returns `Ok`, has certainly written all of `out`: the implementation says so
+    /// of itself and of its library.
+    ///
+    /// Unless it does, `out` is cleared before: it may be memory that held another connection's plaintext, and
+    /// what is not overwritten would be sent.
+    const OVERWRITES_OUTPUT: bool = false;
+
     /// Seals `plain ‖ trailer` into `out`.
     ///
     /// `out` is exactly `plain.len() + trailer.len() + TAG_LEN` bytes long.
@@ -106,6 +113,9 @@ pub trait Aead: Send + Sync {
 pub struct InPlace<K>(pub K);
 
 impl<K: Aead> SealingKey for InPlace<K> {
+    /// Payload, trailer and tag are all written here, whatever the AEAD does to the former two.
+    const OVERWRITES_OUTPUT: bool = true;
+
     #[inline]
     fn seal(
         &mut self,

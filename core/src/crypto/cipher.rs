@@ -182,9 +182,10 @@ pub trait MessageEncrypter: Send + Sync {
 
     /// True when the first method, where it returns `Ok`, has certainly written all of its output.
     ///
-    /// What an encrypter from outside says about that has to be believed, and the memory that it gets may have
-    /// been another connection's: the record layer clears it before. The framing of this crate goes without;
-    /// no other can say so, since the argument's type has no name outside.
+    /// The memory may have been another connection's, so that the record layer clears it for any other
+    /// encrypter. Only the framing of this crate can say so, of the keys that do
+    /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): the argument's type has
+    /// no name outside.
     #[doc(hidden)]
     fn overwrites_output(&self, _: FromThisCrate) -> bool {
         false

@@ -120,7 +120,7 @@ impl<K: SealingKey> MessageEncrypter for Tls13Record<K> {
     }
 
     fn overwrites_output(&self, _: FromThisCrate) -> bool {
-        true
+        K::OVERWRITES_OUTPUT
     }
 }
 
@@ -275,7 +275,7 @@ impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
     }
 
     fn overwrites_output(&self, _: FromThisCrate) -> bool {
-        true
+        K::OVERWRITES_OUTPUT
     }
 }
 
@@ -398,7 +398,7 @@ impl<K: SealingKey> MessageEncrypter for Tls12Chacha20Record<K> {
     }
 
     fn overwrites_output(&self, _: FromThisCrate) -> bool {
-        true
+        K::OVERWRITES_OUTPUT
     }
 }
 

@@ -7,6 +7,10 @@ use alloc::{format, vec};
 use super::super::buffer::{OutgoingBuffer, ReceiveBuffer};
 use super::super::toy::{Protection, plaintext, sealed};
 use super::*;
+use crate::crypto::aead::{AeadAlgorithm, AeadError, BulkCipher, SealingKey};
+use crate::crypto::cipher::{AeadKey, Iv, Nonce, Tls13AeadAlgorithm};
+use crate::crypto::toy::ToyAlgorithm;
+use crate::record::framing::Tls13Framing;
 
 const DATA: ContentType = ContentType::ApplicationData;
 
@@ -442,6 +446,48 @@ impl MessageEncrypter for Idle {
     }
 }
 
+/// As [`Idle`], under the framing of this crate.
+struct IdleAlgorithm;
+
+impl SealingKey for Idle {
+    fn seal(
+        &mut self,
+        _: Nonce,
+        _: &[u8],
+        _: &[u8],
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<(), AeadError> {
+        Ok(())
+    }
+
+    fn seal_in_place(
+        &mut self,
+        _: Nonce,
+        _: &[u8],
+        _: usize,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<(), AeadError> {
+        Ok(())
+    }
+}
+
+impl AeadAlgorithm for IdleAlgorithm {
+    type SealingKey = Idle;
+    type OpeningKey = <ToyAlgorithm as AeadAlgorithm>::OpeningKey;
+
+    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
+
+    fn sealing_key(_: &AeadKey) -> Idle {
+        Idle
+    }
+
+    fn opening_key(key: &AeadKey) -> Self::OpeningKey {
+        ToyAlgorithm::opening_key(key)
+    }
+}
+
 #[cfg(feature = "std")]
 #[test]
 fn encrypter_from_outside_gets_nothing_of_another_connection() {
@@ -478,6 +524,12 @@ fn output_is_cleared_for_encrypters_from_outside_only() {
     for record in records.chunks(HEADER_LEN + 16384 + 17) {
         assert!(record[HEADER_LEN..].iter().all(|byte| *byte == 0));
     }
+    // the framing is as good as the key that it frames for
+    let framing = Tls13Framing::<IdleAlgorithm>::NEW;
+    let encrypter = framing.encrypter(AeadKey::from([0; 32]), Iv::new([0; 12]));
+    sender.set_encrypter(encrypter, ProtocolVersion::TLSv1_3, 9);
+    assert!(sender.clears_output);
+    sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
     // in place it is the caller's own memory
     let mut buf = [7; 40];
     sender.seal_in_place(DATA, &mut buf, 10..20).unwrap();
