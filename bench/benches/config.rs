@@ -6,13 +6,10 @@
 // the function that `benchmark_group!` makes is public and has none
 #![allow(missing_docs)]
 
-#[path = "../src/certificates.rs"]
-mod certificates;
-
 use std::sync::Arc;
 
 use bencher::{Bencher, benchmark_group, benchmark_main};
-use certificates::{Identity, KeyType, SERVER_NAME};
+use harness::configs::{Identities, KeyType, server_name};
 use pki_types::UnixTime;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
@@ -66,7 +63,7 @@ fn verify_rsa_2048_ring(bencher: &mut Bencher) {
 
 fn client_config(bencher: &mut Bencher, provider: CryptoProvider) {
     let provider = Arc::new(provider);
-    let roots = Arc::new(roots(&identity(KeyType::EcdsaP256)));
+    let roots = Arc::new(roots(KeyType::EcdsaP256.identities()));
     bencher.iter(|| {
         ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
@@ -78,28 +75,31 @@ fn client_config(bencher: &mut Bencher, provider: CryptoProvider) {
 
 fn server_config(bencher: &mut Bencher, provider: CryptoProvider) {
     let provider = Arc::new(provider);
-    let identity = identity(KeyType::EcdsaP256);
+    let server = &KeyType::EcdsaP256.identities().server;
     bencher.iter(|| {
         ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .expect("the provider has suites")
             .with_no_client_auth()
-            .with_single_cert(identity.chain.clone(), identity.key.clone_key())
+            .with_single_cert(server.chain.clone(), server.key())
             .expect("the key is one the provider signs with")
     });
 }
 
 fn verify(bencher: &mut Bencher, provider: CryptoProvider, key_type: KeyType) {
-    let identity = identity(key_type);
-    let verifier =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots(&identity)), Arc::new(provider))
-            .build()
-            .expect("there is a root");
-    let (end_entity, intermediates) = identity
+    let identities = key_type.identities();
+    let verifier = WebPkiServerVerifier::builder_with_provider(
+        Arc::new(roots(identities)),
+        Arc::new(provider),
+    )
+    .build()
+    .expect("there is a root");
+    let (end_entity, intermediates) = identities
+        .server
         .chain
         .split_first()
         .expect("a chain has an end entity");
-    let name = SERVER_NAME.try_into().expect("it is a DNS name");
+    let name = server_name();
     let now = UnixTime::now();
     bencher.iter(|| {
         verifier
@@ -108,14 +108,10 @@ fn verify(bencher: &mut Bencher, provider: CryptoProvider, key_type: KeyType) {
     });
 }
 
-fn identity(key_type: KeyType) -> Identity {
-    Identity::generate(key_type).expect("rcgen makes certificates")
-}
-
-fn roots(identity: &Identity) -> RootCertStore {
+fn roots(identities: &Identities) -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots
-        .add(identity.root.clone())
+        .add(identities.ca.clone())
         .expect("it is a certificate");
     roots
 }

@@ -1,11 +1,8 @@
 //! `bulk`: throughput of an established connection, in every combination that was asked for.
 
-use std::sync::Arc;
-
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::certificates::Identity;
 use crate::cli::{Api, BulkArgs, Provider};
 use crate::measure::{self, Plan, Work};
 use crate::plot::Bar;
@@ -51,13 +48,13 @@ pub(crate) struct Measured {
 pub(crate) fn measure(args: &BulkArgs, allocator: Kind) -> Result<Vec<Measured>> {
     let providers = args.connection.provider.providers();
     let suite = Suite::find(&args.suite, &providers)?;
-    let identity = Arc::new(Identity::generate(args.connection.key_type)?);
+    let identities = args.connection.key_type.identities();
     let mut rows = Vec::new();
     for provider in providers {
         let scenario = Scenario {
             provider,
             suite: suite.clone(),
-            identity: identity.clone(),
+            identities,
             max_fragment_size: args.connection.max_fragment_size,
             plaintext_size: args.plaintext_size,
         };

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use bench_allocator::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-use crate::certificates::KeyType;
+use harness::configs;
 
 /// Measures this TLS library beside rustls 0.23 and the bare AEAD, over the same work in the same run.
 ///
@@ -189,6 +188,36 @@ impl Provider {
             Self::AwsLcRs => "aws-lc-rs",
             Self::Ring => "ring",
         }
+    }
+
+    pub(crate) const fn in_harness(self) -> configs::Provider {
+        match self {
+            Self::AwsLcRs => configs::Provider::AwsLc,
+            Self::Ring => configs::Provider::Ring,
+        }
+    }
+}
+
+/// Kind of the server certificate's key. The root's is of the same kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyType {
+    EcdsaP256,
+    EcdsaP384,
+    Ed25519,
+    #[value(name = "rsa-2048")]
+    Rsa2048,
+}
+
+impl KeyType {
+    /// The certificates, the same in the whole process.
+    pub(crate) fn identities(self) -> &'static configs::Identities {
+        let key_type = match self {
+            Self::EcdsaP256 => configs::KeyType::EcdsaP256,
+            Self::EcdsaP384 => configs::KeyType::EcdsaP384,
+            Self::Ed25519 => configs::KeyType::Ed25519,
+            Self::Rsa2048 => configs::KeyType::Rsa2048,
+        };
+        key_type.identities()
     }
 }
 

@@ -10,7 +10,6 @@
 #![allow(clippy::duplicate_mod)]
 
 mod bulk;
-mod certificates;
 mod cli;
 mod limit;
 mod measure;

@@ -1,12 +1,10 @@
 //! `memory`: heap bytes of idle connections, and allocations of handshakes.
 
-use std::sync::Arc;
 use std::thread;
 
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::certificates::Identity;
 use crate::cli::{Api, MemoryArgs, Provider};
 use crate::plot::Bar;
 use crate::progress::Progress;
@@ -69,14 +67,14 @@ enum State {
 pub(crate) fn measure(args: &MemoryArgs, allocator: Kind) -> Result<Vec<Row>> {
     let providers = args.connection.provider.providers();
     let suite = Suite::find(&args.suite, &providers)?;
-    let identity = Arc::new(Identity::generate(args.connection.key_type)?);
+    let identities = args.connection.key_type.identities();
     let progress = Progress::new();
     let mut rows = Vec::new();
     for provider in providers {
         let scenario = Scenario {
             provider,
             suite: suite.clone(),
-            identity: identity.clone(),
+            identities,
             max_fragment_size: args.connection.max_fragment_size,
             plaintext_size: 0,
         };

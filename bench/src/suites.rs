@@ -2,8 +2,9 @@
 
 use core::error::Error;
 
+use rustls as tls;
+
 use crate::cli::Provider;
-use crate::this::tls;
 
 /// A cipher suite by its name, and what the bare AEAD needs to know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

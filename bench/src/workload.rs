@@ -1,14 +1,11 @@
 //! What is measured: a piece of work that can be repeated, and the parameters that all
 //! implementations of it share.
 
-use core::error::Error;
-use std::sync::Arc;
+use harness::configs::Identities;
+pub(crate) use harness::pairs::{Result, check_received};
 
-use crate::certificates::Identity;
 use crate::cli::Provider;
 use crate::suites::Suite;
-
-pub(crate) type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Which half of a connection is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +32,7 @@ impl Direction {
 pub(crate) struct Scenario {
     pub(crate) provider: Provider,
     pub(crate) suite: Suite,
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identities: &'static Identities,
     pub(crate) max_fragment_size: Option<usize>,
     /// Bytes that the application hands over at a time.
     pub(crate) plaintext_size: usize,
@@ -107,14 +104,6 @@ pub(crate) fn record_count(mut wire: &[u8]) -> usize {
         records += 1;
     }
     records
-}
-
-/// Fails when a batch brought the receiving application not what the sending one wrote.
-pub(crate) fn check_received(received: usize, expected: usize) -> Result<()> {
-    match received == expected {
-        true => Ok(()),
-        false => Err(format!("{received} bytes arrived of {expected}").into()),
-    }
 }
 
 #[cfg(test)]

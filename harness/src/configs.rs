@@ -76,10 +76,10 @@ impl KeyType {
     fn key(self, number: u8) -> KeyPair {
         const PKCS8: [u8; 16] =
             *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
-        match (self, number) {
-            (Self::Ed25519, _) => KeyPair::try_from([&PKCS8[..], &[number; 32]].concat()).unwrap(),
-            (_, 0) => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap(),
-            _ => KeyPair::generate_for(self.algorithm()).unwrap(),
+        if self == Self::Ed25519 {
+            KeyPair::try_from([&PKCS8[..], &[number; 32]].concat()).unwrap()
+        } else {
+            KeyPair::generate_for(self.algorithm()).unwrap()
         }
     }
 
@@ -126,9 +126,10 @@ impl Identity {
         const ED25519_V1: [u8; 16] =
             *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
         let ed25519 = self.key.len() < 100 && self.key[4] == 1;
-        let key = match ed25519 {
-            true => [&ED25519_V1, &self.key[16..48]].concat(),
-            false => self.key.clone(),
+        let key = if ed25519 {
+            [&ED25519_V1, &self.key[16..48]].concat()
+        } else {
+            self.key.clone()
         };
         KeyPair::try_from(key).unwrap().serialize_pem()
     }
@@ -216,14 +217,13 @@ macro_rules! configs {
                     .with_protocol_versions(&[&TLS13])
                     .unwrap()
                     .with_root_certificates(roots(key_type));
-                let mut config = match auth.is_presented() {
-                    false => builder.with_no_client_auth(),
-                    true => {
-                        let identity = &key_type.identities().client;
-                        builder
-                            .with_client_auth_cert(identity.chain.clone(), identity.key())
-                            .unwrap()
-                    }
+                let mut config = if auth.is_presented() {
+                    let identity = &key_type.identities().client;
+                    builder
+                        .with_client_auth_cert(identity.chain.clone(), identity.key())
+                        .unwrap()
+                } else {
+                    builder.with_no_client_auth()
                 };
                 config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
                 config

@@ -6,6 +6,7 @@
 //!     ├── scripted ── peers of an end that have the right keys and say whatever a test wants
 //!     └── fuzzed ──── what the fuzz targets do with their input
 //!
+//!   pairs ─────── connected sides over their user's memory, for what is measured and counted
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
@@ -15,6 +16,8 @@
 //! the protocol, key schedule and record protection, is written here a second time, so that no mistake of
 //! the library agrees with itself.
 
+// `pairs` is compiled twice on purpose, once for each implementation
+#![allow(clippy::duplicate_mod)]
 #![allow(
     missing_docs,
     reason = "only this workspace reads it; a name of the RFC needs no more words"
@@ -25,6 +28,7 @@ pub mod configs;
 pub mod endpoints;
 pub mod fuzzed;
 mod noise;
+pub mod pairs;
 pub mod scripted;
 pub mod transparent;
 pub mod wire;

@@ -7,7 +7,8 @@ use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this};
+use harness::pairs::this::{Configs, buffered, unbuffered};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
@@ -45,14 +46,16 @@ fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
 #[test]
 fn no_allocation_for_a_record() {
     for provider in PROVIDERS {
-        let (mut client, mut server) = buffered_pair(provider);
+        let pair = buffered::Pair::connect(&configs(provider)).unwrap();
+        let (mut client, mut server) = (pair.client, pair.server);
         for size in SIZES {
-            buffered(provider, size, &mut client, &mut server);
+            by_buffered(provider, size, &mut client, &mut server);
         }
         buffered_in_place(provider, &mut client, &mut server);
-        let (mut client, mut server) = unbuffered_pair(provider);
+        let pair = unbuffered::Pair::connect(&configs(provider)).unwrap();
+        let (mut client, mut server) = (pair.client, pair.server);
         for size in SIZES {
-            unbuffered(provider, size, &mut client, &mut server);
+            by_unbuffered(provider, size, &mut client, &mut server);
         }
         unbuffered_in_place(provider, &mut client, &mut server);
     }
@@ -63,7 +66,7 @@ fn no_allocation_for_a_record() {
 }
 
 /// `write` to `write_tls` to `read_tls` to `process_new_packets` to `read`.
-fn buffered(
+fn by_buffered(
     provider: Provider,
     size: usize,
     client: &mut rustls::ClientConnection,
@@ -143,7 +146,7 @@ fn buffered_in_place(
     });
 }
 
-fn unbuffered(
+fn by_unbuffered(
     provider: Provider,
     size: usize,
     client: &mut UnbufferedClientConnection,
@@ -210,76 +213,10 @@ fn receive(
     used
 }
 
-fn buffered_pair(provider: Provider) -> (rustls::ClientConnection, rustls::ServerConnection) {
+fn configs(provider: Provider) -> Configs {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    let config = Arc::new(this::client(provider.this(), key, auth));
-    let mut client = rustls::ClientConnection::new(config, server_name()).unwrap();
-    let config = Arc::new(this::server(provider.this(), key, auth));
-    let mut server = rustls::ServerConnection::new(config).unwrap();
-    while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
-        server.receive(&client.take_output());
-        client.receive(&server.take_output());
-    }
-    (client, server)
-}
-
-/// Just enough to complete a handshake.
-trait Pipe {
-    fn take_output(&mut self) -> Vec<u8>;
-    fn receive(&mut self, bytes: &[u8]);
-}
-
-impl<C, D> Pipe for C
-where
-    C: std::ops::DerefMut<Target = rustls::ConnectionCommon<D>>,
-{
-    fn take_output(&mut self) -> Vec<u8> {
-        let mut out = Vec::new();
-        while self.wants_write() {
-            self.write_tls(&mut out).unwrap();
-        }
-        out
-    }
-
-    fn receive(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            self.read_tls(&mut bytes).unwrap();
-            self.process_new_packets().unwrap();
-        }
-    }
-}
-
-/// Handles one state of an unbuffered handshake; true when the connection needs its peer.
-macro_rules! step {
-    ($conn:expr, $incoming:expr, $outgoing:expr) => {{
-        let UnbufferedStatus { discard, state } = $conn.process_tls_records(&mut $incoming);
-        let mut blocked = false;
-        match state.unwrap() {
-            ConnectionState::EncodeTlsData(mut state) => {
-                let mut out = vec![0; 20_000];
-                let len = state.encode(&mut out).unwrap();
-                $outgoing.extend_from_slice(&out[..len]);
-            }
-            ConnectionState::TransmitTlsData(state) => state.done(),
-            _ => blocked = true,
-        }
-        $incoming.drain(..discard);
-        blocked
-    }};
-}
-
-fn unbuffered_pair(provider: Provider) -> (UnbufferedClientConnection, UnbufferedServerConnection) {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    let config = Arc::new(this::client(provider.this(), key, auth));
-    let mut client = UnbufferedClientConnection::new(config, server_name()).unwrap();
-    let config = Arc::new(this::server(provider.this(), key, auth));
-    let mut server = UnbufferedServerConnection::new(config).unwrap();
-    let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
-    loop {
-        while !step!(client, to_client, to_server) {}
-        while !step!(server, to_server, to_client) {}
-        if !client.is_handshaking() && !server.is_handshaking() && to_client.is_empty() {
-            return (client, server);
-        }
+    Configs {
+        client: Arc::new(this::client(provider.this(), key, auth)),
+        server: Arc::new(this::server(provider.this(), key, auth)),
     }
 }

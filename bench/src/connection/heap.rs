@@ -5,7 +5,8 @@
 
 use bench_allocator::count;
 
-use super::{Configs, buffered, unbuffered};
+use super::configs;
+use super::pairs::{Configs, buffered, unbuffered};
 use crate::cli::Api;
 use crate::memory::Idle;
 use crate::workload::{Result, Scenario};
@@ -23,7 +24,7 @@ const WIRE: usize = 2 * WRITE;
 /// what their end gives back. What they share (configurations, session caches, buffers that the thread
 /// keeps) is not theirs and stays.
 pub(crate) fn idle(api: Api, scenario: &Scenario, connections: usize, used: bool) -> Result<Idle> {
-    let configs = Configs::new(scenario)?;
+    let configs = configs(scenario)?;
     let (clients, servers) = match api {
         Api::Buffered => {
             let (clients, servers) = buffered_pairs(&configs, connections, used)?;
@@ -93,7 +94,7 @@ fn given_back<T>(mut connections: Vec<Box<T>>) -> f64 {
 /// together, tickets included.
 pub(crate) fn handshake_allocations(api: Api, scenario: &Scenario) -> Result<u64> {
     // a configuration that has seen no connection has no session to resume
-    let configs = Configs::new(scenario)?;
+    let configs = configs(scenario)?;
     let (mut there, mut back) = (Vec::with_capacity(WIRE), Vec::with_capacity(WIRE));
     let counted = match api {
         Api::Buffered => {
@@ -115,7 +116,7 @@ pub(crate) fn handshake_allocations(api: Api, scenario: &Scenario) -> Result<u64
 /// To be called once on a thread, in a process that has had connections before.
 pub(crate) fn kept_by_thread(scenario: &Scenario) -> Result<i64> {
     let (result, counted) = count(|| {
-        let configs = Configs::new(scenario)?;
+        let configs = configs(scenario)?;
         buffered_pairs(&configs, 2, true).map(drop)
     });
     result?;

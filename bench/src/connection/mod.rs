@@ -10,54 +10,44 @@ pub(crate) mod unbuffered;
 
 use std::sync::Arc;
 
-use tls::crypto::CryptoProvider;
 use tls::{ClientConfig, RootCertStore, ServerConfig};
 
-use super::tls;
-use crate::cli::Provider;
+use super::pairs::Configs;
+use super::{pairs, tls};
 use crate::workload::{Direction, Result, Scenario, Workload};
 
 /// The two configurations that connections are made from.
-pub(crate) struct Configs {
-    pub(crate) client: Arc<ClientConfig>,
-    pub(crate) server: Arc<ServerConfig>,
-}
+pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
+    let mut provider = super::provider(scenario.provider);
+    provider
+        .cipher_suites
+        .retain(|suite| format!("{:?}", suite.suite()) == scenario.suite.name);
+    let provider = Arc::new(provider);
 
-impl Configs {
-    pub(crate) fn new(scenario: &Scenario) -> Result<Self> {
-        let mut provider = match scenario.provider {
-            Provider::AwsLcRs => tls::crypto::aws_lc_rs::default_provider(),
-            Provider::Ring => tls::crypto::ring::default_provider(),
-        };
-        provider
-            .cipher_suites
-            .retain(|suite| format!("{:?}", suite.suite()) == scenario.suite.name);
-        let provider: Arc<CryptoProvider> = Arc::new(provider);
+    let identities = &scenario.identities;
+    let mut roots = RootCertStore::empty();
+    roots.add(identities.ca.clone())?;
+    let mut client = ClientConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[&tls::version::TLS13])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    client.max_fragment_size = scenario.max_fragment_size;
 
-        let identity = &scenario.identity;
-        let mut roots = RootCertStore::empty();
-        roots.add(identity.root.clone())?;
-        let mut client = ClientConfig::builder_with_provider(provider.clone())
-            .with_protocol_versions(&[&tls::version::TLS13])?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        client.max_fragment_size = scenario.max_fragment_size;
-
-        let mut server = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&tls::version::TLS13])?
-            .with_no_client_auth()
-            .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
-        server.max_fragment_size = scenario.max_fragment_size;
-        Ok(Self {
-            client: Arc::new(client),
-            server: Arc::new(server),
-        })
-    }
+    let server = &identities.server;
+    let mut server = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&tls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(server.chain.clone(), server.key())?;
+    server.max_fragment_size = scenario.max_fragment_size;
+    Ok(Configs {
+        client: Arc::new(client),
+        server: Arc::new(server),
+    })
 }
 
 /// The buffered API's work in `direction`, over a connection of its own.
 pub(crate) fn buffered(direction: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let pair = buffered::Pair::connect(&Configs::new(scenario)?)?;
+    let pair = pairs::buffered::Pair::connect(&configs(scenario)?)?;
     Ok(match direction {
         Direction::Send => Box::new(buffered::Send::new(pair, scenario)),
         Direction::Receive => Box::new(buffered::Receive::new(pair, scenario)),
@@ -66,7 +56,7 @@ pub(crate) fn buffered(direction: Direction, scenario: &Scenario) -> Result<Box<
 
 /// The unbuffered API's work in `direction`, over a connection of its own.
 pub(crate) fn unbuffered(direction: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let pair = unbuffered::Pair::connect(&Configs::new(scenario)?)?;
+    let pair = pairs::unbuffered::Pair::connect(&configs(scenario)?)?;
     Ok(match direction {
         Direction::Send => Box::new(unbuffered::Send::new(pair, scenario)),
         Direction::Receive => Box::new(unbuffered::Receive::new(pair, scenario)),

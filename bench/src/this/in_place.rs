@@ -4,14 +4,14 @@
 use core::hint::black_box;
 use core::ops::Range;
 
-use super::connection::Configs;
-use super::connection::unbuffered::{Pair, Side, unexpected};
+use super::connection::configs;
+use super::pairs::unbuffered::{Pair, Side, unexpected};
 use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
 use crate::workload::{Direction, Result, Scenario, Workload, record_count};
 
 /// Sealing in place through the unbuffered API, whatever the direction: opening always is.
 pub(crate) fn workload(_: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let mut pair = Pair::connect(&Configs::new(scenario)?)?;
+    let mut pair = Pair::connect(&configs(scenario)?)?;
     let room = match pair.client.process(&mut []).state? {
         ConnectionState::WriteTraffic(traffic) => traffic.in_place_room(),
         other => return Err(unexpected(&other)),

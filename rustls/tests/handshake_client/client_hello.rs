@@ -305,6 +305,7 @@ fn the_component_of_a_hybrid_is_offered_if_it_comes_later_in_the_list() {
     assert_eq!(shares(vec![x25519, &Hybrid]), both[1..]);
 }
 
+#[cfg(all(feature = "aws_lc_rs", feature = "prefer-post-quantum"))]
 #[test]
 fn a_hybrid_is_offered_by_default() {
     assert_eq!(

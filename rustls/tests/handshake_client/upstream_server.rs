@@ -341,6 +341,7 @@ fn a_retry_is_remembered() {
     assert_eq!(second.kind(), Some(HandshakeKind::Full));
 }
 
+#[cfg(all(feature = "aws_lc_rs", feature = "prefer-post-quantum"))]
 #[test]
 fn a_server_that_does_not_know_the_hybrid_takes_its_component() {
     let pair = Pair::new();

@@ -1,0 +1,118 @@
+//! The buffered API: `writer` and `write_tls` out, `read_tls`, `process_new_packets` and `reader` in.
+//!
+//! The pipe between the two sides is a `Vec<u8>`.
+
+use std::hint::black_box;
+use std::io::{Read, Write};
+
+use super::tls::{ClientConnection, ConnectionCommon, ServerConnection};
+use super::{Configs, server_name};
+use crate::pairs::{Result, check_received};
+
+/// Two connected sides. The client sends, the server receives.
+pub struct Pair {
+    pub client: Box<ClientConnection>,
+    pub server: Box<ServerConnection>,
+}
+
+impl Pair {
+    /// A pair that is past the handshake and has nothing left to exchange.
+    pub fn connect(configs: &Configs) -> Result<Self> {
+        Self::connect_through(configs, &mut Vec::new())
+    }
+
+    /// As [`Self::connect`], with a pipe whose memory is not the pair's.
+    pub fn connect_through(configs: &Configs, pipe: &mut Vec<u8>) -> Result<Self> {
+        let mut pair = Self {
+            client: Box::new(ClientConnection::new(
+                configs.client.clone(),
+                server_name(),
+            )?),
+            server: Box::new(ServerConnection::new(configs.server.clone())?),
+        };
+        while pair.client.wants_write() || pair.server.wants_write() {
+            hand_over(&mut pair.client, pipe)?;
+            take_in(&mut pair.server, pipe, &mut [])?;
+            hand_over(&mut pair.server, pipe)?;
+            take_in(&mut pair.client, pipe, &mut [])?;
+        }
+        if pair.client.is_handshaking() || pair.server.is_handshaking() {
+            return Err("the handshake came to a halt".into());
+        }
+        Ok(pair)
+    }
+
+    /// Sends `plaintext` each way, through `pipe`.
+    pub fn exchange(
+        &mut self,
+        plaintext: &[u8],
+        pipe: &mut Vec<u8>,
+        application: &mut [u8],
+    ) -> Result<()> {
+        pipe.clear();
+        write(&mut self.client, plaintext, pipe)?;
+        check_received(
+            take_in(&mut self.server, pipe, application)?,
+            plaintext.len(),
+        )?;
+        pipe.clear();
+        write(&mut self.server, plaintext, pipe)?;
+        check_received(
+            take_in(&mut self.client, pipe, application)?,
+            plaintext.len(),
+        )
+    }
+}
+
+/// Appends all that `connection` has to send to `pipe`, emptied before.
+pub fn hand_over<Data>(connection: &mut ConnectionCommon<Data>, pipe: &mut Vec<u8>) -> Result<()> {
+    pipe.clear();
+    while connection.wants_write() {
+        connection.write_tls(pipe)?;
+    }
+    Ok(())
+}
+
+/// Writes `plaintext`; its records are appended to `pipe`.
+pub fn write<Data>(
+    connection: &mut ConnectionCommon<Data>,
+    mut plaintext: &[u8],
+    pipe: &mut Vec<u8>,
+) -> Result<()> {
+    while !plaintext.is_empty() {
+        let accepted = connection.writer().write(plaintext)?;
+        if accepted == 0 {
+            return Err("the connection takes no more plaintext".into());
+        }
+        plaintext = &plaintext[accepted..];
+        while connection.wants_write() {
+            connection.write_tls(pipe)?;
+        }
+    }
+    Ok(())
+}
+
+/// Feeds `wire` to `connection` and reads what it carries, a piece of `application` after the other;
+/// returns how many bytes that were.
+pub fn take_in<Data>(
+    connection: &mut ConnectionCommon<Data>,
+    mut wire: &[u8],
+    application: &mut [u8],
+) -> Result<usize> {
+    let mut received = 0;
+    while !wire.is_empty() {
+        connection.read_tls(&mut wire)?;
+        let state = connection.process_new_packets()?;
+        let mut waiting = state.plaintext_bytes_to_read();
+        while waiting != 0 {
+            let read = connection.reader().read(application)?;
+            if read == 0 {
+                return Err("the connection ended early".into());
+            }
+            black_box(&application[..read]);
+            waiting -= read;
+            received += read;
+        }
+    }
+    Ok(received)
+}

@@ -1,0 +1,177 @@
+//! The unbuffered API: `process_tls_records` and the states it returns, over the caller's memory.
+
+use std::hint::black_box;
+
+use super::tls::client::{ClientConnectionData, UnbufferedClientConnection};
+use super::tls::server::{ServerConnectionData, UnbufferedServerConnection};
+use super::tls::unbuffered::{
+    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus,
+};
+use super::{Configs, server_name};
+use crate::pairs::{Error, Result, check_received};
+
+/// Two connected sides. The client sends, the server receives.
+pub struct Pair {
+    pub client: Box<UnbufferedClientConnection>,
+    pub server: Box<UnbufferedServerConnection>,
+}
+
+impl Pair {
+    /// A pair that is past the handshake and has nothing left to exchange.
+    pub fn connect(configs: &Configs) -> Result<Self> {
+        Self::connect_through(configs, &mut Vec::new(), &mut Vec::new())
+    }
+
+    /// As [`Self::connect`], with buffers, one for each direction, whose memory is not the pair's.
+    pub fn connect_through(
+        configs: &Configs,
+        to_server: &mut Vec<u8>,
+        to_client: &mut Vec<u8>,
+    ) -> Result<Self> {
+        let mut client = Box::new(UnbufferedClientConnection::new(
+            configs.client.clone(),
+            server_name(),
+        )?);
+        let mut server = Box::new(UnbufferedServerConnection::new(configs.server.clone())?);
+        to_server.clear();
+        to_client.clear();
+        loop {
+            advance(&mut *client, to_client, to_server)?;
+            if to_server.is_empty() {
+                break;
+            }
+            advance(&mut *server, to_server, to_client)?;
+        }
+        if client.is_handshaking() || server.is_handshaking() {
+            return Err("the handshake came to a halt".into());
+        }
+        Ok(Self { client, server })
+    }
+
+    /// Sends `plaintext` each way, through `wire`, which is long enough for its records.
+    pub fn exchange(&mut self, plaintext: &[u8], wire: &mut [u8]) -> Result<()> {
+        let sealed = send(&mut *self.client, plaintext, wire)?;
+        let received = receive(&mut *self.server, &mut wire[..sealed])?;
+        check_received(received, plaintext.len())?;
+        let sealed = send(&mut *self.server, plaintext, wire)?;
+        let received = receive(&mut *self.client, &mut wire[..sealed])?;
+        check_received(received, plaintext.len())
+    }
+}
+
+/// What the client's and the server's connection type have in common, by another name for each in
+/// this API.
+pub trait Side {
+    type Data;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Side for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+impl Side for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+/// Seals `plaintext` into `out`, behind what else has to be sent; returns how many bytes were written.
+pub fn send(side: &mut impl Side, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
+    let mut used = 0;
+    loop {
+        match side.process(&mut []).state? {
+            ConnectionState::WriteTraffic(mut traffic) => {
+                return Ok(used + traffic.encrypt(plaintext, &mut out[used..])?);
+            }
+            ConnectionState::EncodeTlsData(mut data) => used += data.encode(&mut out[used..])?,
+            ConnectionState::TransmitTlsData(data) => data.done(),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// Opens all records of `incoming`; returns how many bytes of application data they carried.
+pub fn receive(side: &mut impl Side, incoming: &mut [u8]) -> Result<usize> {
+    let (mut start, mut received) = (0, 0);
+    while start < incoming.len() {
+        let UnbufferedStatus { discard, state, .. } = side.process(&mut incoming[start..]);
+        start += discard;
+        match state? {
+            ConnectionState::ReadTraffic(mut traffic) => {
+                while let Some(record) = traffic.next_record() {
+                    let AppDataRecord {
+                        discard, payload, ..
+                    } = record?;
+                    start += discard;
+                    received += black_box(payload).len();
+                }
+            }
+            ConnectionState::WriteTraffic(_) => {}
+            // the answer to a KeyUpdate, which goes nowhere: this side sends no data behind it
+            ConnectionState::EncodeTlsData(mut data) => {
+                data.encode(&mut [0; 1024])?;
+            }
+            ConnectionState::TransmitTlsData(data) => data.done(),
+            other => return Err(unexpected(&other)),
+        }
+    }
+    Ok(received)
+}
+
+/// Lets `side` take in `incoming` and append what it has to send to `outgoing`, until it needs more.
+fn advance<S: Side>(side: &mut S, incoming: &mut Vec<u8>, outgoing: &mut Vec<u8>) -> Result<()> {
+    loop {
+        let UnbufferedStatus { discard, state, .. } = side.process(incoming);
+        let is_waiting = match state? {
+            ConnectionState::EncodeTlsData(data) => {
+                encode(data, outgoing)?;
+                false
+            }
+            ConnectionState::TransmitTlsData(data) => {
+                data.done();
+                false
+            }
+            ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => true,
+            other => return Err(unexpected(&other)),
+        };
+        incoming.drain(..discard);
+        if is_waiting {
+            return Ok(());
+        }
+    }
+}
+
+fn encode<Data>(mut data: EncodeTlsData<'_, Data>, outgoing: &mut Vec<u8>) -> Result<()> {
+    let used = outgoing.len();
+    let required_size = match data.encode(&mut []) {
+        Ok(_) => return Ok(()),
+        Err(EncodeError::InsufficientSize(error)) => error.required_size,
+        Err(error) => return Err(error.into()),
+    };
+    outgoing.resize(used + required_size, 0);
+    let written = data.encode(&mut outgoing[used..])?;
+    outgoing.truncate(used + written);
+    Ok(())
+}
+
+/// The error for a state that an established connection is not in.
+pub fn unexpected<Data>(state: &ConnectionState<'_, '_, Data>) -> Error {
+    format!("the connection is in an unexpected state: {state:?}").into()
+}
