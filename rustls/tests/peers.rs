@@ -15,19 +15,24 @@ use harness::endpoints::{
 enum Implementation {
     Buffered,
     Unbuffered,
+    /// Unbuffered, and encrypting in place.
+    InPlace,
     Upstream,
+    UpstreamUnbuffered,
 }
 
-use Implementation::{Buffered, Unbuffered, Upstream};
+use Implementation::{Buffered, InPlace, Unbuffered, Upstream, UpstreamUnbuffered};
 
 /// The pairs that are tested: each of our APIs in each role against upstream, and against the other.
-const PAIRS: [(Implementation, Implementation); 6] = [
+const PAIRS: [(Implementation, Implementation); 8] = [
     (Buffered, Upstream),
     (Unbuffered, Upstream),
     (Upstream, Buffered),
     (Upstream, Unbuffered),
     (Buffered, Unbuffered),
     (Unbuffered, Buffered),
+    (InPlace, UpstreamUnbuffered),
+    (UpstreamUnbuffered, InPlace),
 ];
 
 /// What a test restricts both ends to.
@@ -79,37 +84,56 @@ restricted_provider!(
 
 fn client(implementation: Implementation, case: &Case) -> Box<dyn Endpoint> {
     let (key_type, auth, name) = (case.key_type, case.auth, server_name());
-    if implementation == Upstream {
-        let config = upstream::client(upstream_provider(case, true), key_type, auth);
-        let conn = rustls_upstream::ClientConnection::new(Arc::new(config), name).unwrap();
-        return Box::new(UpstreamBuffered::new(conn));
+    if matches!(implementation, Upstream | UpstreamUnbuffered) {
+        let provider = upstream_provider(case, true);
+        let config = Arc::new(upstream::client(provider, key_type, auth));
+        return if implementation == Upstream {
+            let conn = rustls_upstream::ClientConnection::new(config, name).unwrap();
+            Box::new(UpstreamBuffered::new(conn))
+        } else {
+            let conn =
+                rustls_upstream::client::UnbufferedClientConnection::new(config, name).unwrap();
+            Box::new(harness::endpoints::UpstreamUnbuffered::new(conn))
+        };
     }
-    let config = Arc::new(this::client(this_provider(case, true), key_type, auth));
-    match implementation {
-        Buffered => Box::new(ThisBuffered::new(
-            rustls::ClientConnection::new(config, name).unwrap(),
-        )),
-        _ => Box::new(ThisUnbuffered::new(
-            rustls::client::UnbufferedClientConnection::new(config, name).unwrap(),
-        )),
+    let provider = this_provider(case, true);
+    let config = Arc::new(this::client(provider, key_type, auth));
+    if implementation == Buffered {
+        let conn = rustls::ClientConnection::new(config, name).unwrap();
+        return Box::new(ThisBuffered::new(conn));
+    }
+    let conn = rustls::client::UnbufferedClientConnection::new(config, name).unwrap();
+    if implementation == InPlace {
+        Box::new(ThisUnbuffered::in_place(conn))
+    } else {
+        Box::new(ThisUnbuffered::new(conn))
     }
 }
 
 fn server(implementation: Implementation, case: &Case) -> Box<dyn Endpoint> {
     let (key_type, auth) = (case.key_type, case.auth);
-    if implementation == Upstream {
-        let config = upstream::server(upstream_provider(case, false), key_type, auth);
-        let conn = rustls_upstream::ServerConnection::new(Arc::new(config)).unwrap();
-        return Box::new(UpstreamBuffered::new(conn));
+    if matches!(implementation, Upstream | UpstreamUnbuffered) {
+        let provider = upstream_provider(case, false);
+        let config = Arc::new(upstream::server(provider, key_type, auth));
+        return if implementation == Upstream {
+            let conn = rustls_upstream::ServerConnection::new(config).unwrap();
+            Box::new(UpstreamBuffered::new(conn))
+        } else {
+            let conn = rustls_upstream::server::UnbufferedServerConnection::new(config).unwrap();
+            Box::new(harness::endpoints::UpstreamUnbuffered::new(conn))
+        };
     }
-    let config = Arc::new(this::server(this_provider(case, false), key_type, auth));
-    match implementation {
-        Buffered => Box::new(ThisBuffered::new(
-            rustls::ServerConnection::new(config).unwrap(),
-        )),
-        _ => Box::new(ThisUnbuffered::new(
-            rustls::server::UnbufferedServerConnection::new(config).unwrap(),
-        )),
+    let provider = this_provider(case, false);
+    let config = Arc::new(this::server(provider, key_type, auth));
+    if implementation == Buffered {
+        let conn = rustls::ServerConnection::new(config).unwrap();
+        return Box::new(ThisBuffered::new(conn));
+    }
+    let conn = rustls::server::UnbufferedServerConnection::new(config).unwrap();
+    if implementation == InPlace {
+        Box::new(ThisUnbuffered::in_place(conn))
+    } else {
+        Box::new(ThisUnbuffered::new(conn))
     }
 }
 

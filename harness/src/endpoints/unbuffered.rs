@@ -1,141 +1,281 @@
-//! Unbuffered connections of this crate, driven as their documentation says.
-
-use std::ops::DerefMut;
-
-use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
-use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon, UnbufferedStatus,
-    WriteTraffic,
-};
+//! Unbuffered connections, this crate's and upstream's, driven as their documentation says.
 
 use super::Endpoint;
 
-/// An unbuffered connection with the buffers that an application would have.
-pub struct ThisUnbuffered<C> {
-    pub conn: C,
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
-    received: Vec<u8>,
-    to_send: ToSend,
-    peer_has_closed: bool,
-}
+macro_rules! unbuffered_endpoint {
+    ($module:ident, $name:ident, $tls:ident, $exported:expr) => {
+        mod $module {
+            use std::ops::DerefMut;
 
-/// The two sides' `process_tls_records`, which are inherent methods of two types.
-pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
-    type Data;
+            use $tls::client::{ClientConnectionData, UnbufferedClientConnection};
+            use $tls::server::{ServerConnectionData, UnbufferedServerConnection};
+            use $tls::unbuffered::{
+                ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon,
+                UnbufferedStatus, WriteTraffic,
+            };
 
-    fn process<'c, 'i>(
-        &'c mut self,
-        incoming: &'i mut [u8],
-    ) -> UnbufferedStatus<'c, 'i, Self::Data>;
-}
+            use super::{Endpoint, encode_after_short_tries};
 
-impl Unbuffered for UnbufferedClientConnection {
-    type Data = ClientConnectionData;
+            /// An unbuffered connection with the buffers that an application would have.
+            pub struct $name<C: Unbuffered> {
+                pub conn: C,
+                incoming: Vec<u8>,
+                outgoing: Vec<u8>,
+                received: Vec<u8>,
+                to_send: ToSend,
+                peer_has_closed: bool,
+                pub(super) encrypt: Encrypt<C::Data>,
+            }
 
-    fn process<'c, 'i>(
-        &'c mut self,
-        incoming: &'i mut [u8],
-    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
-        self.process_tls_records(incoming)
-    }
-}
+            /// The two sides' `process_tls_records`, which are inherent methods of two types.
+            pub trait Unbuffered:
+                DerefMut<Target = UnbufferedConnectionCommon<Self::Data>>
+            {
+                type Data;
 
-impl Unbuffered for UnbufferedServerConnection {
-    type Data = ServerConnectionData;
+                fn process<'c, 'i>(
+                    &'c mut self,
+                    incoming: &'i mut [u8],
+                ) -> UnbufferedStatus<'c, 'i, Self::Data>;
+            }
 
-    fn process<'c, 'i>(
-        &'c mut self,
-        incoming: &'i mut [u8],
-    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
-        self.process_tls_records(incoming)
-    }
-}
+            impl Unbuffered for UnbufferedClientConnection {
+                type Data = ClientConnectionData;
 
-/// What waits for [`ConnectionState::WriteTraffic`].
-#[derive(Default)]
-struct ToSend {
-    plaintext: Vec<u8>,
-    close: bool,
-    refresh: bool,
-}
-
-impl<C: Unbuffered> ThisUnbuffered<C> {
-    pub fn new(conn: C) -> Self {
-        Self {
-            conn,
-            incoming: Vec::new(),
-            outgoing: Vec::new(),
-            received: Vec::new(),
-            to_send: ToSend::default(),
-            peer_has_closed: false,
-        }
-    }
-
-    /// Drives the connection until it needs bytes from its peer.
-    fn drive(&mut self) -> Result<(), String> {
-        loop {
-            let UnbufferedStatus { mut discard, state } = self.conn.process(&mut self.incoming);
-            let mut blocked = false;
-            match state {
-                Ok(ConnectionState::EncodeTlsData(mut state)) => {
-                    encode_after_short_tries(&mut self.outgoing, |out| {
-                        state.encode(out).map_err(|error| match error {
-                            EncodeError::InsufficientSize(size) => size.required_size,
-                            EncodeError::AlreadyEncoded => panic!("{error}"),
-                        })
-                    });
+                fn process<'c, 'i>(
+                    &'c mut self,
+                    incoming: &'i mut [u8],
+                ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+                    self.process_tls_records(incoming)
                 }
-                Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
-                Ok(ConnectionState::ReadTraffic(mut state)) => {
-                    while let Some(record) = state.next_record() {
-                        let record = record.map_err(|error| format!("{error:?}"))?;
-                        self.received.extend_from_slice(record.payload);
-                        discard += record.discard;
+            }
+
+            impl Unbuffered for UnbufferedServerConnection {
+                type Data = ServerConnectionData;
+
+                fn process<'c, 'i>(
+                    &'c mut self,
+                    incoming: &'i mut [u8],
+                ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+                    self.process_tls_records(incoming)
+                }
+            }
+
+            /// How plaintext becomes records.
+            type Encrypt<D> = fn(WriteTraffic<'_, D>, &[u8], &mut Vec<u8>);
+
+            fn encrypt<D>(
+                mut state: WriteTraffic<'_, D>,
+                plaintext: &[u8],
+                outgoing: &mut Vec<u8>,
+            ) {
+                encode_after_short_tries(outgoing, |out| {
+                    state.encrypt(plaintext, out).map_err(required_size)
+                });
+            }
+
+            fn required_size(error: EncryptError) -> usize {
+                match error {
+                    EncryptError::InsufficientSize(size) => size.required_size,
+                    EncryptError::EncryptExhausted => panic!("{error}"),
+                }
+            }
+
+            /// What waits for [`ConnectionState::WriteTraffic`].
+            #[derive(Default)]
+            struct ToSend {
+                plaintext: Vec<u8>,
+                close: bool,
+                refresh: bool,
+            }
+
+            impl<C: Unbuffered> $name<C> {
+                pub fn new(conn: C) -> Self {
+                    Self {
+                        conn,
+                        incoming: Vec::new(),
+                        outgoing: Vec::new(),
+                        received: Vec::new(),
+                        to_send: ToSend::default(),
+                        peer_has_closed: false,
+                        encrypt: encrypt::<C::Data>,
                     }
                 }
-                Ok(ConnectionState::WriteTraffic(state)) => {
-                    blocked = !self.to_send.send(state, &mut self.outgoing);
-                }
-                Ok(ConnectionState::PeerClosed) => self.peer_has_closed = true,
-                Ok(ConnectionState::BlockedHandshake | ConnectionState::Closed) => blocked = true,
-                Ok(other) => panic!("{other:?}"),
-                Err(error) => {
-                    self.incoming.drain(..discard);
-                    return Err(format!("{error:?}"));
+
+                /// Drives the connection until it needs bytes from its peer.
+                fn drive(&mut self) -> Result<(), String> {
+                    loop {
+                        let UnbufferedStatus {
+                            mut discard, state, ..
+                        } = self.conn.process(&mut self.incoming);
+                        let mut blocked = false;
+                        match state {
+                            Ok(ConnectionState::EncodeTlsData(mut state)) => {
+                                encode_after_short_tries(&mut self.outgoing, |out| {
+                                    state.encode(out).map_err(|error| match error {
+                                        EncodeError::InsufficientSize(size) => size.required_size,
+                                        EncodeError::AlreadyEncoded => panic!("{error}"),
+                                    })
+                                });
+                            }
+                            Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
+                            Ok(ConnectionState::ReadTraffic(mut state)) => {
+                                while let Some(record) = state.next_record() {
+                                    let record = record.map_err(|error| format!("{error:?}"))?;
+                                    self.received.extend_from_slice(record.payload);
+                                    discard += record.discard;
+                                }
+                            }
+                            Ok(ConnectionState::WriteTraffic(state)) => {
+                                blocked =
+                                    !self.to_send.send(state, &mut self.outgoing, self.encrypt);
+                            }
+                            Ok(ConnectionState::PeerClosed) => self.peer_has_closed = true,
+                            Ok(ConnectionState::BlockedHandshake | ConnectionState::Closed) => {
+                                blocked = true
+                            }
+                            Ok(other) => panic!("{other:?}"),
+                            Err(error) => {
+                                self.incoming.drain(..discard);
+                                return Err(format!("{error:?}"));
+                            }
+                        }
+                        self.incoming.drain(..discard);
+                        if blocked {
+                            return Ok(());
+                        }
+                    }
                 }
             }
-            self.incoming.drain(..discard);
-            if blocked {
-                return Ok(());
+
+            impl ToSend {
+                /// Sends one thing that waits; false when none does.
+                fn send<D>(
+                    &mut self,
+                    mut state: WriteTraffic<'_, D>,
+                    outgoing: &mut Vec<u8>,
+                    encrypt: Encrypt<D>,
+                ) -> bool {
+                    if !self.plaintext.is_empty() {
+                        encrypt(state, &std::mem::take(&mut self.plaintext), outgoing);
+                    } else if std::mem::take(&mut self.refresh) {
+                        state.refresh_traffic_keys().unwrap();
+                    } else if std::mem::take(&mut self.close) {
+                        encode_after_short_tries(outgoing, |out| {
+                            state.queue_close_notify(out).map_err(required_size)
+                        });
+                    } else {
+                        return false;
+                    }
+                    true
+                }
+            }
+
+            impl<C: Unbuffered> Endpoint for $name<C> {
+                fn take_output(&mut self) -> Vec<u8> {
+                    // an error was reported by `receive`, and this is the alert that follows it
+                    let _ = self.drive();
+                    std::mem::take(&mut self.outgoing)
+                }
+
+                fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+                    self.incoming.extend_from_slice(bytes);
+                    self.drive()
+                }
+
+                fn process(&mut self) -> Result<(), String> {
+                    self.drive()
+                }
+
+                fn send(&mut self, plaintext: &[u8]) -> usize {
+                    self.to_send.plaintext.extend_from_slice(plaintext);
+                    plaintext.len()
+                }
+
+                fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+                    plaintext.append(&mut self.received);
+                }
+
+                fn close(&mut self) {
+                    self.to_send.close = true;
+                }
+
+                fn peer_has_closed(&self) -> bool {
+                    self.peer_has_closed
+                }
+
+                fn is_handshaking(&self) -> bool {
+                    self.conn.is_handshaking()
+                }
+
+                fn negotiated(&self) -> String {
+                    format!(
+                        "{:?} {:?} {:?} {:?} {:?}",
+                        self.conn.protocol_version(),
+                        self.conn.negotiated_cipher_suite(),
+                        self.conn
+                            .negotiated_key_exchange_group()
+                            .map(|group| group.name()),
+                        self.conn.alpn_protocol(),
+                        self.conn.handshake_kind(),
+                    )
+                }
+
+                fn exported(&self) -> Option<[u8; 32]> {
+                    $exported(&*self.conn)
+                }
+
+                fn peer_certificates(&self) -> Vec<Vec<u8>> {
+                    let chain = self.conn.peer_certificates().unwrap_or_default();
+                    chain.iter().map(|cert| cert.to_vec()).collect()
+                }
+
+                fn refresh_traffic_keys(&mut self) {
+                    self.to_send.refresh = true;
+                }
             }
         }
+    };
+}
+
+unbuffered_endpoint!(
+    this,
+    ThisUnbuffered,
+    rustls,
+    |conn: &UnbufferedConnectionCommon<_>| {
+        Some(
+            conn.export_keying_material([0; 32], b"label", Some(b"context"))
+                .unwrap(),
+        )
+    }
+);
+// upstream's unbuffered connections have no exporter
+unbuffered_endpoint!(upstream, UpstreamUnbuffered, rustls_upstream, |_| None);
+
+pub use this::{ThisUnbuffered, Unbuffered};
+pub use upstream::UpstreamUnbuffered;
+
+impl<C: Unbuffered> ThisUnbuffered<C> {
+    /// One that encrypts in place.
+    pub fn in_place(conn: C) -> Self {
+        let mut end = Self::new(conn);
+        end.encrypt = encrypt_in_place::<C::Data>;
+        end
     }
 }
 
-impl ToSend {
-    /// Sends one thing that waits; false when none does.
-    fn send<D>(&mut self, mut state: WriteTraffic<'_, D>, outgoing: &mut Vec<u8>) -> bool {
-        let required_size = |error| match error {
-            EncryptError::InsufficientSize(size) => size.required_size,
-            EncryptError::EncryptExhausted => panic!("{error}"),
-        };
-        if !self.plaintext.is_empty() {
-            let plaintext = std::mem::take(&mut self.plaintext);
-            encode_after_short_tries(outgoing, |out| {
-                state.encrypt(&plaintext, out).map_err(required_size)
-            });
-        } else if std::mem::take(&mut self.refresh) {
-            state.refresh_traffic_keys().unwrap();
-        } else if std::mem::take(&mut self.close) {
-            encode_after_short_tries(outgoing, |out| {
-                state.queue_close_notify(out).map_err(required_size)
-            });
-        } else {
-            return false;
-        }
-        true
+fn encrypt_in_place<D>(
+    mut state: rustls::unbuffered::WriteTraffic<'_, D>,
+    plaintext: &[u8],
+    outgoing: &mut Vec<u8>,
+) {
+    let room = state.in_place_room();
+    for fragment in plaintext.chunks(room.max_payload) {
+        let payload = room.headroom..room.headroom + fragment.len();
+        let mut buffer = vec![0xa5; payload.end + room.tailroom];
+        buffer[payload.clone()].copy_from_slice(fragment);
+        let record = state.encrypt_in_place(&mut buffer, payload).unwrap();
+        outgoing.extend_from_slice(&buffer[record]);
     }
 }
 
@@ -154,70 +294,4 @@ fn encode_after_short_tries(
     );
     assert_eq!(encode(&mut out), Ok(required));
     outgoing.extend_from_slice(&out);
-}
-
-impl<C: Unbuffered> Endpoint for ThisUnbuffered<C> {
-    fn take_output(&mut self) -> Vec<u8> {
-        // an error was reported by `receive`, and this is the alert that follows it
-        let _ = self.drive();
-        std::mem::take(&mut self.outgoing)
-    }
-
-    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.incoming.extend_from_slice(bytes);
-        self.drive()
-    }
-
-    fn process(&mut self) -> Result<(), String> {
-        self.drive()
-    }
-
-    fn send(&mut self, plaintext: &[u8]) -> usize {
-        self.to_send.plaintext.extend_from_slice(plaintext);
-        plaintext.len()
-    }
-
-    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
-        plaintext.append(&mut self.received);
-    }
-
-    fn close(&mut self) {
-        self.to_send.close = true;
-    }
-
-    fn peer_has_closed(&self) -> bool {
-        self.peer_has_closed
-    }
-
-    fn is_handshaking(&self) -> bool {
-        self.conn.is_handshaking()
-    }
-
-    fn negotiated(&self) -> String {
-        format!(
-            "{:?} {:?} {:?} {:?} {:?}",
-            self.conn.protocol_version(),
-            self.conn.negotiated_cipher_suite(),
-            self.conn
-                .negotiated_key_exchange_group()
-                .map(|group| group.name()),
-            self.conn.alpn_protocol(),
-            self.conn.handshake_kind(),
-        )
-    }
-
-    fn exported(&self) -> [u8; 32] {
-        self.conn
-            .export_keying_material([0; 32], b"label", Some(b"context"))
-            .unwrap()
-    }
-
-    fn peer_certificates(&self) -> Vec<Vec<u8>> {
-        let chain = self.conn.peer_certificates().unwrap_or_default();
-        chain.iter().map(|cert| cert.to_vec()).collect()
-    }
-
-    fn refresh_traffic_keys(&mut self) {
-        self.to_send.refresh = true;
-    }
 }

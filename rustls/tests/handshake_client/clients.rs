@@ -133,7 +133,7 @@ impl Endpoint for Recorded {
         self.client.negotiated()
     }
 
-    fn exported(&self) -> [u8; 32] {
+    fn exported(&self) -> Option<[u8; 32]> {
         self.client.exported()
     }
 
