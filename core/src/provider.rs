@@ -40,7 +40,7 @@ pub struct CryptoProvider {
     /// The source of randomness.
     pub secure_random: &'static dyn SecureRandom,
 
-    /// Turns encoded private keys into [`SigningKey`]s.
+    /// Turns encoded private keys into [`SigningKey`](crate::sign::SigningKey)s.
     pub key_provider: &'static dyn KeyProvider,
 }
 

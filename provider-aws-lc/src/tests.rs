@@ -17,15 +17,15 @@ fn aead_vectors_of_wycheproof() {
 #[cfg(feature = "fips")]
 #[test]
 fn aead_vectors_of_wycheproof_with_the_keys_of_fips() {
-    checks::check_aead::<crate::fips::Tls13Gcm<Aes128Gcm>>();
-    checks::check_aead::<crate::fips::Tls13Gcm<Aes256Gcm>>();
+    checks::check_aead::<fips::Tls13Gcm<Aes128Gcm>>();
+    checks::check_aead::<fips::Tls13Gcm<Aes256Gcm>>();
 }
 
 #[cfg(all(feature = "fips", feature = "tls12"))]
 #[test]
 fn keys_of_fips_take_no_nonce_twice() {
-    checks::check_nonces_that_grow::<crate::fips::Tls12Gcm<Aes128Gcm>>();
-    checks::check_nonces_that_grow::<crate::fips::Tls12Gcm<Aes256Gcm>>();
+    checks::check_nonces_that_grow::<fips::Tls12Gcm<Aes128Gcm>>();
+    checks::check_nonces_that_grow::<fips::Tls12Gcm<Aes256Gcm>>();
 }
 
 #[test]

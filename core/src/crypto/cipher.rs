@@ -4,7 +4,7 @@
 //! [`MessageEncrypter`] and [`MessageDecrypter`] know nothing of sockets, buffers or sequence-number
 //! state: the record layer ([`crate::record`]) calls them with the sequence number to use and the
 //! memory to write to. Providers usually do not implement them: they implement
-//! [`Aead`](super::aead::Aead) and take the framing from [`crate::record::framing`].
+//! [`AeadAlgorithm`](super::aead::AeadAlgorithm) and take the framing from [`crate::record::framing`].
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -74,7 +74,7 @@ pub const NONCE_LEN: usize = 12;
 ///
 /// # Example
 ///
-/// A provider that has an AEAD implements [`Aead`](super::aead::Aead) and is done
+/// A provider that has an AEAD implements [`AeadAlgorithm`](super::aead::AeadAlgorithm) and is done
 /// ([`Tls13Framing`](crate::record::framing::Tls13Framing)). One that has a record engine of its own
 /// implements this trait; here one that "encrypts" by XOR, to show the shape:
 ///

@@ -12,13 +12,19 @@
 //! - [`joiner`]: handshake messages out of records, whatever way they were cut.
 //! - [`buffer`]: the buffers that a connection owns when its user brings none.
 //!
-//! Nothing here knows which message may come when; that is the handshake's, in the `rustls` crate.
+//! Nothing here knows which message may come when; that is the handshake's, in the `rustls` crate. All but
+//! [`framing`], which providers use, is for that crate alone: it is hidden from the documentation and may
+//! change at any time.
 
+#[doc(hidden)]
 pub mod buffer;
 pub mod framing;
+#[doc(hidden)]
 pub mod joiner;
 mod pool;
+#[doc(hidden)]
 pub mod receiver;
+#[doc(hidden)]
 pub mod sender;
 #[cfg(test)]
 mod toy;

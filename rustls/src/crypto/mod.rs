@@ -7,14 +7,16 @@
 //! one that the process has installed ([`CryptoProvider::install_default`]).
 //!
 //! What a provider implements is documented with the traits here; bulk encryption, which differs from
-//! rustls 0.23, in [`cipher`].
+//! rustls 0.23, in [`cipher`]. Most of them come ready-made over small traits for what a crypto library
+//! brings: [`blocks`].
 
 use alloc::sync::Arc;
 
+pub use rustls_core::blocks;
 pub use rustls_core::crypto::{
     ActiveKeyExchange, CompletedKeyExchange, GetRandomFailed, KeyExchangeAlgorithm, KeyProvider,
-    SecureRandom, SharedSecret, SupportedKxGroup, WebPkiSupportedAlgorithms, aead, cipher, hash,
-    hmac, hpke, tls12, tls13,
+    SecureRandom, SharedSecret, SupportedKxGroup, WebPkiSupportedAlgorithms, cipher, hash, hmac,
+    hpke, tls12, tls13,
 };
 pub use rustls_core::provider::CryptoProvider;
 pub use rustls_core::suites::CipherSuiteCommon;
