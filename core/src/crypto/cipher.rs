@@ -37,6 +37,9 @@ mod sealed {
 /// Length in bytes of the nonce of every AEAD used here.
 pub const NONCE_LEN: usize = 12;
 
+/// The most plaintext bytes that one record carries: 2^14 (RFC 9846 §5.1).
+pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
+
 /// Protects outgoing records by writing them into memory that the caller provides.
 ///
 /// It writes what follows the record header, the *encrypted payload*:

@@ -133,8 +133,10 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     ) -> Result<InboundPlainMessage<'a>, Error> {
         // RFC 9846 §5.2: the header as it came, so that one that was tampered with is not authentic
         let mut aad = make_tls13_aad(msg.payload.len());
-        aad[0] = msg.typ.into();
-        aad[1..3].copy_from_slice(&msg.version.to_array());
+        if (msg.typ, msg.version) != (ContentType::ApplicationData, ProtocolVersion::TLSv1_2) {
+            aad[0] = msg.typ.into();
+            aad[1..3].copy_from_slice(&msg.version.to_array());
+        }
         if msg.payload.len() < TAG_LEN {
             return Err(Error::DecryptError);
         }

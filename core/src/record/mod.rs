@@ -33,7 +33,7 @@ mod toy;
 pub const HEADER_LEN: usize = 5;
 
 /// The most plaintext bytes that one record carries: 2^14 (RFC 9846 §5.1).
-pub const MAX_FRAGMENT_LEN: usize = 1 << 14;
+pub const MAX_FRAGMENT_LEN: usize = crate::crypto::cipher::MAX_FRAGMENT_LEN;
 
 /// The longest encrypted payload of a TLS 1.3 record: 2^14 + 256 bytes (RFC 9846 §5.2).
 pub const MAX_TLS13_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 256;

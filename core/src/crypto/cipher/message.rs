@@ -101,12 +101,14 @@ impl<'a> OutboundChunks<'a> {
     pub fn as_single(&self) -> Option<&'a [u8]> {
         match self {
             Self::Single(chunk) => Some(chunk),
-            Self::Multiple { .. } => {
-                let mut pieces = self.pieces();
-                let first = pieces.next().unwrap_or(&[]);
-                pieces.next().is_none().then_some(first)
-            }
+            Self::Multiple { .. } => self.only_piece(),
         }
+    }
+
+    fn only_piece(&self) -> Option<&'a [u8]> {
+        let mut pieces = self.pieces();
+        let first = pieces.next().unwrap_or(&[]);
+        pieces.next().is_none().then_some(first)
     }
 
     /// Copies the bytes to the front of `out`.
@@ -226,10 +228,11 @@ impl<'a> InboundOpaqueMessage<'a> {
     ///
     /// [`Error::PeerSentOversizedRecord`] when the `TLSInnerPlaintext` is longer than 2^14 + 1 bytes;
     /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] when it is nothing but padding.
+    #[inline]
     pub fn into_tls13_unpadded_message(self) -> Result<InboundPlainMessage<'a>, Error> {
         let inner = self.payload.into_inner();
         // RFC 9846 §5.4: the full encoded TLSInnerPlaintext must not exceed 2^14 + 1 octets
-        if inner.len() > crate::record::MAX_FRAGMENT_LEN + 1 {
+        if inner.len() > super::MAX_FRAGMENT_LEN + 1 {
             return Err(Error::PeerSentOversizedRecord);
         }
         // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
@@ -250,12 +253,14 @@ pub struct BorrowedPayload<'a>(&'a mut [u8]);
 
 impl<'a> BorrowedPayload<'a> {
     /// Drops all bytes from `len` on; without effect when there are no more than `len`.
+    #[inline]
     pub fn truncate(&mut self, len: usize) {
         if len < self.0.len() {
             self.0 = core::mem::take(&mut self.0).split_at_mut(len).0;
         }
     }
 
+    #[inline]
     fn into_inner(self) -> &'a mut [u8] {
         self.0
     }
@@ -264,12 +269,14 @@ impl<'a> BorrowedPayload<'a> {
 impl Deref for BorrowedPayload<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.0
     }
 }
 
 impl DerefMut for BorrowedPayload<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         self.0
     }

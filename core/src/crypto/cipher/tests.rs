@@ -5,7 +5,6 @@ use alloc::{format, vec};
 use super::*;
 use crate::codec::Payload;
 use crate::error::PeerMisbehaved;
-use crate::record::MAX_FRAGMENT_LEN;
 
 const IV: [u8; 12] = [0x10, 0x20, 0x30, 0x40, 0, 0, 0, 0, 0, 0, 0, 0xff];
 

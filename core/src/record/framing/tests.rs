@@ -82,6 +82,51 @@ fn tls12_gcm_record_is_as_in_the_rfc() {
 }
 
 #[test]
+fn tls12_gcm_key_that_counts_has_the_sequence_number_for_its_explicit_nonce() {
+    struct Counting;
+
+    impl AeadAlgorithm for Counting {
+        type SealingKey = InPlace<ToyAead>;
+        type OpeningKey = InPlace<ToyAead>;
+
+        const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
+        const NONCES_GROW: bool = true;
+
+        fn sealing_key(key: &AeadKey) -> InPlace<ToyAead> {
+            ToyAlgorithm::sealing_key(key)
+        }
+
+        fn opening_key(key: &AeadKey) -> InPlace<ToyAead> {
+            ToyAlgorithm::opening_key(key)
+        }
+    }
+
+    let framing = Tls12GcmFraming::<Counting>::NEW;
+    let key = || AeadKey::new(&[KEY; 32]);
+    let (salt, explicit) = IV.split_at(4);
+    let mut encrypter = framing.encrypter(key(), salt, explicit);
+    let mut decrypter = framing.decrypter(key(), salt);
+    for seq in [0, 1, SEQ] {
+        let mut record = vec![0; encrypter.encrypted_payload_len(5)];
+        let msg = OutboundPlainMessage {
+            typ: ContentType::Alert,
+            version: ProtocolVersion::TLSv1_2,
+            payload: b"hello".into(),
+        };
+        encrypter.encrypt(msg, seq, &mut record).unwrap();
+        assert_eq!(record[..8], u64::to_be_bytes(seq));
+        let msg =
+            InboundOpaqueMessage::new(ContentType::Alert, ProtocolVersion::TLSv1_2, &mut record);
+        assert_eq!(decrypter.decrypt(msg, seq).unwrap().payload, b"hello");
+    }
+    let secrets = framing.extract_keys(key(), salt, explicit);
+    let Ok(ConnectionTrafficSecrets::Aes256Gcm { iv, .. }) = secrets else {
+        panic!("secrets of another cipher");
+    };
+    assert_eq!(iv.as_ref(), [salt, &[0; 8]].concat());
+}
+
+#[test]
 fn tls12_chacha20_record_is_as_in_the_rfc() {
     // RFC 7905 §2: no explicit nonce
     let record = encrypted(
