@@ -1,0 +1,342 @@
+//! What is counted: the program that runs under callgrind.
+
+use core::hint::black_box;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
+
+/// The name of the function in which callgrind counts.
+pub(crate) const COLLECTED: &str = "collected_by_callgrind";
+
+/// The name of the function at which callgrind writes down what it counted since the last.
+pub(crate) const REPORTED: &str = "reported_by_callgrind";
+
+/// Bytes of plaintext in a record.
+const SIZES: [usize; 2] = [64, 16384];
+
+/// How many records are sent or received while it is counted.
+const RECORDS: usize = 16;
+
+/// How many times before it is counted: buffers are taken from the heap, symbols bound.
+const WARM_UP: usize = 3;
+
+/// Runs `work`, and it is counted.
+#[inline(never)]
+fn collected_by_callgrind(work: &mut dyn FnMut()) {
+    work();
+    // or the call would be the last instruction, a jump
+    black_box(());
+}
+
+/// Ends what is counted for one workload.
+#[inline(never)]
+fn reported_by_callgrind(name: &str, operations: usize) {
+    println!("{name} {operations}");
+}
+
+/// Runs all workloads whose name contains `filter`, and prints names and numbers of operations in the order
+/// in which they are counted.
+pub(crate) fn run_all(filter: &str) {
+    for provider in PROVIDERS {
+        let label = match provider {
+            Provider::AwsLc => "aws-lc-rs",
+            Provider::Ring => "ring",
+        };
+        let configs = Configs::new(provider);
+        let workloads: [(&str, fn(&Configs, usize)); 5] = [
+            ("buffered send", buffered_send),
+            ("buffered receive", buffered_receive),
+            ("unbuffered send", unbuffered_send),
+            ("unbuffered receive", unbuffered_receive),
+            ("in-place send", in_place_send),
+        ];
+        for (name, workload) in workloads {
+            for size in SIZES {
+                let name = format!("{label} {name} {size}").replace(' ', "/");
+                if name.contains(filter) {
+                    workload(&configs, size);
+                    reported_by_callgrind(&name, RECORDS);
+                }
+            }
+        }
+        for side in [Side::Client, Side::Server] {
+            let name = format!("{label}/handshake/{side:?}").to_lowercase();
+            if name.contains(filter) {
+                handshake(&configs, None);
+                handshake(&configs, Some(side));
+                reported_by_callgrind(&name, 1);
+            }
+        }
+    }
+}
+
+/// What connections are made from. The certificates are the same in each run: their length counts.
+struct Configs {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Configs {
+    fn new(provider: Provider) -> Self {
+        let mut crypto = provider.this();
+        crypto
+            .cipher_suites
+            .retain(|suite| format!("{:?}", suite.suite()) == "TLS13_AES_128_GCM_SHA256");
+        let (key, auth) = (KeyType::Ed25519, ClientAuth::None);
+        Self {
+            client: Arc::new(configs::this::client(crypto.clone(), key, auth)),
+            server: Arc::new(configs::this::server(crypto, key, auth)),
+        }
+    }
+
+    fn client(&self) -> ClientConnection {
+        ClientConnection::new(self.client.clone(), configs::server_name()).unwrap()
+    }
+
+    fn server(&self) -> ServerConnection {
+        ServerConnection::new(self.server.clone()).unwrap()
+    }
+
+    fn buffered_pair(&self) -> (ClientConnection, ServerConnection) {
+        let (mut client, mut server) = (self.client(), self.server());
+        let mut pipe = Vec::new();
+        loop {
+            turn(&mut client, &mut pipe);
+            if pipe.is_empty() {
+                break;
+            }
+            turn(&mut server, &mut pipe);
+        }
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        (client, server)
+    }
+
+    fn unbuffered_pair(&self) -> (UnbufferedClientConnection, UnbufferedServerConnection) {
+        let name = configs::server_name();
+        let mut client = UnbufferedClientConnection::new(self.client.clone(), name).unwrap();
+        let mut server = UnbufferedServerConnection::new(self.server.clone()).unwrap();
+        let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+        loop {
+            advance!(client, &mut to_client, &mut to_server);
+            if to_server.is_empty() {
+                break;
+            }
+            advance!(server, &mut to_server, &mut to_client);
+        }
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        (client, server)
+    }
+}
+
+/// Has an unbuffered connection take in `$incoming` and append what it has to send to `$outgoing`.
+macro_rules! advance {
+    ($connection:expr, $incoming:expr, $outgoing:expr) => {{
+        let (incoming, outgoing): (&mut Vec<u8>, &mut Vec<u8>) = ($incoming, $outgoing);
+        loop {
+            let UnbufferedStatus { discard, state, .. } = $connection.process_tls_records(incoming);
+            let mut is_waiting = false;
+            match state.unwrap() {
+                ConnectionState::EncodeTlsData(mut data) => {
+                    let Err(EncodeError::InsufficientSize(size)) = data.encode(&mut []) else {
+                        panic!("nothing to encode");
+                    };
+                    let used = outgoing.len();
+                    outgoing.resize(used + size.required_size, 0);
+                    data.encode(&mut outgoing[used..]).unwrap();
+                }
+                ConnectionState::TransmitTlsData(data) => data.done(),
+                ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => {
+                    is_waiting = true;
+                }
+                other => panic!("{other:?}"),
+            }
+            incoming.drain(..discard);
+            if is_waiting {
+                break;
+            }
+        }
+    }};
+}
+use advance;
+
+/// `pipe` in, and `pipe` out.
+fn turn<Data>(connection: &mut ConnectionCommon<Data>, pipe: &mut Vec<u8>) {
+    let mut incoming = &pipe[..];
+    while !incoming.is_empty() {
+        connection.read_tls(&mut incoming).unwrap();
+        connection.process_new_packets().unwrap();
+    }
+    pipe.clear();
+    while connection.wants_write() {
+        connection.write_tls(pipe).unwrap();
+    }
+}
+
+fn plaintext(size: usize) -> Vec<u8> {
+    (0..size).map(|i| i as u8).collect()
+}
+
+/// Room for [`RECORDS`] records.
+fn wire(size: usize) -> Vec<u8> {
+    vec![0; RECORDS * (size + 64)]
+}
+
+/// `writer` and `write_tls`.
+fn buffered_send(configs: &Configs, size: usize) {
+    let (mut client, _server) = configs.buffered_pair();
+    let (plaintext, mut wire) = (plaintext(size), wire(size));
+    let mut send = || {
+        let mut pipe = &mut wire[..];
+        for _ in 0..RECORDS {
+            let taken = client.writer().write(black_box(&plaintext)).unwrap();
+            assert_eq!(taken, size);
+            client.write_tls(&mut pipe).unwrap();
+        }
+    };
+    (0..WARM_UP).for_each(|_| send());
+    collected_by_callgrind(&mut send);
+}
+
+/// `read_tls`, `process_new_packets` and `reader`.
+fn buffered_receive(configs: &Configs, size: usize) {
+    let (mut client, mut server) = configs.buffered_pair();
+    let (plaintext, mut application) = (plaintext(size), plaintext(16384));
+    let mut wire = Vec::with_capacity(RECORDS * (size + 64));
+    for round in 0..=WARM_UP {
+        wire.clear();
+        for _ in 0..RECORDS {
+            client.writer().write_all(&plaintext).unwrap();
+            client.write_tls(&mut wire).unwrap();
+        }
+        let mut receive = || {
+            let (mut pipe, mut received) = (&wire[..], 0);
+            while !pipe.is_empty() {
+                server.read_tls(&mut pipe).unwrap();
+                let state = server.process_new_packets().unwrap();
+                let mut waiting = state.plaintext_bytes_to_read();
+                while waiting != 0 {
+                    let read = server.reader().read(black_box(&mut application)).unwrap();
+                    waiting -= read;
+                    received += read;
+                }
+            }
+            assert_eq!(received, RECORDS * size);
+        };
+        if round < WARM_UP {
+            receive();
+        } else {
+            collected_by_callgrind(&mut receive);
+        }
+    }
+}
+
+/// `process_tls_records` and `encrypt`.
+fn unbuffered_send(configs: &Configs, size: usize) {
+    let (mut client, _server) = configs.unbuffered_pair();
+    let (plaintext, mut wire) = (plaintext(size), wire(size));
+    let mut send = || {
+        for _ in 0..RECORDS {
+            seal(&mut client, black_box(&plaintext), black_box(&mut wire));
+        }
+    };
+    (0..WARM_UP).for_each(|_| send());
+    collected_by_callgrind(&mut send);
+}
+
+fn seal(client: &mut UnbufferedClientConnection, plaintext: &[u8], out: &mut [u8]) -> usize {
+    match client.process_tls_records(&mut []).state.unwrap() {
+        ConnectionState::WriteTraffic(mut traffic) => traffic.encrypt(plaintext, out).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// `process_tls_records` and `next_record`, over a buffer full of records.
+fn unbuffered_receive(configs: &Configs, size: usize) {
+    let (mut client, mut server) = configs.unbuffered_pair();
+    let (plaintext, mut wire) = (plaintext(size), wire(size));
+    for round in 0..=WARM_UP {
+        let mut len = 0;
+        for _ in 0..RECORDS {
+            len += seal(&mut client, &plaintext, &mut wire[len..]);
+        }
+        let mut receive = || {
+            let (mut start, mut received) = (0, 0);
+            while start < len {
+                let status = server.process_tls_records(&mut wire[start..len]);
+                start += status.discard;
+                match status.state.unwrap() {
+                    ConnectionState::ReadTraffic(mut traffic) => {
+                        while let Some(record) = traffic.next_record() {
+                            let record = record.unwrap();
+                            start += record.discard;
+                            received += black_box(record.payload).len();
+                        }
+                    }
+                    ConnectionState::WriteTraffic(_) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(received, RECORDS * size);
+        };
+        if round < WARM_UP {
+            receive();
+        } else {
+            collected_by_callgrind(&mut receive);
+        }
+    }
+}
+
+/// `process_tls_records` and `encrypt_in_place`.
+fn in_place_send(configs: &Configs, size: usize) {
+    let (mut client, _server) = configs.unbuffered_pair();
+    let mut wire = wire(size);
+    let mut send = || {
+        for _ in 0..RECORDS {
+            match client.process_tls_records(&mut []).state.unwrap() {
+                ConnectionState::WriteTraffic(mut traffic) => {
+                    let payload = 5..5 + size;
+                    let sealed = traffic.encrypt_in_place(black_box(&mut wire), payload);
+                    assert_eq!(sealed.unwrap(), 0..size + 22);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    (0..WARM_UP).for_each(|_| send());
+    collected_by_callgrind(&mut send);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Side {
+    Client,
+    Server,
+}
+
+/// A full handshake; one side of it is counted, from the making of the connection on.
+fn handshake(configs: &Configs, counted: Option<Side>) {
+    let count = |side, work: &mut dyn FnMut()| {
+        if counted == Some(side) {
+            collected_by_callgrind(work);
+        } else {
+            work();
+        }
+    };
+    let (mut client, mut server) = (None, None);
+    let mut pipe = Vec::with_capacity(1 << 14);
+    for _ in 0..3 {
+        count(Side::Client, &mut || {
+            turn(client.get_or_insert_with(|| configs.client()), &mut pipe);
+        });
+        count(Side::Server, &mut || {
+            turn(server.get_or_insert_with(|| configs.server()), &mut pipe);
+        });
+    }
+    let (client, server) = (client.unwrap(), server.unwrap());
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+    assert!(!client.wants_write() && !server.wants_write());
+}
