@@ -13,8 +13,13 @@ use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
 /// The groups that clients and servers here know: few, so that a test can name one that is not offered.
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::secp256r1];
 
+/// That of the features under test.
 pub(crate) fn full_provider() -> CryptoProvider {
-    Provider::AwsLc.this()
+    if cfg!(feature = "aws_lc_rs") {
+        Provider::AwsLc.this()
+    } else {
+        Provider::Ring.this()
+    }
 }
 
 pub(crate) fn provider() -> CryptoProvider {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use harness::client_hello::*;
-use harness::configs::PROVIDERS;
 use harness::scripted::{Refused, ScriptedClient};
 use harness::wire::*;
 use pki_types::{CertificateDer, UnixTime};
@@ -15,7 +14,7 @@ use rustls::{
 };
 
 use crate::second_flight::refusal;
-use crate::servers::{Identity, Setup, ours_with};
+use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
 
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 

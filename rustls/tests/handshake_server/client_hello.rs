@@ -3,12 +3,11 @@
 use core::slice;
 
 use harness::client_hello::*;
-use harness::configs::PROVIDERS;
 use harness::endpoints::Endpoint;
 use harness::wire::*;
 use rustls::{AlertDescription, HandshakeType};
 
-use crate::servers::{Sent, Setup, records, server_name};
+use crate::servers::{PROVIDERS, Sent, Setup, records, server_name};
 
 /// What a server makes of the last of several records.
 #[derive(Debug, PartialEq)]

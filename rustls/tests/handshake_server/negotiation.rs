@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use harness::client_hello::*;
-use harness::configs::PROVIDERS;
 use harness::endpoints::Endpoint;
 use harness::scripted::ScriptedClient;
 use harness::wire::*;
@@ -13,7 +12,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{AlertDescription, Error, NamedGroup, ProtocolVersion};
 
 use crate::client_hello::{answer, expect_same, flight, refused, retry_request};
-use crate::servers::{Identity, Sent, Setup, ours_with};
+use crate::servers::{Identity, PROVIDERS, Sent, Setup, ours_with};
 
 #[test]
 fn key_shares_of_every_kind() {

@@ -1,13 +1,12 @@
 //! HelloRetryRequest, and the ClientHellos that follow.
 
 use harness::client_hello::*;
-use harness::configs::PROVIDERS;
 use harness::endpoints::Endpoint;
 use harness::wire::*;
 use rustls::{AlertDescription, HandshakeKind, HandshakeType};
 
 use crate::client_hello::{Answer, answer, refused};
-use crate::servers::{Sent, Setup};
+use crate::servers::{PROVIDERS, Sent, Setup};
 
 fn after_retry(setup: &Setup, first: &ClientHello, second: &ClientHello) -> [Answer; 2] {
     let records = [first.record(), second.record()];

@@ -2,12 +2,11 @@
 //! everything that is out of place.
 
 use harness::client_hello::*;
-use harness::configs::PROVIDERS;
 use harness::scripted::{Refused, ScriptedClient};
 use harness::wire::*;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 
-use crate::servers::Setup;
+use crate::servers::{PROVIDERS, Setup};
 
 /// One client for each of the two servers.
 fn clients(setup: &Setup) -> [ScriptedClient; 2] {

@@ -13,6 +13,13 @@ use rustls::sign::SigningKey;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 use rustls_upstream as theirs;
 
+/// Both, that of the features under test first, which is where most tests run.
+pub(crate) const PROVIDERS: [Provider; 2] = if cfg!(feature = "aws_lc_rs") {
+    [Provider::AwsLc, Provider::Ring]
+} else {
+    [Provider::Ring, Provider::AwsLc]
+};
+
 // One text for two crates: their types have the same names and are not the same.
 
 macro_rules! config {
@@ -88,7 +95,7 @@ impl Identity {
     }
 
     pub(crate) fn signing_key(&self) -> Arc<dyn SigningKey> {
-        let key_provider = Provider::AwsLc.this().key_provider;
+        let key_provider = PROVIDERS[0].this().key_provider;
         key_provider.load_private_key(self.key()).unwrap()
     }
 

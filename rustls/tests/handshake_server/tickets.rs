@@ -3,14 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use harness::client_hello::*;
-use harness::configs::PROVIDERS;
 use harness::scripted::ScriptedClient;
 use harness::wire::*;
 use rustls::pki_types::UnixTime;
 use rustls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
 use rustls::{HandshakeType, ServerConfig};
 
-use crate::servers::{Identity, Setup, ours_with};
+use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
 
 /// A ticketer that hides nothing.
 #[derive(Debug)]

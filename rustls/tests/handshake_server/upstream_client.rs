@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{PROVIDERS, Provider};
+use harness::configs::Provider;
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{HandshakeKind, ProtocolVersion};
@@ -12,7 +12,7 @@ use rustls_upstream::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
 
-use crate::servers::{Identity, Secrets, Setup, server_name};
+use crate::servers::{Identity, PROVIDERS, Secrets, Setup, server_name};
 
 /// What upstream's client is to be like.
 struct Client {
