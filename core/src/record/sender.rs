@@ -46,8 +46,9 @@ pub struct RecordSender {
     tail_len: usize,
     /// The most plaintext bytes of a record.
     max_fragment_len: usize,
-    /// How many records the key may protect (RFC 9846 §5.5).
-    confidentiality_limit: u64,
+    /// How many records the key may protect (RFC 9846 §5.5), but for the one that is kept for the
+    /// KeyUpdate that announces the next key.
+    record_limit: u64,
     /// What stands as the version in headers of unprotected records.
     plaintext_version: ProtocolVersion,
     /// The type in the headers of protected records, where it is not that of what they carry.
@@ -67,7 +68,7 @@ impl RecordSender {
             head_len: HEADER_LEN,
             tail_len: 0,
             max_fragment_len: MAX_FRAGMENT_LEN,
-            confidentiality_limit: MAX_RECORDS,
+            record_limit: MAX_RECORDS - 1,
             plaintext_version: ProtocolVersion::TLSv1_2,
             outer_type: None,
             clears_output: false,
@@ -118,7 +119,7 @@ impl RecordSender {
             ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData.into()),
             _ => None,
         };
-        self.confidentiality_limit = Ord::min(confidentiality_limit, MAX_RECORDS);
+        self.record_limit = Ord::min(confidentiality_limit, MAX_RECORDS).saturating_sub(1);
         self.seq = 0;
     }
 
@@ -126,7 +127,9 @@ impl RecordSender {
     /// further call is [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
     pub fn close(&mut self) {
         self.encrypter = None;
-        self.confidentiality_limit = 0;
+        self.record_limit = 0;
+        // none is left, so that there is no more to check for each record
+        self.seq = u64::MAX;
         self.closed = true;
     }
 
@@ -144,13 +147,22 @@ impl RecordSender {
     /// replaced. One record is kept for the KeyUpdate that announces the new key.
     #[inline]
     pub fn payload_left(&self) -> usize {
-        let used = self.seq.saturating_add(1);
-        self.payload_of_records(self.confidentiality_limit.saturating_sub(used))
+        self.payload_of_records(self.record_limit.saturating_sub(self.seq))
+    }
+
+    /// True when the key can protect `payload_len` more bytes of payload.
+    #[inline]
+    pub fn can_protect(&self, payload_len: usize) -> bool {
+        if payload_len <= self.max_fragment_len {
+            self.seq < self.record_limit
+        } else {
+            payload_len <= self.payload_left()
+        }
     }
 
     /// How many bytes of payload a key may protect from its first record on.
     pub fn payload_per_key(&self) -> usize {
-        self.payload_of_records(self.confidentiality_limit.saturating_sub(1))
+        self.payload_of_records(self.record_limit)
     }
 
     #[inline]
@@ -310,29 +322,9 @@ impl RecordSender {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        if self.closed {
-            return Err(InPlaceError::EncryptExhausted);
-        }
-        if payload.start > payload.end || payload.end > buf.len() {
-            return Err(InPlaceError::PayloadOutOfBounds);
-        }
-        if payload.len() > self.max_fragment_len {
-            return Err(InPlaceError::PayloadTooLong {
-                max: self.max_fragment_len,
-            });
-        }
-        if payload.is_empty() {
-            return Ok(payload);
-        }
-        let (head, tail) = (self.head_len, self.tail_len);
-        let start = payload
-            .start
-            .checked_sub(head)
-            .ok_or(InPlaceError::HeadroomTooShort { required: head })?;
-        if buf.len() - payload.end < tail {
-            return Err(InPlaceError::TailroomTooShort { required: tail });
-        }
-        let record = start..payload.end + tail;
+        let Some(record) = self.record_around(&payload, buf.len()) else {
+            return self.in_place_without_record(payload, buf.len());
+        };
         let seq = self.next_sequence()?;
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
         let Some(encrypter) = &mut self.encrypter else {
@@ -350,6 +342,48 @@ impl RecordSender {
         Ok(record)
     }
 
+    /// Where in a buffer of `buf_len` bytes the record around `payload` is; `None` when there can be none.
+    #[inline]
+    fn record_around(&self, payload: &Range<usize>, buf_len: usize) -> Option<Range<usize>> {
+        let payload_len = payload.end.checked_sub(payload.start)?;
+        let start = payload.start.checked_sub(self.head_len)?;
+        let end = payload.end.checked_add(self.tail_len)?;
+        let is_possible =
+            payload_len != 0 && payload_len <= self.max_fragment_len && end <= buf_len;
+        is_possible.then_some(start..end)
+    }
+
+    /// Why [`Self::record_around`] found none.
+    #[cold]
+    fn in_place_without_record(
+        &self,
+        payload: Range<usize>,
+        buf_len: usize,
+    ) -> Result<Range<usize>, InPlaceError> {
+        if self.closed {
+            return Err(InPlaceError::EncryptExhausted);
+        }
+        if payload.start > payload.end || payload.end > buf_len {
+            return Err(InPlaceError::PayloadOutOfBounds);
+        }
+        if payload.len() > self.max_fragment_len {
+            return Err(InPlaceError::PayloadTooLong {
+                max: self.max_fragment_len,
+            });
+        }
+        if payload.is_empty() {
+            return Ok(payload);
+        }
+        if payload.start < self.head_len {
+            return Err(InPlaceError::HeadroomTooShort {
+                required: self.head_len,
+            });
+        }
+        Err(InPlaceError::TailroomTooShort {
+            required: self.tail_len,
+        })
+    }
+
     /// Makes sure that there are numbers for so many records: RFC 9846 §5.3, they must not wrap.
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
         if self.closed || self.seq.checked_add(records).is_none() {
@@ -364,7 +398,8 @@ impl RecordSender {
     #[inline]
     fn next_sequence(&mut self) -> Result<u64, SealError> {
         let seq = self.seq;
-        if self.closed || seq == u64::MAX {
+        // RFC 9846 §5.3: sequence numbers must not wrap
+        if seq == u64::MAX {
             return Err(SealError::Exhausted);
         }
         self.seq = seq + 1;

@@ -121,6 +121,7 @@ impl CommonState {
     }
 
     /// The error that ended the connection, if one did.
+    #[inline]
     pub(crate) fn check_failed(&self) -> Result<(), Error> {
         match &self.failed {
             Some(error) => Err(error.clone()),

@@ -28,7 +28,7 @@ impl CommonState {
             Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
             None => payload.len(),
         };
-        if records.sending != Sending::Traffic || records.sender.payload_left() < accepted {
+        if records.sending != Sending::Traffic || !records.sender.can_protect(accepted) {
             return self.write_plaintext_slowly(payload, accepted);
         }
         let (payload, _) = payload.split_at(accepted);
@@ -138,7 +138,7 @@ impl CommonState {
     ) -> Result<usize, EncryptError> {
         let records = &mut self.records;
         if records.sending != Sending::Traffic
-            || records.sender.payload_left() < payload.len()
+            || !records.sender.can_protect(payload.len())
             || !records.outgoing.is_empty()
         {
             return self.encrypt_slowly(payload, out);
@@ -225,11 +225,27 @@ impl CommonState {
     }
 
     /// Makes a record of the application data at `payload` of `buf`, in its place.
+    #[inline]
     pub(super) fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
+        let records = &mut self.records;
+        if records.sending != Sending::Traffic
+            || !records.sender.can_protect(1)
+            || !records.outgoing.is_empty()
+        {
+            self.prepare_in_place()?;
+        }
+        self.records
+            .sender
+            .seal_in_place(ContentType::ApplicationData, buf, payload)
+    }
+
+    /// Makes sure that a record can go out next, with new keys if the present ones are worn out.
+    #[cold]
+    fn prepare_in_place(&mut self) -> Result<(), InPlaceError> {
         if self.records.sending != Sending::Traffic {
             return Err(InPlaceError::EncryptExhausted);
         }
@@ -238,9 +254,7 @@ impl CommonState {
         if !self.records.outgoing.is_empty() {
             return Err(InPlaceError::OutputPending);
         }
-        self.records
-            .sender
-            .seal_in_place(ContentType::ApplicationData, buf, payload)
+        Ok(())
     }
 }
 

@@ -75,6 +75,13 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
+        // an application that writes asks so each time
+        if incoming_tls.is_empty() && self.is_ready_to_write() {
+            return UnbufferedStatus {
+                discard: 0,
+                state: Ok(ConnectionState::WriteTraffic(WriteTraffic { conn: self })),
+            };
+        }
         let mut discard = 0;
         let next = loop {
             let rest = &mut incoming_tls[discard..];
@@ -115,6 +122,18 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             discard,
             state: Ok(self.connection_state(next, &mut incoming_tls[discard..])),
         }
+    }
+
+    /// True when application data can be sent and nothing else has to be done.
+    #[inline]
+    fn is_ready_to_write(&self) -> bool {
+        let records = &self.driver.common.records;
+        // nothing is sent as traffic after a failure
+        records.sending == Sending::Traffic
+            && records.receiving == Receiving::Traffic
+            && records.outgoing.is_empty()
+            && !self.progress.wants_transmit
+            && self.opened.is_none()
     }
 
     /// What comes before the next incoming record is looked at, which may change what comes next.
