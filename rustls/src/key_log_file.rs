@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use crate::key_log::KeyLog;
+use crate::logging::warn;
 
 /// A [`KeyLog`] that appends to the file named by the environment variable `SSLKEYLOGFILE`.
 ///
@@ -88,10 +89,8 @@ fn push_hex(line: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-#[cfg_attr(not(feature = "log"), allow(unused_variables))] // nowhere to report to
 fn report(action: &str, err: &io::Error) {
-    #[cfg(feature = "log")]
-    log::warn!("unable to {action} the key log file: {err}");
+    warn!("unable to {action} the key log file: {err}");
 }
 
 impl fmt::Debug for KeyLogFile {

@@ -61,6 +61,7 @@ mod handshake;
 mod key_log;
 #[cfg(feature = "std")]
 mod key_log_file;
+mod logging;
 mod msgs;
 mod session;
 mod tls13;

@@ -15,6 +15,7 @@ use super::tolerance::Tolerance;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Context, Failure, Machine};
+use crate::logging::{trace, warn};
 use crate::msgs::HandshakeMessage;
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
@@ -163,8 +164,9 @@ impl<Data> Driver<Data> {
                 tolerance: &mut self.tolerance,
                 data: &mut self.data,
             };
-            self.machine
-                .handle(HandshakeMessage::new(&message)?, &mut cx)?;
+            let message_in = HandshakeMessage::new(&message)?;
+            trace!("received {:?}, {} bytes", message_in.typ, message.len());
+            self.machine.handle(message_in, &mut cx)?;
             self.common.records.joiner.give_back(message);
             self.common.send_what_waited()?;
         }
@@ -197,6 +199,7 @@ impl<Data> Driver<Data> {
         let is_tolerated = description == AlertDescription::UserCanceled
             || self.common.negotiated.version.is_none();
         if level == AlertLevel::Warning && is_tolerated {
+            warn!("received warning alert {description:?}");
             return Ok(self.tolerance.count_warning()?);
         }
         Err(Error::AlertReceived(description).into())
@@ -213,6 +216,7 @@ impl<Data> Driver<Data> {
         if content != [1] || self.change_cipher_specs > MAX_CHANGE_CIPHER_SPECS {
             return Err(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec.into());
         }
+        trace!("dropped a change_cipher_spec");
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
+use crate::logging::debug;
 use crate::record::buffer::{OutgoingBuffer, ReceiveBuffer};
 use crate::record::joiner::HandshakeJoiner;
 use crate::record::receiver::RecordReceiver;
@@ -133,6 +134,7 @@ impl Records {
         level: AlertLevel,
         description: AlertDescription,
     ) -> Result<(), SealError> {
+        debug!("sending {level:?} alert {description:?}");
         let alert = [u8::from(level), u8::from(description)];
         self.seal(ContentType::Alert, alert.as_slice().into())
     }

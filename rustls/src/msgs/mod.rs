@@ -37,6 +37,8 @@ use rustls_core::error::{Error, InvalidMessage};
 /// Length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
 pub(crate) use rustls_core::record::joiner::HANDSHAKE_HEADER_LEN;
 
+use crate::logging::trace;
+
 /// One received handshake message, of which the handshake knows how to decode it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandshakeMessage<'a> {
@@ -102,6 +104,7 @@ pub(crate) trait EncodeMessage {
     ///
     /// [`Error::General`] when it would be too long, or a part of it; `bytes` is as it was then.
     fn encode_message(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        trace!("sending {:?}", Self::TYPE);
         self.check_inner_lengths()?;
         let start = bytes.len();
         Self::TYPE.encode(bytes);

@@ -7,6 +7,7 @@ use pki_types::{CertificateDer, TrustAnchor};
 
 use super::error::certificate_error;
 use crate::error::Error;
+use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;
 
 /// The root certificates that are trusted to issue others.
@@ -54,8 +55,7 @@ impl RootCertStore {
             }
         }
 
-        #[cfg(feature = "log")]
-        log::debug!("root certificates: {added} added, {ignored} ignored");
+        debug!("root certificates: {added} added, {ignored} ignored");
         (added, ignored)
     }
 

@@ -6,6 +6,7 @@ use crate::enums::ExtensionType;
 use crate::error::PeerMisbehaved;
 use crate::handshake::Failure;
 use crate::handshake::client::ClientContext;
+use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
 
@@ -23,9 +24,11 @@ impl WaitEncryptedExtensions {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<WaitCertificateOrRequest, Failure> {
+        debug!("extensions of the server: {:?}", extensions.received);
         self.check_extensions(&extensions.received)?;
         if let Some(selected) = extensions.selected_protocol {
             self.check_protocol(selected)?;
+            debug!("application protocol {}", selected.0.escape_ascii());
             cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
         }
 

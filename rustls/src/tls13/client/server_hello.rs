@@ -10,6 +10,7 @@ use crate::handshake::client::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::sent_hello::SentHello;
 use crate::handshake::transcript::Transcript;
+use crate::logging::debug;
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
@@ -34,6 +35,10 @@ pub(super) fn read_server_hello(
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
     cx.negotiated.kx_group = sent.offer.offered_group(server_share.group);
+    debug!(
+        "cipher suite {:?}, group {:?}",
+        suite.common.suite, server_share.group
+    );
     cx.negotiated.handshake_kind = Some(if sent.is_retried() {
         HandshakeKind::FullWithHelloRetryRequest
     } else {

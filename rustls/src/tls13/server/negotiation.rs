@@ -12,6 +12,7 @@ use crate::handshake::Failure;
 use crate::handshake::server::ServerContext;
 use crate::handshake::server::client_hello::{resolve_certificate, server_name};
 use crate::handshake::transcript::Transcript;
+use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::suites::SupportedCipherSuite;
@@ -45,6 +46,7 @@ pub(crate) fn negotiate<'a>(
     }
     cx.data.server_name = server_name;
     let server_name = &cx.data.server_name;
+    trace!("choosing a certificate for {server_name:?}");
     let certified_key = resolve_certificate(hello, server_name.as_ref(), config)?;
     let selection = Selection::new(hello, certified_key, retry.as_deref(), config)?;
 
@@ -62,6 +64,14 @@ pub(crate) fn negotiate<'a>(
     match selection {
         Selection::Agreed(parameters) => {
             cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
+            debug!(
+                "cipher suite {:?}, group {:?}",
+                parameters.suite.common.suite,
+                parameters.group.name()
+            );
+            if let Some(protocol) = &parameters.alpn_protocol {
+                debug!("application protocol {}", protocol.escape_ascii());
+            }
             let is_retried = retry.is_some();
             let transcript = match retry {
                 None => Transcript::start(parameters.suite.common.hash_provider, encoded),

@@ -1,0 +1,77 @@
+//! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and no secret.
+//!
+//! One test in a program of its own: the collector is the process's.
+
+use std::sync::Mutex;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use rustls::{ClientConnection, ServerConnection};
+
+static LINES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
+
+struct Collector;
+
+impl Log for Collector {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        // of this crate alone: upstream's has its name, too
+        metadata.target().starts_with("rustls")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            let line = (record.level(), record.args().to_string());
+            LINES.lock().unwrap().push(line);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn a_handshake_tells_what_it_does() {
+    log::set_logger(&Collector).unwrap();
+    log::set_max_level(LevelFilter::Trace);
+    for provider in PROVIDERS {
+        let mut client = configs::this::client(provider.this(), KeyType::Ed25519, ClientAuth::None);
+        let mut server = configs::this::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
+        client.alpn_protocols = vec![b"h2".to_vec()];
+        server.alpn_protocols = vec![b"h2".to_vec()];
+        let client = ClientConnection::new(client.into(), server_name()).unwrap();
+        let mut client = ThisBuffered::new(client);
+        let mut server = ThisBuffered::new(ServerConnection::new(server.into()).unwrap());
+        exchange(&mut client, &mut server).unwrap();
+        client.send(b"a secret of the application");
+        client.close();
+        exchange(&mut client, &mut server).unwrap();
+
+        let lines = std::mem::take(&mut *LINES.lock().unwrap());
+        let has = |level, text: &str| {
+            lines
+                .iter()
+                .filter(|(line_level, line)| *line_level == level && line.contains(text))
+                .count()
+        };
+        for message in ["ClientHello", "ServerHello", "Certificate", "Finished"] {
+            assert!(has(Level::Trace, &format!("sending {message}")) >= 1);
+            assert!(has(Level::Trace, &format!("received {message}")) >= 1);
+        }
+        // by either side
+        assert_eq!(
+            has(Level::Debug, "cipher suite TLS13_AES_"),
+            2,
+            "{lines:#?}"
+        );
+        assert_eq!(
+            has(Level::Debug, "application protocol h2"),
+            2,
+            "{lines:#?}"
+        );
+        assert_eq!(has(Level::Debug, "sending Warning alert CloseNotify"), 1);
+        assert_eq!(has(Level::Warn, ""), 0, "{lines:#?}");
+        for level in [Level::Trace, Level::Debug] {
+            assert_eq!(has(level, "a secret"), 0);
+        }
+    }
+}
