@@ -4,10 +4,10 @@ use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Api, BulkArgs, Provider};
-use crate::measure::{self, Plan, Work};
+use crate::measure::{self, Plan, Rates, Work};
 use crate::plot::Bar;
 use crate::progress::Progress;
-use crate::statistics::{Summary, median};
+use crate::statistics::{Summary, ratio, rounded};
 use crate::suites::Suite;
 use crate::table::{Align, Table};
 use crate::workload::{Direction, Result, Scenario, Workload};
@@ -97,6 +97,11 @@ fn contenders(api: Api) -> [Contender; 3] {
             contender("upstream", upstream::connection::buffered),
             contender("limit", limit::workload),
         ],
+        Api::FillBuf => [
+            contender("this", this::connection::fill_buf),
+            contender("upstream", upstream::connection::fill_buf),
+            contender("limit", limit::workload),
+        ],
         Api::Unbuffered => [
             contender("this", this::connection::unbuffered),
             contender("upstream", upstream::connection::unbuffered),
@@ -127,9 +132,12 @@ struct Contest<'a> {
 
 impl Contest<'_> {
     fn measure(&self) -> Result<Vec<Measured>> {
-        if self.api == Api::InPlace && self.direction == Direction::Receive {
-            // receiving is in place in every API
-            return Ok(Vec::new());
+        match (self.api, self.direction) {
+            // receiving is in place in every API, and this is a way to receive
+            (Api::InPlace, Direction::Receive) | (Api::FillBuf, Direction::Send) => {
+                return Ok(Vec::new());
+            }
+            _ => {}
         }
         let contenders = contenders(self.api);
         let progress = Progress::new();
@@ -159,10 +167,8 @@ impl Contest<'_> {
         let mut rows = Vec::new();
         for (index, contender) in contenders.iter().enumerate() {
             if contender.has_row {
-                let against = |other: usize| ratio(&rates[index], &rates[other]);
-                let rate = Summary::of(rates[index].clone()).ok_or("nothing was measured")?;
-                let (upstream, limit) = (against(UPSTREAM)?, against(LIMIT)?);
-                rows.push(self.row(contender.name, rate, upstream, limit, counts[index]));
+                let row = self.row(contender.name, index, &rates, counts[index]);
+                rows.push(row.ok_or("nothing was measured")?);
             }
         }
         Ok(rows)
@@ -171,14 +177,14 @@ impl Contest<'_> {
     fn row(
         &self,
         implementation: &str,
-        rate: Summary,
-        ratio_to_upstream: f64,
-        share_of_limit: f64,
+        index: usize,
+        rates: &Rates,
         counts: Counts,
-    ) -> Measured {
+    ) -> Option<Measured> {
         let record_len = self.scenario.batch_len() as f64 / counts.records;
         let threads = self.args.threads;
-        Measured {
+        let rate = Summary::of(rates[index].clone())?;
+        Some(Measured {
             row: Row {
                 bench: "bulk".to_owned(),
                 implementation: implementation.to_owned(),
@@ -189,13 +195,13 @@ impl Contest<'_> {
                 allocator: self.allocator.name().to_owned(),
                 threads,
                 mb_per_s: rounded(rate.median / 1e6, 1),
-                ratio_to_upstream: rounded(ratio_to_upstream, 4),
-                share_of_limit: rounded(share_of_limit, 4),
+                ratio_to_upstream: rounded(ratio(&rates[index], &rates[UPSTREAM])?, 4),
+                share_of_limit: rounded(ratio(&rates[index], &rates[LIMIT])?, 4),
                 allocations_per_record: rounded(counts.allocations / counts.records, 4),
             },
             mb_per_s_spread: (rounded(rate.p10 / 1e6, 1), rounded(rate.p90 / 1e6, 1)),
             ns_per_record: rounded(1e9 * record_len * threads as f64 / rate.median, 1),
-        }
+        })
     }
 }
 
@@ -223,18 +229,6 @@ fn count_allocations(workloads: &mut [Box<dyn Workload>]) -> Result<Vec<Counts>>
         })
     });
     counts.collect()
-}
-
-/// The median of what `a` is of `b`, round by round.
-fn ratio(a: &[f64], b: &[f64]) -> Result<f64> {
-    let ratios = a.iter().zip(b).map(|(a, b)| a / b);
-    Ok(median(ratios.collect()).ok_or("nothing was measured")?)
-}
-
-/// `value` to so many decimal places as it is worth printing with.
-fn rounded(value: f64, places: i32) -> f64 {
-    let unit = 10f64.powi(places);
-    (value * unit).round() / unit
 }
 
 /// The rows as a table for people.
@@ -276,6 +270,7 @@ pub(crate) fn table(args: &BulkArgs, rows: &[Measured]) -> String {
 MB/s: millions of bytes of plaintext a second, median over the rounds and its 10th to 90th percentile.
 limit: the provider's AEAD alone. Figures compare within this run only.
 buffered: includes the copies into and out of the pipe and, receiving, out to the application.
+fill-buf: buffered, for an application that looks at what came where it lies.
 in-place: against upstream's unbuffered sending, for want of one in place.
 ";
     text
@@ -365,11 +360,14 @@ mod tests {
                     expected.insert([implementation, api, "receive"]);
                 }
             }
+            for implementation in ["this", "upstream", "limit"] {
+                expected.insert([implementation, "fill-buf", "receive"]);
+            }
             expected.insert(["this", "in-place", "send"]);
             expected.insert(["limit", "in-place", "send"]);
             assert_eq!(seen, expected);
         }
-        assert_eq!(rows.len(), 2 * 14);
+        assert_eq!(rows.len(), 2 * 17);
         for Measured { row, .. } in rows {
             assert!(row.mb_per_s > 0.0, "{row:?}");
             if row.implementation == "limit" {
@@ -388,7 +386,7 @@ mod tests {
             ["--plaintext-size=16385", "--threads=2"],
         ] {
             let rows = measure(&args(&sizes), Kind::System).unwrap();
-            assert_eq!(rows.len(), 2 * 14, "{sizes:?}");
+            assert_eq!(rows.len(), 2 * 17, "{sizes:?}");
         }
     }
 

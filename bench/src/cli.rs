@@ -22,6 +22,9 @@ pub(crate) enum Command {
     /// Throughput of an established connection: `bulk TLS13_AES_128_GCM_SHA256`
     Bulk(BulkArgs),
 
+    /// Both ends over loopback TCP in one process, each on a thread of its own
+    Tcp(TcpArgs),
+
     /// Heap bytes of idle connections, allocations of handshakes
     Memory(MemoryArgs),
 
@@ -56,6 +59,45 @@ pub(crate) struct BulkArgs {
     /// Bytes that the application hands over at a time
     #[arg(long, default_value_t = 16384, value_name = "BYTES", value_parser = in_range(1, 16 << 20))]
     pub(crate) plaintext_size: usize,
+
+    /// Scales how long is measured; 0.01 is a quick check that it works
+    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
+    pub(crate) multiplier: f64,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TcpArgs {
+    /// The cipher suite; `list-suites` lists them
+    #[arg(default_value = "TLS13_AES_128_GCM_SHA256")]
+    pub(crate) suite: String,
+
+    /// Which memory allocator to run on; `all` starts one process for each
+    #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
+    pub(crate) allocator: AllocatorChoice,
+
+    /// How the two applications use their connections
+    #[arg(long, value_enum, default_value_t = TcpApiChoice::All)]
+    pub(crate) api: TcpApiChoice,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+
+    /// Bytes that the sending application hands over at a time, several separated by commas
+    #[arg(
+        long,
+        value_name = "BYTES",
+        value_delimiter = ',',
+        default_value = "1024,4096,16384,65536",
+        value_parser = in_range(1, 1 << 20)
+    )]
+    pub(crate) write_sizes: Vec<usize>,
+
+    /// Bytes that the receiving application asks for at a time
+    #[arg(long, default_value_t = 65536, value_name = "BYTES", value_parser = in_range(1, 1 << 20))]
+    pub(crate) read_size: usize,
 
     /// Scales how long is measured; 0.01 is a quick check that it works
     #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
@@ -140,6 +182,8 @@ impl AllocatorChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     Buffered,
+    /// Buffered, without the copy out to the application.
+    FillBuf,
     Unbuffered,
     InPlace,
 }
@@ -148,6 +192,7 @@ impl Api {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Buffered => "buffered",
+            Self::FillBuf => "fill-buf",
             Self::Unbuffered => "unbuffered",
             Self::InPlace => "in-place",
         }
@@ -157,6 +202,7 @@ impl Api {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ApiChoice {
     Buffered,
+    FillBuf,
     Unbuffered,
     InPlace,
     All,
@@ -166,9 +212,45 @@ impl ApiChoice {
     pub(crate) fn apis(self) -> Vec<Api> {
         match self {
             Self::Buffered => vec![Api::Buffered],
+            Self::FillBuf => vec![Api::FillBuf],
             Self::Unbuffered => vec![Api::Unbuffered],
             Self::InPlace => vec![Api::InPlace],
-            Self::All => vec![Api::Buffered, Api::Unbuffered, Api::InPlace],
+            Self::All => vec![Api::Buffered, Api::FillBuf, Api::Unbuffered, Api::InPlace],
+        }
+    }
+}
+
+/// How an application uses a connection over TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TcpApi {
+    /// `Stream`.
+    Stream,
+    /// `writer`, `write_tls`; `read_tls`, `process_new_packets`, `reader`.
+    Calls,
+}
+
+impl TcpApi {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Calls => "calls",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TcpApiChoice {
+    Stream,
+    Calls,
+    All,
+}
+
+impl TcpApiChoice {
+    pub(crate) fn apis(self) -> Vec<TcpApi> {
+        match self {
+            Self::Stream => vec![TcpApi::Stream],
+            Self::Calls => vec![TcpApi::Calls],
+            Self::All => vec![TcpApi::Stream, TcpApi::Calls],
         }
     }
 }
@@ -276,7 +358,7 @@ mod tests {
             panic!("{cli:?}");
         };
         assert_eq!(args.allocator.kinds(), Kind::ALL);
-        assert_eq!(args.api.apis().len(), 3);
+        assert_eq!(args.api.apis().len(), 4);
         assert_eq!(args.connection.provider.providers(), Provider::ALL);
         assert_eq!((args.threads, args.plaintext_size), (1, 16384));
     }
@@ -284,7 +366,7 @@ mod tests {
     #[test]
     fn the_last_allocator_counts() {
         // the process that measures is told its allocator behind what the user said
-        for command in ["bulk", "memory"] {
+        for command in ["bulk", "tcp", "memory"] {
             let line = [
                 "bench",
                 command,
@@ -294,6 +376,7 @@ mod tests {
             ];
             let allocator = match Cli::try_parse_from(line).unwrap().command {
                 Command::Bulk(args) => args.allocator,
+                Command::Tcp(args) => args.allocator,
                 Command::Memory(args) => args.allocator,
                 other => panic!("{other:?}"),
             };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   cli ─► processes: one for each allocator ─► bulk ─► measure ─┬─► this::connection ──┐ one source
-//!                                              memory            ├─► upstream::connection ┘ for both
+//!                                              tcp, memory       ├─► upstream::connection ┘ for both
 //!   table, plot, JSON ◄─ rows ◄──────────────────┘               └─► limit
 //! ```
 
@@ -17,9 +17,11 @@ mod memory;
 mod plot;
 mod processes;
 mod progress;
+mod socket;
 mod statistics;
 mod suites;
 mod table;
+mod tcp;
 mod this;
 mod upstream;
 mod workload;
@@ -27,7 +29,7 @@ mod workload;
 use std::process::ExitCode;
 
 use clap::Parser;
-use cli::{BulkArgs, Cli, Command, MemoryArgs, OutputArgs};
+use cli::{BulkArgs, Cli, Command, MemoryArgs, OutputArgs, TcpArgs};
 use plot::Bar;
 use suites::Suite;
 use workload::Result;
@@ -38,6 +40,7 @@ static ALLOCATOR: bench_allocator::Selected = bench_allocator::Selected;
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Bulk(args) => bulk(&args),
+        Command::Tcp(args) => tcp(&args),
         Command::Memory(args) => memory(&args),
         Command::ListSuites { json } => {
             suites::list(json);
@@ -65,6 +68,22 @@ fn bulk(args: &BulkArgs) -> Result<()> {
     match args.output.json {
         true => print_json(rows.iter().map(|measured| &measured.row)),
         false => print(&bulk::table(args, &rows)),
+    }
+}
+
+fn tcp(args: &TcpArgs) -> Result<()> {
+    let kinds = args.allocator.kinds();
+    if args.output.in_this_process {
+        return print_json(&tcp::measure(args, processes::allocator(&kinds)?)?);
+    }
+    Suite::find(&args.suite, &args.connection.provider.providers())?;
+    let rows: Vec<tcp::Measured> = processes::on_each(&kinds)?;
+    let title = format!("{}, loopback TCP", args.suite);
+    draw(&args.output, &title, "MB/s", &tcp::bars(&rows))?;
+    if args.output.json {
+        print_json(rows.iter().map(|measured| &measured.row))
+    } else {
+        print(&tcp::table(args, &rows))
     }
 }
 

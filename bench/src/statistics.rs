@@ -27,6 +27,17 @@ pub(crate) fn median(samples: Vec<f64>) -> Option<f64> {
     Summary::of(samples).map(|summary| summary.median)
 }
 
+/// The median of what `a` is of `b`, round by round; `None` when there are none.
+pub(crate) fn ratio(a: &[f64], b: &[f64]) -> Option<f64> {
+    median(a.iter().zip(b).map(|(a, b)| a / b).collect())
+}
+
+/// `value` to so many decimal places as it is worth printing with.
+pub(crate) fn rounded(value: f64, places: i32) -> f64 {
+    let unit = 10f64.powi(places);
+    (value * unit).round() / unit
+}
+
 /// Interpolated linearly between the two samples next to it.
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;

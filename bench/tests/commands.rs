@@ -25,7 +25,7 @@ fn bulk_measures_on_every_allocator() {
     assert_eq!(of(&rows, "impl"), ["limit", "this", "upstream"].into());
     assert_eq!(of(&rows, "provider"), ["ring"].into());
     assert_eq!(of(&rows, "suite"), [SUITE].into());
-    assert_eq!(rows.len(), 3 * 14);
+    assert_eq!(rows.len(), 3 * 17);
     for row in &rows {
         if row["impl"] == "limit" {
             assert_eq!(row["allocations_per_record"], 0.0, "{row}");
@@ -64,6 +64,34 @@ fn bulk_prints_a_table_and_draws_it() {
     let svg = fs::read_to_string(&file).unwrap();
     fs::remove_file(&file).unwrap();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+}
+
+#[test]
+fn tcp_measures_both_ways_to_use_a_connection() {
+    let file = env::temp_dir().join(format!("rustls-bench-tcp-{}.svg", process::id()));
+    let plot = format!("--plot={}", file.display());
+    let rows = json(&["tcp", "--multiplier=0.001", "--json", &plot]);
+    let svg = fs::read_to_string(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    assert_eq!(of(&rows, "api"), ["calls", "stream"].into());
+    assert_eq!(of(&rows, "impl"), ["this", "upstream"].into());
+    assert_eq!(of(&rows, "provider"), ["aws-lc-rs", "ring"].into());
+    assert_eq!(of(&rows, "allocator"), ["system"].into());
+    assert_eq!(rows.len(), 2 * 2 * 2 * 4);
+
+    let keys: BTreeSet<_> = rows[0]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = "bench impl provider suite api allocator write_size read_size mb_per_s \
+                    ratio_to_upstream cpu_s_per_gb system_calls_per_mb";
+    assert_eq!(keys, expected.split_whitespace().collect());
+
+    let text = text(&["tcp", "--multiplier=0.001", "--write-sizes=65536"]);
+    assert!(text.contains("CPU s/GB"), "{text}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The buffered API: `writer` and `write_tls` out, `read_tls`, `process_new_packets` and `reader` in.
 //!
 //! The pipe between the two sides is a `Vec<u8>`; copying into it and out of it is part of the work,
-//! as copying to and from a socket is, and so is the application's copy out of `reader`.
+//! as copying to and from a socket is, and so is the application's copy out of `reader`; with `fill_buf`
+//! there is none.
 
 use core::hint::black_box;
 
-use super::pairs::buffered::{Pair, take_in, write};
+use super::pairs::buffered::{Pair, look_at, take_in, write};
 use crate::workload::{Result, Scenario, Workload, check_received, record_count};
 
 /// Timed: the client's `writer` and `write_tls`.
@@ -48,8 +49,16 @@ pub(crate) struct Receive {
     pair: Pair,
     plaintext: Vec<u8>,
     pipe: Vec<u8>,
-    application: Vec<u8>,
+    application: Application,
     writes: usize,
+}
+
+/// How the receiving application gets at what came.
+enum Application {
+    /// `read` copies it there.
+    Reads(Vec<u8>),
+    /// `fill_buf` shows it where it lies.
+    Looks,
 }
 
 impl Receive {
@@ -62,8 +71,16 @@ impl Receive {
             pair,
             plaintext: scenario.plaintext(),
             pipe: Vec::with_capacity(scenario.sealed_room() * scenario.writes()),
-            application: vec![0; application_len],
+            application: Application::Reads(vec![0; application_len]),
             writes: scenario.writes(),
+        }
+    }
+
+    /// With an application that looks at what came where it lies.
+    pub(crate) fn without_copy(pair: Pair, scenario: &Scenario) -> Self {
+        Self {
+            application: Application::Looks,
+            ..Self::new(pair, scenario)
         }
     }
 }
@@ -78,7 +95,10 @@ impl Workload for Receive {
     }
 
     fn run(&mut self) -> Result<()> {
-        let received = take_in(&mut self.pair.server, &self.pipe, &mut self.application)?;
+        let received = match &mut self.application {
+            Application::Reads(memory) => take_in(&mut self.pair.server, &self.pipe, memory)?,
+            Application::Looks => look_at(&mut self.pair.server, &self.pipe)?,
+        };
         check_received(received, self.plaintext.len() * self.writes)
     }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod buffered;
 pub(crate) mod heap;
+pub(crate) mod tcp;
 pub(crate) mod unbuffered;
 
 use std::sync::Arc;
@@ -52,6 +53,12 @@ pub(crate) fn buffered(direction: Direction, scenario: &Scenario) -> Result<Box<
         Direction::Send => Box::new(buffered::Send::new(pair, scenario)),
         Direction::Receive => Box::new(buffered::Receive::new(pair, scenario)),
     })
+}
+
+/// Receiving through the buffered API, for an application that looks at what came where it lies.
+pub(crate) fn fill_buf(_: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
+    let pair = pairs::buffered::Pair::connect(&configs(scenario)?)?;
+    Ok(Box::new(buffered::Receive::without_copy(pair, scenario)))
 }
 
 /// The unbuffered API's work in `direction`, over a connection of its own.

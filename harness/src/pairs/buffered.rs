@@ -3,7 +3,7 @@
 //! The pipe between the two sides is a `Vec<u8>`.
 
 use std::hint::black_box;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 
 use super::tls::{ClientConnection, ConnectionCommon, ServerConnection};
 use super::{Configs, server_name};
@@ -73,11 +73,11 @@ pub fn hand_over<Data>(connection: &mut ConnectionCommon<Data>, pipe: &mut Vec<u
     Ok(())
 }
 
-/// Writes `plaintext`; its records are appended to `pipe`.
+/// Writes `plaintext`; its records go to `pipe`.
 pub fn write<Data>(
     connection: &mut ConnectionCommon<Data>,
     mut plaintext: &[u8],
-    pipe: &mut Vec<u8>,
+    pipe: &mut impl Write,
 ) -> Result<()> {
     while !plaintext.is_empty() {
         let accepted = connection.writer().write(plaintext)?;
@@ -103,15 +103,46 @@ pub fn take_in<Data>(
     while !wire.is_empty() {
         connection.read_tls(&mut wire)?;
         let state = connection.process_new_packets()?;
+        let waiting = state.plaintext_bytes_to_read();
+        read(connection, waiting, application)?;
+        received += waiting;
+    }
+    Ok(received)
+}
+
+/// Reads the plaintext that is `waiting`, a piece of `application` after the other.
+pub fn read<Data>(
+    connection: &mut ConnectionCommon<Data>,
+    mut waiting: usize,
+    application: &mut [u8],
+) -> Result<()> {
+    while waiting != 0 {
+        let read = connection.reader().read(application)?;
+        if read == 0 {
+            return Err("the connection ended early".into());
+        }
+        black_box(&application[..read]);
+        waiting -= read;
+    }
+    Ok(())
+}
+
+/// As [`take_in`], for an application that looks at what came where it lies.
+pub fn look_at<Data>(connection: &mut ConnectionCommon<Data>, mut wire: &[u8]) -> Result<usize> {
+    let mut received = 0;
+    while !wire.is_empty() {
+        connection.read_tls(&mut wire)?;
+        let state = connection.process_new_packets()?;
         let mut waiting = state.plaintext_bytes_to_read();
         while waiting != 0 {
-            let read = connection.reader().read(application)?;
-            if read == 0 {
+            let mut reader = connection.reader();
+            let seen = black_box(reader.fill_buf()?).len();
+            if seen == 0 {
                 return Err("the connection ended early".into());
             }
-            black_box(&application[..read]);
-            waiting -= read;
-            received += read;
+            reader.consume(seen);
+            waiting -= seen;
+            received += seen;
         }
     }
     Ok(received)
