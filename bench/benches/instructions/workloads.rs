@@ -19,6 +19,17 @@ pub(crate) const REPORTED: &str = "reported_by_callgrind";
 /// Bytes of plaintext in a record.
 const SIZES: [usize; 2] = [64, 16384];
 
+/// Sends or receives [`RECORDS`] records of so many bytes.
+type Workload = fn(&Configs, usize);
+
+const WORKLOADS: [(&str, Workload); 5] = [
+    ("buffered/send", buffered_send),
+    ("buffered/receive", buffered_receive),
+    ("unbuffered/send", unbuffered_send),
+    ("unbuffered/receive", unbuffered_receive),
+    ("in-place/send", in_place_send),
+];
+
 /// How many records are sent or received while it is counted.
 const RECORDS: usize = 16;
 
@@ -48,16 +59,9 @@ pub(crate) fn run_all(filter: &str) {
             Provider::Ring => "ring",
         };
         let configs = Configs::new(provider);
-        let workloads: [(&str, fn(&Configs, usize)); 5] = [
-            ("buffered send", buffered_send),
-            ("buffered receive", buffered_receive),
-            ("unbuffered send", unbuffered_send),
-            ("unbuffered receive", unbuffered_receive),
-            ("in-place send", in_place_send),
-        ];
-        for (name, workload) in workloads {
+        for (name, workload) in WORKLOADS {
             for size in SIZES {
-                let name = format!("{label} {name} {size}").replace(' ', "/");
+                let name = format!("{label}/{name}/{size}");
                 if name.contains(filter) {
                     workload(&configs, size);
                     reported_by_callgrind(&name, RECORDS);

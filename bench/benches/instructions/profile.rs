@@ -1,0 +1,94 @@
+//! A profile in callgrind's format, and whose the instructions in it are.
+
+use std::collections::BTreeMap;
+
+/// Whose code an instruction is, by the source file it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// This library, and what the compiler put into it from the standard library and from Rust crates.
+    Library,
+    /// The Rust code of the cryptographic libraries.
+    Binding,
+    /// C, assembly, and what has no source: the cryptographic libraries and the C library.
+    Foreign,
+    /// The program that counts.
+    Bench,
+}
+
+/// Instructions of one workload.
+#[derive(Debug, Default)]
+pub(crate) struct Profile {
+    pub(crate) library: u64,
+    pub(crate) binding: u64,
+    pub(crate) foreign: u64,
+    /// Those of the library and the bindings, by function and source file.
+    pub(crate) functions: BTreeMap<(String, String), u64>,
+}
+
+impl Profile {
+    /// Reads a profile of `program`, strings and positions not compressed: which object, file and
+    /// function the lines of costs belong to is said when it changes.
+    pub(crate) fn parse(text: &str, program: &str) -> Result<Self, String> {
+        let mut profile = Self::default();
+        let (mut object, mut file, mut function) = ("", "", "");
+        let mut home = Owner::Foreign;
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if line.starts_with(|first: char| first.is_ascii_digit()) {
+                let cost = line.split(' ').nth(1).and_then(|cost| cost.parse().ok());
+                let cost = cost.ok_or_else(|| format!("no cost in \"{line}\""))?;
+                let owner = match home {
+                    _ if object != program => Owner::Foreign,
+                    // what was inlined there is a part of it
+                    Owner::Binding | Owner::Foreign => home,
+                    Owner::Library | Owner::Bench => Owner::of(file, ""),
+                };
+                profile.add(owner, (function, file), cost);
+            } else if let Some((key, value)) = line.split_once('=') {
+                match key {
+                    "ob" => object = value,
+                    "fl" | "fi" | "fe" => file = value,
+                    "fn" => {
+                        function = value;
+                        home = Owner::of(file, function);
+                    }
+                    // the line behind it is the cost of what was called
+                    "calls" => drop(lines.next()),
+                    _ => {}
+                }
+            }
+        }
+        Ok(profile)
+    }
+
+    fn add(&mut self, owner: Owner, (function, file): (&str, &str), cost: u64) {
+        match owner {
+            Owner::Library => self.library += cost,
+            Owner::Binding => self.binding += cost,
+            Owner::Foreign => return self.foreign += cost,
+            Owner::Bench => return,
+        }
+        let key = (function.to_owned(), file.to_owned());
+        *self.functions.entry(key).or_default() += cost;
+    }
+}
+
+impl Owner {
+    /// Of a function of which the first instruction is from `file`. That can be an inlined one's, and there
+    /// are no line tables for the cryptographic libraries: they are told by the name.
+    fn of(file: &str, function: &str) -> Self {
+        let files = ["/aws-lc-rs-1.", "/ring-0."];
+        let names = ["aws_lc_rs::", "<aws_lc_rs::", "ring::", "<ring::"];
+        if names.iter().any(|name| function.starts_with(name)) {
+            Self::Binding
+        } else if !file.ends_with(".rs") {
+            Self::Foreign
+        } else if files.iter().any(|part| file.contains(part)) {
+            Self::Binding
+        } else if file.contains("benches/instructions/") {
+            Self::Bench
+        } else {
+            Self::Library
+        }
+    }
+}
