@@ -219,28 +219,23 @@ fn finished_must_be_right() {
 #[test]
 fn finished_must_be_as_long_as_the_hash() {
     let peers = Peers::new();
-    let edits: [(fn(&mut Vec<u8>), _); 3] = [
-        (
-            |verify_data| verify_data.truncate(31),
-            InvalidMessage::MissingData("Finished"),
-        ),
-        (
-            |verify_data| verify_data.push(0),
-            InvalidMessage::TrailingData("Finished"),
-        ),
-        (
-            |verify_data| verify_data.clear(),
-            InvalidMessage::MissingData("Finished"),
-        ),
-    ];
-    for (edit, error) in edits {
+    let refuses = |edit: fn(&mut Vec<u8>), error| {
         let script = script(|script| script.edit_verify_data = edit);
         assert_eq!(peers.ours(&script), refused(error, Alert::DecodeError));
         assert_eq!(
             peers.theirs(&script),
             refused(Error::DecryptError, Alert::DecryptError)
         );
-    }
+    };
+    refuses(Vec::clear, InvalidMessage::MissingData("Finished"));
+    refuses(
+        |verify_data| verify_data.truncate(31),
+        InvalidMessage::MissingData("Finished"),
+    );
+    refuses(
+        |verify_data| verify_data.push(0),
+        InvalidMessage::TrailingData("Finished"),
+    );
 }
 
 #[test]
