@@ -95,6 +95,7 @@ impl<Data> Driver<Data> {
         self.check_failed()?;
         let mut received = core::mem::take(&mut self.common.records.received);
         let result = self.process_all(&mut received);
+        received.park(self.common.is_handshaking());
         self.common.records.received = received;
         result
     }
@@ -108,7 +109,6 @@ impl<Data> Driver<Data> {
                 None => break,
             }
         }
-        received.park(self.common.is_handshaking());
         Ok(())
     }
 
