@@ -20,10 +20,10 @@ use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_verify::signed_content;
 
 /// EncryptedExtensions were accepted: the server's Certificate comes next, or a request for the client's.
-pub(crate) struct WaitCertificateOrRequest(Handshake);
+pub(crate) struct WaitCertificateOrRequest(Box<Handshake>);
 
 impl WaitCertificateOrRequest {
-    pub(super) fn new(handshake: Handshake) -> Self {
+    pub(super) fn new(handshake: Box<Handshake>) -> Self {
         Self(handshake)
     }
 

@@ -1,5 +1,7 @@
 //! WAIT_EE: EncryptedExtensions (RFC 9846 §4.4.1).
 
+use alloc::boxed::Box;
+
 use super::client_auth::WaitCertificateOrRequest;
 use super::in_progress::Handshake;
 use crate::enums::ExtensionType;
@@ -11,10 +13,10 @@ use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
 
 /// The ServerHello was accepted.
-pub(crate) struct WaitEncryptedExtensions(Handshake);
+pub(crate) struct WaitEncryptedExtensions(Box<Handshake>);
 
 impl WaitEncryptedExtensions {
-    pub(super) fn new(handshake: Handshake) -> Self {
+    pub(super) fn new(handshake: Box<Handshake>) -> Self {
         Self(handshake)
     }
 

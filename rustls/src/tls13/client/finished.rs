@@ -1,5 +1,7 @@
 //! WAIT_FINISHED: the server's Finished, and the client's second flight, which ends the handshake.
 
+use alloc::boxed::Box;
+
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
 use super::in_progress::Handshake;
@@ -15,12 +17,12 @@ use crate::tls13::key_schedule::finished_verify_data;
 
 /// The server is authenticated.
 pub(crate) struct WaitFinished {
-    handshake: Handshake,
+    handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
 }
 
 impl WaitFinished {
-    pub(super) fn new(handshake: Handshake, client_auth: Option<ClientAuth>) -> Self {
+    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<ClientAuth>) -> Self {
         Self {
             handshake,
             client_auth,

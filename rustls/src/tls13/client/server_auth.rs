@@ -1,5 +1,6 @@
 //! WAIT_CERT and WAIT_CV: the server's Certificate and CertificateVerify (RFC 9846 §4.5.1, §4.5.2).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
@@ -17,12 +18,12 @@ use crate::tls13::certificate_verify::signed_content;
 
 /// All that comes before the server's Certificate has come.
 pub(crate) struct WaitCertificate {
-    handshake: Handshake,
+    handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
 }
 
 impl WaitCertificate {
-    pub(super) fn new(handshake: Handshake, client_auth: Option<ClientAuth>) -> Self {
+    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<ClientAuth>) -> Self {
         Self {
             handshake,
             client_auth,
@@ -60,7 +61,7 @@ impl WaitCertificate {
 
 /// The server's certificates are there, and not verified yet.
 pub(crate) struct WaitCertificateVerify {
-    handshake: Handshake,
+    handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
     /// At least the end entity's.
     chain: Vec<CertificateDer<'static>>,

@@ -1,5 +1,7 @@
 //! The ServerHello (RFC 9846 §4.2.3), which decides suite and key exchange.
 
+use alloc::boxed::Box;
+
 use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::Handshake;
 use crate::conn::HandshakeKind;
@@ -59,7 +61,8 @@ pub(super) fn read_server_hello(
         .shares
         .complete(server_share, EarlySecret::new(suite, None))?;
     let hellos = transcript.current();
-    let handshake = Handshake {
+    // in a box of its own: what an idle connection keeps is much less
+    let handshake = Box::new(Handshake {
         offer: sent.offer,
         offered: sent.offered,
         ccs: sent.ccs,
@@ -68,7 +71,7 @@ pub(super) fn read_server_hello(
         client_handshake_traffic_secret: secret.client_handshake_traffic_secret(&hellos),
         server_handshake_traffic_secret: secret.server_handshake_traffic_secret(&hellos),
         secret,
-    };
+    });
     handshake.install_keys(cx.transport)?;
     Ok(WaitEncryptedExtensions::new(handshake))
 }
