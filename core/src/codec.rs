@@ -193,10 +193,10 @@ impl LengthSize {
 
 /// Appends a vector: a length prefix of `size`, then what `body` appends.
 ///
-/// `body` must only append. One that is longer than [`LengthSize::max_len`] stays whole, behind the greatest
-/// length there is: it must not be sent. Who sends finds out by the length of the message, which then exceeds
-/// the same limit; for [`LengthSize::U8`] that would not do, and a longer body is a bug that a debug assertion
-/// catches.
+/// `body` must only append. A body longer than [`LengthSize::max_len`] is left whole behind the greatest
+/// length the prefix can hold, and must not be sent. With a prefix of two or three bytes the sender notices,
+/// since the message exceeds its own limit too; with [`LengthSize::U8`] it would not, so a debug assertion
+/// catches that bug.
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     let body_start = start + size.width();

@@ -1,7 +1,7 @@
-//! The few DER values (X.690) that this library writes: around public keys, and around private keys
-//! for providers whose library reads but one encoding.
+//! The few DER values (X.690) that this library writes: around public keys, and around private keys for
+//! providers whose library reads only one encoding.
 //!
-//! Reading DER is the affair of rustls-webpki and of the providers' libraries.
+//! DER is read by rustls-webpki and the providers' libraries.
 
 use alloc::vec::Vec;
 

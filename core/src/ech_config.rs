@@ -1,8 +1,8 @@
 //! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
 //!
-//! Parsing and encoding only. Which entry a client uses, and what it does with it, is decided in the
-//! handshake; an entry that this client must ignore is kept as [`EchConfigPayload::Unknown`] and never fails
-//! the list it stands in, unless its framing is broken.
+//! Parsing and encoding only. The handshake decides which entry a client uses and how. An entry that this
+//! client must ignore is kept as [`EchConfigPayload::Unknown`]; it does not make the whole list an error,
+//! unless its framing is broken.
 
 use alloc::vec::Vec;
 
@@ -91,7 +91,7 @@ pub struct EchConfigContents {
 }
 
 impl EchConfigContents {
-    /// Whether an extension is marked mandatory, which, as none is known here, means to ignore the entry.
+    /// Whether an extension is marked mandatory. None is known here, so such an entry must be ignored.
     pub fn has_mandatory_extension(&self) -> bool {
         self.extensions.iter().any(EchConfigExtension::is_mandatory)
     }
@@ -131,7 +131,7 @@ impl Codec<'_> for EchConfigContents {
     }
 }
 
-/// `name` as a host name that nobody can mistake for an IPv4 address (RFC 9849 §6.1.7).
+/// Reads `name` as a host name that cannot be mistaken for an IPv4 address (RFC 9849 §6.1.7).
 fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
     let last_label = name.rsplit(|byte| *byte == b'.').next()?;
     let looks_numeric = match last_label {

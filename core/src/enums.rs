@@ -1,7 +1,7 @@
 //! Every code point of the protocol: registries of one or two bytes, and what follows from a value alone.
 //!
-//! A value that is not in a registry is kept, as `Unknown`, so that what a peer sent can be echoed, reported
-//! or ignored. Which values are acceptable where is decided by the code that reads the message.
+//! A value that is not in a registry is kept, as `Unknown`, so that it can be echoed, reported or ignored.
+//! The code that reads a message decides which values are acceptable there.
 
 mod cipher_suite;
 mod extension_type;

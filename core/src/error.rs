@@ -1,8 +1,8 @@
 //! The library's errors: what went wrong, and whose fault it was.
 //!
 //! [`Error`] is what every fallible call returns; its variants sort failures by cause, and most carry one of
-//! the more precise enums below. What a peer is told about a failure stands in the `alert` submodule, and
-//! only there. Errors of configuration builders and of early data stand beside those.
+//! the more precise enums below. The `alert` submodule alone decides what the peer is told. Errors of
+//! configuration builders and of early data are defined next to those.
 
 mod alert;
 mod peer;

@@ -1,5 +1,5 @@
-//! What every part of rustls-inplace stands on: the wire vocabulary, the crypto-provider interface
-//! and the record layer.
+//! What every part of rustls-inplace builds on: the wire vocabulary, the crypto-provider interface and the
+//! record layer.
 //!
 //! There is no handshake here, no I/O and no cryptography. Applications use the `rustls` crate, which
 //! offers all of this under the paths of rustls 0.23; this crate is for authors of crypto providers.
@@ -12,7 +12,7 @@
 //!
 //! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: what can go wrong, and the
 //!   alert that tells the peer.
-//! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: what it may build them of.
+//! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: ready-made parts for it.
 //! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of these.
 //! - [`record`]: records, sent and received.
 

@@ -12,14 +12,14 @@ mod tests;
 /// The cryptography that a configuration uses: cipher suites, key exchange groups, signature
 /// verification, randomness and private-key loading.
 ///
-/// Each field stands alone, so a provider is customised by changing fields of an existing one: drop
-/// cipher suites, reorder groups, keep private keys in hardware.
+/// Fields are independent of each other, so a provider is customised by changing fields of an existing one:
+/// drop cipher suites, reorder groups, keep private keys in hardware.
 ///
 /// # The process-wide default
 ///
 /// A configuration built without naming a provider takes the one given to
-/// [`install_default`](Self::install_default). Only an application should install one: it can be
-/// done once in a process, and a library that does it takes the choice away from its user.
+/// [`install_default`](Self::install_default). That can be done once in a process, so only an application
+/// should do it: a library that does it takes the choice away from its user.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.

@@ -1,8 +1,7 @@
-//! The keys of QUIC (RFC 9001, RFC 9369): those of an encryption level, from connection ID or traffic
-//! secrets (RFC 9001 §5.1, §5.2, §6.1).
+//! The keys of QUIC's encryption levels (RFC 9001 §5.1, §5.2, §6.1; RFC 9369).
 //!
-//! A provider brings an [`Algorithm`] for each cipher suite. From that and the TLS key schedule come the
-//! keys of each encryption level:
+//! A provider brings an [`Algorithm`] for each cipher suite. With it, keys are derived from the connection ID
+//! or from the traffic secrets of the TLS key schedule:
 //!
 //! ```text
 //!   Destination Connection ID ──► Keys::initial ──────────────► Keys      Initial
@@ -25,7 +24,7 @@ use crate::suites::Tls13CipherSuite;
 #[cfg(test)]
 mod tests;
 
-/// A version of QUIC, by which salt and labels of the key derivation differ.
+/// A version of QUIC, which determines the salt and labels of the key derivation.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Version {
@@ -70,7 +69,7 @@ impl Version {
     }
 }
 
-/// What a version puts into the derivation of its keys.
+/// The inputs to key derivation that depend on the version.
 struct Derivation {
     /// For the secret of the Initial packets.
     salt: &'static [u8; 20],

@@ -1,7 +1,7 @@
 //! Cipher suites as values: the cryptography behind each, and the choices that depend on it.
 //!
-//! Also the secrets that a connection gives away when asked to
-//! ([`ExtractedSecrets`], for kernel TLS and the like).
+//! Also the secrets that a connection hands out on request ([`ExtractedSecrets`], for kernel TLS and the
+//! like).
 
 use alloc::vec::Vec;
 use core::fmt;

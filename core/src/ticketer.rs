@@ -1,6 +1,6 @@
 //! Protection of session tickets (RFC 9846 §4.7.1, RFC 5077), and the change of its keys over time.
 //!
-//! What is inside a ticket is the server's handshake's affair; here it is bytes.
+//! What a ticket contains is the server handshake's business; here it is just bytes.
 
 use alloc::boxed::Box;
 #[cfg(feature = "std")]
@@ -20,13 +20,13 @@ use crate::crypto::{GetRandomFailed, SecureRandom};
 #[cfg(feature = "std")]
 use crate::error::Error;
 
-/// Makes session tickets of the state of sessions, and states of tickets.
+/// Turns session state into tickets, and tickets back into session state.
 pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// False for an implementation that does nothing. The server then neither sends tickets nor
     /// accepts them, and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
     fn enabled(&self) -> bool;
 
-    /// For how many seconds from now a ticket made now is of use.
+    /// For how many seconds a ticket made now can be used.
     ///
     /// Clients are told so (RFC 9846 §4.7.1) and drop the ticket after it. An implementation should
     /// destroy its keys in time to make that true, for forward secrecy depends on it.
@@ -39,8 +39,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 
     /// Returns what [`encrypt`](Self::encrypt) was given when it made the ticket `cipher`.
     ///
-    /// `None` for whatever else, which is a normal event: a ticket of another server, an expired one,
-    /// a forgery. The input comes straight from a peer who is not authenticated.
+    /// `None` for anything else, which is a normal event: a ticket of another server, an expired one, a
+    /// forgery. The input comes straight from a peer who is not authenticated.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 }
 
@@ -198,8 +198,8 @@ mod rotation {
         keys: Mutex<KeyRing>,
     }
 
-    /// The newest key, then the older one. There is never a third: it would be made after `lifetime`
-    /// seconds of the newest, and the older one has had twice that by then.
+    /// The newest key, then the older one. There is never a third: the next is made after `lifetime` seconds
+    /// of the newest, when the older one has had twice that.
     type KeyRing = [Option<Arc<TicketKey>>; 2];
 
     struct TicketKey {
@@ -254,7 +254,7 @@ mod rotation {
         /// They are handed out from under the lock, so that no ticket waits for another's encryption.
         fn keys_at(&self, now: u64) -> Result<KeyRing, GetRandomFailed> {
             let lifetime = u64::from(self.lifetime);
-            // each change of the ring is complete in itself, so a poisoned one is as good as any
+            // every change of the ring is complete in itself, so a poisoned lock does no harm
             let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
             for key in keys.iter_mut() {
                 key.take_if(|key| key.age(now) > 2 * lifetime);

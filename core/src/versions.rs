@@ -1,7 +1,7 @@
 //! The protocol versions that can be enabled.
 //!
-//! A version is named by a static, not by an enum: linking drops the code of a version to which
-//! nothing refers.
+//! A version is named by a static, not an enum, so that the linker can drop the code of a version that
+//! nothing refers to.
 
 use core::fmt;
 

@@ -45,7 +45,7 @@ impl<C: Cipher> PacketAlgorithm for AwsLc<C> {
     }
 }
 
-/// What the library calls `cipher`.
+/// The library's algorithm for `cipher`.
 pub(crate) fn algorithm(cipher: BulkCipher) -> &'static aead::Algorithm {
     match cipher {
         BulkCipher::Aes128Gcm => &aead::AES_128_GCM,

@@ -1,14 +1,14 @@
-//! Record protection as the FIPS validation of aws-lc wants it.
+//! Record protection as the FIPS validation of aws-lc demands it.
 //!
-//! AES-GCM is approved for sealing only where the module itself sees to it that no nonce comes twice.
-//! For TLS that is a key that knows the nonces of the protocol and refuses one that is not greater
-//! than the last. With feature `fips` the cipher suites take the keys of this module in place of those
-//! they have otherwise; the bytes of records are the same but for the explicit nonces of TLS 1.2. QUIC
-//! builds its nonces as TLS 1.3 does (RFC 9001 §5.3), and uses the same keys; the paths of a multipath
-//! connection share packet numbers, which the module refuses.
+//! AES-GCM is approved for sealing only where the module itself ensures that no nonce is used twice. For TLS
+//! that is a key that knows the nonces of the protocol, and refuses one that is not greater than the last.
+//! With feature `fips` the cipher suites use the keys of this module; their records are the same except for
+//! the explicit nonces of TLS 1.2. QUIC builds its nonces as TLS 1.3 does (RFC 9001 §5.3) and uses the same
+//! keys, but on one path only: the paths of a multipath connection share packet numbers, which the module
+//! refuses.
 //!
-//! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` does
-//! not speak of them.
+//! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` says nothing
+//! about them.
 
 use core::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +32,7 @@ pub(crate) type Tls12Gcm<C> = Gcm<C, Tls12>;
 /// The AES-GCM cipher `C` for the records of version `P`.
 pub(crate) struct Gcm<C, P>(PhantomData<(C, P)>);
 
-/// A protocol version, by which the order of nonces differs.
+/// A protocol version, which determines the order of nonces.
 pub(crate) trait Protocol: Send + Sync + 'static {
     const ID: TlsProtocolId;
 }
@@ -153,7 +153,7 @@ impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
 
 /// A key for packets, which are sealed behind a shared reference.
 ///
-/// Sealing advances the module's counter. A direction has one sender only: the lock is always free.
+/// Sealing advances the module's counter. A direction has only one sender, so the lock is never contended.
 pub(crate) struct PacketKey {
     sealing: Mutex<RecordSealingKey>,
     opening: RecordOpeningKey,

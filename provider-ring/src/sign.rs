@@ -1,4 +1,4 @@
-//! Private keys: encoded ones made into keys that sign.
+//! Private keys: turns encoded keys into signing keys.
 
 use alloc::sync::Arc;
 use alloc::vec;

@@ -11,7 +11,7 @@ use crate::crypto::{
 use crate::enums::NamedGroup;
 use crate::error::{Error, PeerMisbehaved};
 
-/// Diffie-Hellman over one curve, as a library has it.
+/// Diffie-Hellman over one curve, as a crypto library provides it.
 pub trait Ecdh: Copy + Send + Sync + 'static {
     /// An ephemeral private key.
     type PrivateKey: Send + Sync + 'static;
@@ -30,15 +30,15 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// [`GetRandomFailed`] when the library has no randomness for it.
     fn generate(&self) -> Result<(Self::PrivateKey, Self::PublicKey), GetRandomFailed>;
 
-    /// The shared secret: the x-coordinate of the shared point. `None` when `peer` is no point of the
+    /// The shared secret: the x-coordinate of the shared point. `None` when `peer` is not a point on the
     /// curve.
     ///
     /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned: it is
     /// refused afterwards.
     fn agree(&self, private_key: Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True when the library is a FIPS-approved one. Whether the curve is need not be asked: X25519 by
-    /// itself is not approved (SP 800-56A), the others are.
+    /// True when the library is FIPS-approved. The curve need not be considered here: [`EcdhGroup`] knows
+    /// that X25519 alone is not approved (SP 800-56A) and the others are.
     fn fips(&self) -> bool {
         false
     }
@@ -79,7 +79,8 @@ impl Curve {
         }
     }
 
-    /// Whether `share` is encoded as TLS wants it. Whether it is on the curve shows later.
+    /// Whether `share` has the length and form that TLS requires. Whether it lies on the curve is checked by
+    /// the library.
     fn encodes(self, share: &[u8]) -> bool {
         // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
         const UNCOMPRESSED: u8 = 0x04;

@@ -7,12 +7,12 @@ use crate::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use crate::crypto::hmac::{Hmac, Key, Tag};
 use crate::crypto::tls13::{Hkdf, HkdfExpander, HkdfExpanderUsingHmac, OkmBlock};
 
-/// A hash function of a library, and HMAC with it.
+/// A library's hash function, and HMAC with it.
 pub trait HashFunction: Send + Sync + 'static {
-    /// Hashing under way.
+    /// A hash computation under way.
     type Context: Computation<Output>;
 
-    /// HMAC under way.
+    /// An HMAC computation under way.
     type Hmac: Computation<Tag>;
 
     /// Which hash function this is: SHA-256, SHA-384 or SHA-512.
@@ -30,19 +30,20 @@ pub trait HashFunction: Send + Sync + 'static {
     }
 }
 
-/// A computation over input that comes in pieces. A clone goes its own way from where it was made.
+/// A computation over input that comes in pieces. A clone continues independently.
 pub trait Computation<T>: Clone + Send + Sync + 'static {
     /// Adds `data` to the input.
     fn update(&mut self, data: &[u8]);
 
-    /// What is computed of all the input.
+    /// The result over all the input.
     fn finish(self) -> T;
 }
 
 /// [`Hash`], [`Hmac`] and [`Hkdf`] over the hash function `H` of a library.
 ///
-/// As [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac), but that a key which is used once stays on
-/// the stack, and an expander is one allocation instead of two. A handshake does this some ten times.
+/// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac), except that a key used only once stays on the
+/// stack and an expander takes one allocation instead of two. That saves about ten allocations in a
+/// handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
 impl<H: HashFunction> Hashing<H> {

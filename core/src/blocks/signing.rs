@@ -22,7 +22,7 @@ use crate::sign::{Signer, SigningKey, public_key_to_spki};
 #[cfg(test)]
 mod tests;
 
-/// A private key, as a library has it, with the public key that belongs to it.
+/// A key pair of a library: a private key and the public key that belongs to it.
 pub trait KeyPair: Sized + Send + Sync + 'static {
     /// Decodes a key of kind `kind` in PKCS#8 (RFC 5958) encoding.
     ///
@@ -33,7 +33,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
 
     /// Decodes an RSA key in PKCS#1 (RFC 8017 §A.1.2) encoding.
     ///
-    /// Unless overridden it is put into PKCS#8 first.
+    /// The default wraps it in PKCS#8.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
 
     /// Decodes an ECDSA key of kind `kind` in SEC1 (RFC 5915) encoding.
     ///
-    /// Unless overridden it is put into PKCS#8 first.
+    /// The default wraps it in PKCS#8.
     ///
     /// # Errors
     ///
@@ -56,9 +56,10 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     /// The public key in its own encoding: a curve point, or an RSAPublicKey.
     fn public_key(&self) -> impl AsRef<[u8]>;
 
-    /// Signs `message`, which is not hashed yet, in the encoding of TLS: ECDSA signatures as DER.
+    /// Signs `message`, which is not hashed yet, and returns the signature as TLS encodes it: ECDSA
+    /// signatures as DER.
     ///
-    /// `scheme` is one of [`KeyKind::schemes`]. `None` when the library fails, or knows it not.
+    /// `scheme` is one of [`KeyKind::schemes`]. `None` when the library fails or does not support it.
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Option<Vec<u8>>;
 
     /// True when every key signs in FIPS-approved mode.
@@ -67,7 +68,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     }
 }
 
-/// What a private key is, by which its encoding and its schemes differ.
+/// The kind of a private key, which determines its encoding and its schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyKind {
@@ -111,7 +112,7 @@ impl KeyKind {
         }
     }
 
-    /// The kind as TLS 1.2 chooses cipher suites by it.
+    /// The signature algorithm by which TLS 1.2 chooses cipher suites.
     pub const fn algorithm(self) -> SignatureAlgorithm {
         match self {
             Self::Rsa => SignatureAlgorithm::RSA,
@@ -144,7 +145,7 @@ fn into_pkcs8(kind: KeyKind, key: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(der(SEQUENCE, &[&version, &algorithm, &private_key]))
 }
 
-/// Why a library takes no key of some bytes, in its own words.
+/// Why a library rejected a key, in its own words.
 #[derive(Debug)]
 pub struct KeyRejected(String);
 
@@ -186,7 +187,7 @@ pub fn any_eddsa_type<K: KeyPair>(
     load::<K>(&der, |kind| kind == KeyKind::Ed25519)
 }
 
-/// The key in `der`, of the first of the kinds `wanted` as which the library takes it.
+/// Loads the key in `der`, as the first of the kinds `wanted` that the library accepts it as.
 fn load<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
     wanted: fn(KeyKind) -> bool,

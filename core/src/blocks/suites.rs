@@ -1,6 +1,6 @@
 //! Cipher suites over a library's AEADs and hash functions: code points, limits, signature schemes.
 //!
-//! AEAD and hash function say which suite it is. A pair of which TLS has none does not compile.
+//! The AEAD and the hash function determine the suite. A pair for which TLS has no suite does not compile.
 
 use core::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! The small interface over which `core` builds all bulk encryption.
+//! The small interface on which `core` builds all bulk encryption.
 //!
 //! A provider says once for each algorithm how keys of it are made ([`AeadAlgorithm`]), and what they do.
 //! A key comes in three kinds, by what it serves:
@@ -37,11 +37,11 @@ pub type Tag = [u8; TAG_LEN];
 /// Implementations neither allocate nor copy the payload, beyond what their library forces on them:
 /// [`InPlace`] is for one that seals in place only.
 pub trait SealingKey: Send + Sync {
-    /// True when sealing, where it returns `Ok`, has certainly written all of `out`: the implementation says so
-    /// of itself and of its library.
+    /// True when `Ok` from sealing guarantees that all of `out` was written, by the implementation and by the
+    /// library under it.
     ///
-    /// Unless it does, `out` is cleared before: it may be memory that held another connection's plaintext, and
-    /// what is not overwritten would be sent.
+    /// Otherwise `out` is cleared first: it may be memory that held another connection's plaintext, and bytes
+    /// that are not overwritten would be sent.
     const OVERWRITES_OUTPUT: bool = false;
 
     /// Seals `plain ‖ trailer` into `out`.
@@ -113,7 +113,7 @@ pub trait Aead: Send + Sync {
 pub struct InPlace<K>(pub K);
 
 impl<K: Aead> SealingKey for InPlace<K> {
-    /// Payload, trailer and tag are all written here, whatever the AEAD does to the former two.
+    /// `InPlace` itself writes payload, trailer and tag, so the AEAD under it does not matter.
     const OVERWRITES_OUTPUT: bool = true;
 
     #[inline]
@@ -154,7 +154,8 @@ impl<K: Aead> OpeningKey for InPlace<K> {
     }
 }
 
-/// Completes the plaintext in `out[..plain_len]` by `trailer`; returns it and the place of the tag.
+/// Appends `trailer` to the plaintext in `out[..plain_len]`; returns the two as one slice, and the place of
+/// the tag.
 ///
 /// For [`SealingKey::seal_in_place`] over a library that seals plaintext and trailer in one piece.
 ///
@@ -195,10 +196,10 @@ pub trait AeadAlgorithm: Send + Sync + 'static {
     /// Which algorithm this is.
     const CIPHER: BulkCipher;
 
-    /// True when a sealing key takes only nonces that grow, as a FIPS-validated module wants to see.
+    /// True when a sealing key accepts only growing nonces, as a FIPS-validated module demands.
     ///
-    /// Those of TLS 1.3 do so by themselves. The explicit nonces of TLS 1.2 AES-GCM are then the
-    /// sequence number; otherwise they start at a random value.
+    /// Those of TLS 1.3 always grow. For TLS 1.2 AES-GCM the explicit nonces are then the sequence number;
+    /// otherwise they start at a random value.
     const NONCES_GROW: bool = false;
 
     /// Makes a sealing key of the [`BulkCipher::key_len`] bytes of `key`.
@@ -243,8 +244,7 @@ impl BulkCipher {
     }
 }
 
-/// A [`BulkCipher`] as a type, so that a provider can say once for all of its ciphers what it would say
-/// of each.
+/// A [`BulkCipher`] as a type, so that a provider can write one generic implementation for all its ciphers.
 pub trait Cipher: Send + Sync + 'static {
     /// Which cipher it is.
     const CIPHER: BulkCipher;

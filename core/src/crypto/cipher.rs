@@ -1,5 +1,5 @@
-//! What a crypto provider implements to protect records, and what its implementation is made of:
-//! keys, nonces, additional data. The messages that cross that interface are in `message`.
+//! What a crypto provider implements to protect records, and the keys, nonces and additional data it works
+//! with. The messages that cross that interface are in `message`.
 //!
 //! [`MessageEncrypter`] and [`MessageDecrypter`] know nothing of sockets, buffers or sequence-number
 //! state: the record layer ([`crate::record`]) calls them with the sequence number to use and the
@@ -24,7 +24,7 @@ mod message;
 mod tests;
 
 mod sealed {
-    /// Who can name it belongs to this crate.
+    /// Proves that the caller is in this crate: nobody else can name the type.
     pub struct FromThisCrate(());
 
     impl FromThisCrate {
@@ -62,8 +62,8 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///
 /// # What an implementer must do
 ///
-/// - Use `seq` (XORed into the IV, RFC 9846 §5.3) and nothing else for the nonce: the record layer
-///   never passes the same `seq` twice to one encrypter, after an error neither.
+/// - Use `seq` (XORed into the IV, RFC 9846 §5.3) and nothing else for the nonce: the record layer never
+///   passes the same `seq` twice to one encrypter, not even after an error.
 /// - Return [`EncryptError::InsufficientSize`] before touching `out` when `out` is shorter than
 ///   `encrypted_payload_len(payload)`. More room than that is allowed; bytes beyond stay as they are.
 /// - Return exactly `encrypted_payload_len(payload)` on success.
@@ -183,12 +183,12 @@ pub trait MessageEncrypter: Send + Sync {
     /// AES-GCM, whose explicit nonce is there, otherwise 0.
     fn payload_offset(&self) -> usize;
 
-    /// True when the first method, where it returns `Ok`, has certainly written all of its output.
+    /// True when `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
     ///
-    /// The memory may have been another connection's, so that the record layer clears it for any other
-    /// encrypter. Only the framing of this crate can say so, of the keys that do
-    /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): the argument's type has
-    /// no name outside.
+    /// The output may be memory that another connection used, so the record layer clears it for any other
+    /// encrypter. Only the framing of this crate can answer true, for keys that promise it
+    /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): the argument's type
+    /// cannot be named elsewhere.
     #[doc(hidden)]
     fn overwrites_output(&self, _: FromThisCrate) -> bool {
         false

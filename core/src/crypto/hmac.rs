@@ -46,7 +46,7 @@ impl Key for Box<dyn Key> {
     }
 }
 
-/// An HMAC tag, kept without allocation. Zeroized on drop, as key derivation makes secrets of tags.
+/// An HMAC tag, kept without allocation. Zeroized on drop, since key derivation uses tags as secrets.
 ///
 /// It has no equality on purpose. Compare tags in constant time, with `subtle::ConstantTimeEq`.
 #[derive(Clone)]

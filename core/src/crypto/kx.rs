@@ -1,4 +1,4 @@
-//! Key exchange: groups, exchanges under way, and the secrets they end in.
+//! Key exchange: groups, exchanges under way, and the secrets that result.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::versions::SupportedProtocolVersion;
 #[cfg(test)]
 mod tests;
 
-/// A key exchange group, from which one exchange after another can be started.
+/// A key exchange group. Any number of exchanges can be started from it.
 ///
 /// A group that works by encapsulation (a KEM) implements [`start`](Self::start) for clients and
 /// [`start_and_complete`](Self::start_and_complete) for servers.
@@ -66,7 +66,7 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
     }
 }
 
-/// A key exchange of which our half is done: there is an ephemeral key, and its public part is known.
+/// A key exchange whose first half is done: the ephemeral key exists, and its public part is known.
 pub trait ActiveKeyExchange: Send + Sync {
     /// Computes the shared secret from the peer's share.
     ///
@@ -101,7 +101,7 @@ pub trait ActiveKeyExchange: Send + Sync {
 
     /// For a hybrid exchange whose classical part may also be used alone: that part's group and share.
     ///
-    /// A client then offers this share too, at no cost of a second key. `None` unless overridden.
+    /// A client then offers this share too, without generating a second key. `None` unless overridden.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
         None
     }
@@ -159,8 +159,8 @@ impl SharedSecret {
 
     /// The same number without leading zero bytes, as TLS 1.2 wants it (RFC 5246 §8.1.2).
     ///
-    /// How many there were shows in the timing. RFC 5246 brings that about, as the length of the
-    /// PRF's key depends on it in any case.
+    /// The number of leading zeros shows in the timing. RFC 5246 makes that unavoidable: it determines the
+    /// length of the PRF's key.
     fn without_leading_zeros(mut self) -> Self {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
         // The bytes freed at the end stay within the capacity, all of which is zeroized on drop.

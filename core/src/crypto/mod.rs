@@ -1,4 +1,4 @@
-//! The crypto-provider interface: what a provider of cryptography brings, and what is built on it.
+//! The crypto-provider interface: what a provider of cryptography implements, and what is built on it.
 //!
 //! This file owns randomness, private-key loading and the list of signature verification algorithms.
 //! Key exchange, hashing, key derivation, bulk encryption, QUIC and HPKE each have their own module

@@ -1,7 +1,7 @@
-//! Packet protection of QUIC (RFC 9001 §5.3, §5.4): the interface to a provider, and the halves of it
-//! that are the same over every AEAD and every header cipher.
+//! Packet protection of QUIC (RFC 9001 §5.3, §5.4): the interface to a provider, and the parts of it that are
+//! the same for every AEAD and header cipher.
 //!
-//! Where the keys come from is the affair of [`crate::quic`].
+//! Deriving the keys is the job of [`crate::quic`].
 
 use alloc::boxed::Box;
 
@@ -60,7 +60,7 @@ pub trait PacketKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::EncryptError`], also, and always, where this is not overridden.
+    /// [`Error::EncryptError`] when the AEAD fails; always, unless overridden.
     fn encrypt_in_place_for_path(
         &self,
         _path_id: u32,
@@ -91,7 +91,7 @@ pub trait PacketKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::DecryptError`], also, and always, where this is not overridden.
+    /// [`Error::DecryptError`] when the packet is not authentic; always, unless overridden.
     fn decrypt_in_place_for_path<'a>(
         &self,
         _path_id: u32,
@@ -117,10 +117,10 @@ pub trait PacketKey: Send + Sync {
 pub trait HeaderProtectionKey: Send + Sync {
     /// Adds header protection.
     ///
-    /// `sample` is [`sample_len`](Self::sample_len) bytes of ciphertext. They start 4 bytes behind the
-    /// start of the packet number, whatever the length of that is (RFC 9001 §5.4.2). `first` is the
-    /// header's first byte, and `packet_number` the encoded packet number. That may come with
-    /// bytes after it, up to 4 in all; they are left alone, as `first` tells the true length.
+    /// `sample` is [`sample_len`](Self::sample_len) bytes of ciphertext, from 4 bytes after the start of the
+    /// packet number, however long that is (RFC 9001 §5.4.2). `first` is the header's first byte, and
+    /// `packet_number` the encoded packet number. Up to 4 bytes may be passed: those beyond the length that
+    /// `first` tells are left alone.
     ///
     /// # Errors
     ///
@@ -135,8 +135,8 @@ pub trait HeaderProtectionKey: Send + Sync {
 
     /// Removes header protection.
     ///
-    /// The length of the packet number comes to light only now, so pass the 4 bytes at its place. As
-    /// many of them as belong to the packet number are unmasked.
+    /// The length of the packet number is known only after `first` is unmasked, so pass the 4 bytes at its
+    /// place. Only the bytes that belong to it are unmasked.
     ///
     /// # Errors
     ///

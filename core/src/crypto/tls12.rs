@@ -1,6 +1,6 @@
 //! The key derivation of TLS 1.2: its pseudorandom function (RFC 5246 §5).
 //!
-//! Which label and seed make which secret is the handshake's business.
+//! Labels and seeds, and the secrets they yield, are the handshake's business.
 
 use alloc::boxed::Box;
 

@@ -1,6 +1,6 @@
 //! The key derivation of TLS 1.3: HKDF (RFC 5869) and HKDF-Expand-Label (RFC 9846 §7.1).
 //!
-//! Which label and context make which secret is the key schedule's business, or QUIC's
+//! Labels and contexts, and the secrets they yield, are the business of the key schedule, or of QUIC
 //! ([`crate::quic`]).
 
 use alloc::boxed::Box;
@@ -12,7 +12,7 @@ use super::kx::ActiveKeyExchange;
 use crate::error::Error;
 use crate::versions::TLS13;
 
-/// HKDF with one hash function, in the shapes that TLS 1.3 needs.
+/// HKDF with one hash function, in the forms that TLS 1.3 needs.
 ///
 /// A `salt` of `None` stands for `HashLen` zero bytes (RFC 5869 §2.2).
 pub trait Hkdf: Send + Sync {
@@ -26,7 +26,7 @@ pub trait Hkdf: Send + Sync {
 
     /// Completes the key exchange and extracts from its shared secret.
     ///
-    /// Override it where the secret is not to leave the provider's key store.
+    /// Override it when the secret must not leave the provider's key store.
     ///
     /// # Errors
     ///
@@ -249,8 +249,7 @@ impl Hkdf for HkdfUsingHmac<'_> {
 
 /// The [`HkdfExpander`] of [`HkdfUsingHmac`]: an HMAC keyed with the pseudorandom key.
 ///
-/// A provider that has an [`Hkdf`] of its own may make it from a key type of its own, and so do without
-/// the box around the key.
+/// A provider with an [`Hkdf`] of its own can use its own key type here, and so avoid boxing the key.
 pub struct HkdfExpanderUsingHmac<K = Box<dyn Key>>(K);
 
 impl<K: Key> HkdfExpanderUsingHmac<K> {

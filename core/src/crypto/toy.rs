@@ -1,4 +1,4 @@
-//! Deterministic stand-ins for cryptography, for unit tests of what is built on it. Not secure.
+//! Deterministic, insecure stand-ins for cryptography, for unit tests of the code above it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::record::framing::{Tls12GcmFraming, Tls13Framing};
 use crate::suites::{CipherSuiteCommon, Tls12CipherSuite, Tls13CipherSuite};
 
-/// A keyed checksum in the place of HMAC.
+/// A keyed checksum in place of HMAC.
 pub(crate) struct ToyHmac;
 
 impl ToyHmac {
@@ -48,7 +48,7 @@ impl Key for ToyKey {
     }
 }
 
-/// XOR with one byte, and a checksum for a tag.
+/// XOR with one byte, and a checksum as the tag.
 pub(crate) struct ToyAead(pub(crate) u8);
 
 impl ToyAead {
@@ -87,7 +87,7 @@ impl Aead for ToyAead {
     }
 }
 
-/// [`ToyAead`] under the first byte of the key, in the place of AES-256-GCM.
+/// [`ToyAead`] under the first byte of the key, in place of AES-256-GCM.
 pub(crate) struct ToyAlgorithm;
 
 impl AeadAlgorithm for ToyAlgorithm {
@@ -105,7 +105,7 @@ impl AeadAlgorithm for ToyAlgorithm {
     }
 }
 
-/// A checksum in the place of a hash function.
+/// A checksum in place of a hash function.
 pub(crate) struct ToyHash(pub(crate) HashAlgorithm);
 
 impl Hash for ToyHash {
@@ -176,8 +176,8 @@ impl ActiveKeyExchange for ToyExchange {
     }
 }
 
-/// QUIC keys that give themselves away: a packet key writes key and IV over the payload, a header key
-/// masks with the first bytes of the key.
+/// QUIC keys that can be recognised by their effect: a packet key writes key and IV over the payload, a
+/// header key masks with the first bytes of the key.
 pub(crate) struct ToyQuic;
 
 impl ToyQuic {

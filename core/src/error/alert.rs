@@ -8,8 +8,8 @@ use crate::enums::AlertDescription;
 impl Error {
     /// The alert that is sent to the peer when a connection fails with this error.
     ///
-    /// `None` if none is due: the peer already closed the connection with an alert of its own, a record
-    /// could not be sealed to carry one, or the error is of a kind that ends no connection.
+    /// `None` if none is due: the peer has already closed the connection with an alert of its own, the record
+    /// to carry one could not be sealed, or errors of this kind end no connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),

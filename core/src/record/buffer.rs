@@ -1,12 +1,10 @@
-//! The buffers of a connection whose user brings none: one for what waits to be sent, one for what
-//! was received.
+//! The buffers of a connection whose user brings none: one for records to be sent, one for what was received.
 //!
-//! Both hold memory only while there is something in them, and no more than what is in them needs. It comes
-//! from a pool of the thread and goes back there, so that neither an idle connection has a
-//! buffer nor a busy one allocates.
+//! Both hold memory only while they are not empty, and no more than their content needs. It comes from a pool
+//! of the thread and goes back there, so an idle connection holds no buffer and a busy one does not allocate.
 //!
-//! Bytes are moved within a memory only where at least a quarter as many are gained by it: moving costs no
-//! more than a few copies of each byte, however slowly a buffer is emptied.
+//! Bytes are moved within a buffer only when that gains room for at least a quarter as many: each byte is
+//! copied only a few times, however slowly a buffer is drained.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,11 +16,11 @@ use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN, pool};
 #[cfg(test)]
 mod tests;
 
-/// How much is read for when it is not known how much is coming. A record longer than this is read to
-/// its end and not beyond, so that nothing has to be moved to the front for the next.
+/// How much room to offer when the length of what comes is unknown. A longer record is read to its end and
+/// not beyond, so that nothing has to be moved to the front for the next.
 const READ_LEN: usize = 4096;
 
-/// True when moving `moved` bytes is paid for by the `gained` bytes of room that come of it.
+/// True when gaining `gained` bytes of room is worth moving `moved` bytes.
 #[inline]
 fn pays(gained: usize, moved: usize) -> bool {
     gained >= moved / 4
@@ -35,7 +33,7 @@ fn release(memory: &mut Vec<u8>) {
     }
 }
 
-/// Moves the first `used` bytes of `memory` to one of at least `len` bytes.
+/// Moves the first `used` bytes of `memory` to a new one of at least `len` bytes.
 fn move_to(memory: &mut Vec<u8>, used: usize, len: usize) {
     let mut moved = pool::take(len);
     moved[..used].copy_from_slice(&memory[..used]);
@@ -105,7 +103,7 @@ impl OutgoingBuffer {
         move_down(&mut self.memory, self.start..self.end, 0);
         (self.start, self.end) = (0, used);
         if !pays || self.memory.len() - used < len {
-            // longer in any case: what did not pay now will then
+            // make it longer in any case, so that moving pays the next time
             let len = Ord::max(used + len, self.memory.len() + 1);
             move_to(&mut self.memory, used, len);
         }
@@ -157,8 +155,8 @@ impl fmt::Debug for OutgoingBuffer {
     }
 }
 
-/// What was received: records not yet opened, and behind their headers the plaintext of those that
-/// were.
+/// What was received: records not yet opened, and before them opened records whose plaintext waits to be
+/// read.
 ///
 /// ```text
 ///   0          read             opened          filled          memory.len()
@@ -169,13 +167,12 @@ impl fmt::Debug for OutgoingBuffer {
 ///     └────────────────────────────────────────────────┘
 /// ```
 ///
-/// An opened record stays where it is until it is read. Its header is of no more use then and is
-/// overwritten by a marker of the same five bytes: where behind it the plaintext begins, how long it
-/// is, and (as before) how long the record is. So any number of records can wait to be read without
-/// memory of their own, and nothing is moved.
+/// An opened record stays where it is until it is read. Its header is no longer needed, and a marker of the
+/// same five bytes overwrites it: where the plaintext begins, how long it is, and how long the record is. So
+/// any number of records can wait to be read without a queue, and nothing is moved.
 ///
-/// Where room gets short, opened records are joined to one: what headers, tags and padding took is free
-/// again. A peer that pads its records cannot make plaintext that waits take more than its length, and a
+/// When room gets short, opened records are joined into one, which frees the bytes of headers, tags and
+/// padding. A peer that pads its records cannot make waiting plaintext take more than its length and a
 /// quarter.
 #[derive(Default)]
 pub struct ReceiveBuffer {
@@ -183,15 +180,15 @@ pub struct ReceiveBuffer {
     read: usize,
     opened: usize,
     filled: usize,
-    /// How many bytes of the plaintext at `read` were read already.
+    /// How many bytes of the plaintext at `read` have been read already.
     partly: usize,
     /// How many bytes of plaintext wait.
     unread: usize,
-    /// What waits for the rest of its record may have the memory that this record will need.
+    /// The memory may be as long as the record being received will need, not just as what has come of it.
     roomy: bool,
 }
 
-/// What stands in the place of an opened record's header.
+/// What overwrites the header of an opened record.
 struct Marker {
     offset: u8,
     plain_len: u16,
@@ -199,7 +196,7 @@ struct Marker {
 }
 
 impl Marker {
-    /// Of a record that is nothing but `len` bytes of plaintext, at most 2^16 - 1.
+    /// The marker of a record that is nothing but `len` bytes of plaintext, at most 2^16 - 1.
     fn joined(len: usize) -> Self {
         Self {
             offset: 0,
@@ -228,9 +225,8 @@ impl Marker {
 }
 
 impl ReceiveBuffer {
-    /// Room to read into: to the end of the record that is being received and the header of the next,
-    /// or a few kilobytes when that is little or unknown. Never empty. [`Self::commit`] adds what was
-    /// read.
+    /// Room to read into: up to the end of the record being received and the header of the next, or a few
+    /// kilobytes when that is less or unknown. Never empty. [`Self::commit`] adds what was read.
     #[inline]
     pub fn room(&mut self) -> &mut [u8] {
         let want = self.wanted();
@@ -248,7 +244,7 @@ impl ReceiveBuffer {
         Ord::max(missing, READ_LEN)
     }
 
-    /// How long the first record is that was not opened, as far as that is known.
+    /// Length of the first unopened record; zero while its header is incomplete.
     #[inline]
     fn record_len(&self) -> usize {
         match self.memory[self.opened..self.filled].first_chunk::<HEADER_LEN>() {
@@ -266,7 +262,7 @@ impl ReceiveBuffer {
         let before = self.filled;
         self.join_opened();
         if !pays(before - self.filled, self.filled) || self.memory.len() - self.filled < want {
-            // longer in any case: what did not pay now will then
+            // make it longer in any case, so that moving pays the next time
             let len = Ord::max(self.filled + want, self.memory.len() + 1);
             move_to(
                 &mut self.memory,
@@ -276,10 +272,10 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves what is in use to the front, and to as few records as will do what was opened.
+    /// Moves what is in use to the front, and joins the opened records into as few as possible.
     fn join_opened(&mut self) {
         let mut from = self.read;
-        // where the record that is being joined begins, and how long it is
+        // where the joined record begins, and how long its plaintext is
         let (mut at, mut len) = (0, 0);
         while from < self.opened {
             let marker = Marker::read(&self.memory[from..]);
@@ -308,11 +304,11 @@ impl ReceiveBuffer {
         (self.read, self.opened) = (0, joined);
     }
 
-    /// Holds no more memory than is needed by what waits for the rest of its record: during the handshake
-    /// what there is of it; afterwards what the record needs, from the pool. The connection says so whenever
-    /// it has opened all that can be; from then on the buffer itself sees to it.
+    /// Shrinks the memory to what an incomplete record needs: during the handshake to what has come of it,
+    /// afterwards to the length of the record, from the pool. The connection calls this whenever it has
+    /// opened all it can; the buffer then keeps to it by itself.
     ///
-    /// In between there is room to read more into, as much as ever.
+    /// In between, [`Self::room`] offers as much as ever.
     pub fn park(&mut self, handshaking: bool) {
         self.roomy = !handshaking;
         self.shrink();
@@ -320,7 +316,7 @@ impl ReceiveBuffer {
 
     #[inline]
     fn shrink(&mut self) {
-        // plaintext that waits keeps its memory
+        // while plaintext waits, the memory stays
         if self.read == self.opened && self.opened != self.filled {
             let waiting = self.filled - self.opened;
             let needed = if self.roomy {
@@ -334,7 +330,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves what was not opened, all that there is, to a memory of `len` bytes.
+    /// Moves the unopened bytes, when they are all there is, to a memory of `len` bytes.
     fn move_unopened(&mut self, len: usize) {
         let waiting = self.opened..self.filled;
         let mut memory = if self.roomy {
@@ -366,8 +362,8 @@ impl ReceiveBuffer {
         &mut self.memory[self.opened..self.filled]
     }
 
-    /// True when a record's worth of bytes waits to be opened, or more: whatever the first of them are,
-    /// they are a whole record or none at all, so that more of them are of no use.
+    /// True when at least a maximum record's worth of bytes waits to be opened. Then the first record is
+    /// complete, or its header is invalid: reading more does not help.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.filled - self.opened >= HEADER_LEN + MAX_WIRE_PAYLOAD_LEN
@@ -384,7 +380,7 @@ impl ReceiveBuffer {
     #[inline]
     pub fn keep(&mut self, record_len: usize, mut payload: Range<usize>) {
         if payload.start - HEADER_LEN > usize::from(u8::MAX) {
-            // further in than any cipher puts it, and than a marker can say
+            // farther in than any cipher puts it, and than a marker can express
             self.unopened().copy_within(payload.clone(), HEADER_LEN);
             payload = HEADER_LEN..HEADER_LEN + payload.len();
         }
@@ -434,7 +430,7 @@ impl ReceiveBuffer {
         self.shrink();
     }
 
-    /// Copies plaintext to the front of `out` until one of the two ends; returns how much.
+    /// Copies plaintext to the front of `out` until either runs out; returns how much.
     #[inline]
     pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut used = 0;
@@ -448,7 +444,7 @@ impl ReceiveBuffer {
         used
     }
 
-    /// Goes past opened records that have no more plaintext to read.
+    /// Skips opened records whose plaintext has all been read.
     #[inline]
     fn skip_read(&mut self) {
         while self.read < self.opened {

@@ -1,8 +1,8 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
-//! Written once, over the [`SealingKey`] and the [`OpeningKey`] of a provider, for all that TLS 1.3 (RFC 9846 §5.2) and the AEAD
-//! suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905) do to a record beside encrypting it. The
-//! state of a direction (sequence number, limits) is not here but in [`super::sender`] and
+//! Everything that TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC
+//! 7905) do to a record besides encrypting it is written here once, over a provider's [`SealingKey`] and
+//! [`OpeningKey`]. The state of a direction (sequence number, limits) is in [`super::sender`] and
 //! [`super::receiver`].
 
 use alloc::boxed::Box;
@@ -223,7 +223,7 @@ impl<K> Tls12GcmEncrypter<K> {
     /// What a record has beyond its payload: explicit nonce and tag.
     const OVERHEAD: usize = GCM_EXPLICIT_NONCE_LEN + TAG_LEN;
 
-    /// Writes the explicit nonce; returns the whole one and the rest of `out`.
+    /// Writes the explicit nonce; returns the whole nonce and the rest of `out`.
     fn write_nonce<'a>(&self, seq: u64, out: &'a mut [u8]) -> (Nonce, &'a mut [u8]) {
         let nonce = Nonce::new(&self.iv, seq);
         let (explicit, rest) = out.split_at_mut(GCM_EXPLICIT_NONCE_LEN);

@@ -1,9 +1,9 @@
-//! Handshake messages out of handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames: several in one
-//! piece, one over several, and any mixture.
+//! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames, however
+//! they were fragmented or coalesced.
 //!
-//! It owns the bytes between their arrival and the end of their handling, and knows of no message but its
-//! length. What may come between the pieces of a message, and that none spans a change of keys, is for its
-//! owner to see to: [`HandshakeJoiner::is_empty`] is what there is to ask.
+//! It owns the bytes from their arrival until their message has been handled, and knows nothing of a message
+//! but its length. Its owner checks what may come between the fragments of a message, and that no message
+//! spans a change of keys; [`HandshakeJoiner::is_empty`] tells.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -22,8 +22,8 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 /// The wire allows 2^24 - 1; the length is checked against this before any memory is taken for it.
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
-/// The memory grows by steps of this many bytes: a peer that sends byte by byte does not make each of them
-/// an allocation, and one that stops holds hardly more than it has sent.
+/// The memory grows in steps of this many bytes: a peer that sends byte by byte does not cause an allocation
+/// for each, and one that stops makes us hold hardly more than it has sent.
 const STEP: usize = 256;
 
 /// Collects pieces of the handshake and cuts them into messages.
@@ -33,7 +33,8 @@ const STEP: usize = 256;
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// It lends one message at a time, and its memory with it, so that none is copied or allocated for:
+/// It lends one message at a time, together with its memory, so that messages are neither copied nor
+/// allocated:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -51,13 +52,13 @@ const STEP: usize = 256;
 #[derive(Default)]
 pub struct HandshakeJoiner {
     memory: Vec<u8>,
-    /// Where in `memory` lies what was not handed out.
+    /// Where in `memory` the bytes begin that were not handed out.
     read: usize,
-    /// Where in `memory` the first message begins, or will, of which the length was not checked.
+    /// Where in `memory` the first message begins whose length has not been checked.
     checked: usize,
     /// How many bytes were not handed out.
     waiting: usize,
-    /// A message is out, and with it the memory; what is pushed meanwhile is in `memory`.
+    /// A message is lent, and the memory with it; `memory` collects what is pushed meanwhile.
     lent: bool,
     #[cfg(test)]
     moved: usize,
@@ -82,7 +83,7 @@ impl HandshakeJoiner {
         Ok(())
     }
 
-    /// The next message, header included; `None` when it is not complete yet, or while one is out.
+    /// The next message, header included; `None` when it is not complete yet, or while another is lent.
     ///
     /// It comes with the memory, which [`Self::give_back`] returns. When the message is dropped instead,
     /// what waits behind it is lost and no further message comes.
@@ -120,15 +121,15 @@ impl HandshakeJoiner {
         }
     }
 
-    /// True when no bytes wait, neither whole messages nor the beginning of one. A message that is out does
-    /// not count: what waits then lies behind it.
+    /// True when nothing waits, neither whole messages nor the beginning of one. A message that is lent does
+    /// not count, only what lies behind it.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Frees the memory of what was handed out: what is left is the beginning of a message, for which more
-    /// may take long to come.
+    /// Frees the memory of what was handed out. What is left is the beginning of a message, whose rest may
+    /// take long to come.
     fn compact(&mut self) {
         if self.read == 0 {
             return;

@@ -1,12 +1,12 @@
-//! The memories that record buffers are made of, of a few lengths, and a pool of those that no connection
-//! of the thread is using.
+//! The memory of record buffers, in a few lengths, and a pool for each thread of what no connection uses.
 //!
-//! A connection needs a buffer from the first byte of a record to the last, and a thread works on few
-//! connections at a time. So a handful of memories serves any number of connections, stays in the cache,
-//! and costs nothing to take and to give back. Without feature `std` there is no thread to keep them, and
+//! A connection needs a buffer only from the first byte of a record to the last, and a thread works on few
+//! connections at a time. So a handful of buffers serves any number of connections, stays in the cache, and
+//! is cheap to take and to give back. Without feature `std` there is no thread-local storage to keep them in:
 //! each is allocated and freed.
 //!
-//! Memories are zeroed once, when they are new: what a buffer has in it is what its positions say.
+//! Buffers are zeroed only when they are allocated. Afterwards they may hold old bytes; the positions that
+//! their user keeps tell which bytes are valid.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,8 +16,8 @@ use super::{HEADER_LEN, MAX_TLS13_PAYLOAD_LEN};
 /// Room for a full TLS 1.3 record and the header of the next.
 pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
 
-/// What lengths there are: for a part of a small record, up to 64 KiB of application data and what records
-/// add to it. Longer memories are not kept.
+/// The lengths there are: from part of a small record up to 64 KiB of application data plus what records add
+/// to it. Longer buffers are not kept.
 const LENS: [usize; 7] = [
     1 << 10,
     1 << 11,
@@ -28,7 +28,7 @@ const LENS: [usize; 7] = [
     80 * 1024,
 ];
 
-/// A memory of [`fitting_len`] bytes. Its content is arbitrary.
+/// A buffer of [`fitting_len`] bytes. Its content is arbitrary.
 pub(super) fn take(len: usize) -> Vec<u8> {
     #[cfg(feature = "std")]
     if let Some(memory) = threads::take(len) {
@@ -37,7 +37,7 @@ pub(super) fn take(len: usize) -> Vec<u8> {
     vec![0; fitting_len(len)]
 }
 
-/// Gives back what [`take`] gave, or any other memory.
+/// Gives back what [`take`] returned, or any other vector.
 pub(super) fn give(memory: Vec<u8>) {
     #[cfg(feature = "std")]
     threads::give(memory);
@@ -45,19 +45,19 @@ pub(super) fn give(memory: Vec<u8>) {
     drop(memory);
 }
 
-/// How long a memory is that was taken for `len` bytes.
+/// Length of the buffer that [`take`] returns for `len` bytes.
 pub(super) fn fitting_len(len: usize) -> usize {
     match class(len) {
         Some(class) => LENS[class],
-        // beyond, it doubles: what grows bit by bit is copied no more than a few times
+        // longer ones double, so that a buffer that grows bit by bit is copied only a few times
         None => len.next_power_of_two(),
     }
 }
 
-/// Which of [`LENS`] is the shortest that has `len` bytes.
+/// The index of the shortest of [`LENS`] that has `len` bytes.
 #[inline]
 fn class(len: usize) -> Option<usize> {
-    // nearly always it is this one
+    // nearly always this one
     const RECORD: usize = 4;
     if len > LENS[RECORD - 1] && len <= LENS[RECORD] {
         return Some(RECORD);
@@ -72,8 +72,8 @@ mod threads {
 
     use super::{LENS, class};
 
-    /// How many memories of a length a thread keeps: for both directions of a connection and of the one it
-    /// forwards to; of the longest half of that.
+    /// How many buffers of a length a thread keeps: enough for both directions of a connection and of the one
+    /// it forwards to; half as many of those longer than a record.
     const fn slots(class: usize) -> usize {
         if LENS[class] <= super::RECORD_LEN {
             4
@@ -82,7 +82,7 @@ mod threads {
         }
     }
 
-    /// A stack: the memory given back last is the one most likely in the cache.
+    /// A stack, since the buffer given back last is the one most likely in the cache.
     #[derive(Default)]
     struct Stack {
         slots: [Vec<u8>; 4],
@@ -104,7 +104,7 @@ mod threads {
 
     pub(super) fn take(len: usize) -> Option<Vec<u8>> {
         let class = class(len)?;
-        // during the destruction of the thread's locals there is no pool any more
+        // there is no pool any more while the thread's locals are being destroyed
         POOL.try_with(|pool| {
             let stack = &mut pool.borrow_mut()[class];
             stack.used = stack.used.checked_sub(1)?;
@@ -113,7 +113,7 @@ mod threads {
         .ok()?
     }
 
-    /// Keeps `memory` for the next [`take`], unless it is of another length or there are enough.
+    /// Keeps `memory` for the next [`take`], unless it has another length or there are enough.
     pub(super) fn give(memory: Vec<u8>) {
         let Some(class) = class(memory.len()).filter(|class| LENS[*class] == memory.len()) else {
             return;

@@ -1,9 +1,9 @@
-//! The receiving half of a connection's record layer: finds records in what was received and opens each
-//! where it lies.
+//! The receiving half of a connection's record layer: finds records in what was received, and opens each in
+//! place.
 //!
-//! It owns the decrypter, the sequence number and the bounds on useless records. It owns no buffer, and
-//! does not know what is in a record: that handshake messages are not interleaved with other records and
-//! do not span a change of keys is for its caller, who has the [joiner](super::joiner), to see to.
+//! It owns the decrypter, the sequence number and the bounds on useless records. It owns no buffer, and does
+//! not look into records: its caller, which has the [joiner](super::joiner), checks that handshake messages
+//! are not interleaved with other records and do not span a change of keys.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -19,7 +19,7 @@ mod early_data_tests;
 #[cfg(test)]
 mod tests;
 
-/// How many records without content are taken in a row.
+/// How many empty records are accepted in a row.
 const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
 /// Length in bytes of an alert: its level and description (RFC 9846 §6).
@@ -30,15 +30,15 @@ pub struct RecordReceiver {
     decrypter: Option<Box<dyn MessageDecrypter>>,
     /// The sequence number of the next record.
     seq: u64,
-    /// How long a protected TLS 1.3 record may be; zero while none is expected.
+    /// The longest payload of a protected TLS 1.3 record; zero while none is expected.
     longest_usual: usize,
     /// True once a protected record was opened, with whatever key.
     opened_any: bool,
     consecutive_empty: u8,
-    /// Nothing is opened any more, ever.
+    /// Set for good by [`Self::close`].
     closed: bool,
     protection: ProtocolVersion,
-    /// While early data is skipped: how many bytes of it still are.
+    /// How many more bytes of early data may be skipped; `None` when none is.
     skipped_early_data_left: Option<usize>,
 }
 
@@ -58,9 +58,9 @@ impl RecordHeader {
     ///
     /// # Errors
     ///
-    /// What cannot be the header of a record of TLS 1.2 or 1.3 is refused as soon as it is there, so
-    /// that nothing is waited for or stored on its word. How long a record may be depends on its keys, and
-    /// is not decided here.
+    /// What cannot be the header of a TLS 1.2 or 1.3 record is refused as soon as it is there, so that
+    /// nothing is waited for or stored because of it. How long a record may be depends on its keys; that is
+    /// not checked here.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
             [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
@@ -105,7 +105,7 @@ pub struct OpenedRecord {
 }
 
 impl RecordReceiver {
-    /// A receiver without keys: what it takes is in the clear.
+    /// A receiver without keys, which accepts records in the clear.
     pub fn new() -> Self {
         Self {
             decrypter: None,
@@ -119,8 +119,8 @@ impl RecordReceiver {
         }
     }
 
-    /// Takes all that follows as protected for `decrypter`, from sequence number 0 on; without effect after
-    /// [`Self::close`].
+    /// Expects all that follows to be protected for `decrypter`, from sequence number 0 on; without effect
+    /// after [`Self::close`].
     pub fn set_decrypter(
         &mut self,
         decrypter: Box<dyn MessageDecrypter>,
@@ -138,8 +138,7 @@ impl RecordReceiver {
         self.seq = 0;
     }
 
-    /// Drops the decrypter, and its key with it. Nothing is taken any more, in the clear neither: any
-    /// further record is an error.
+    /// Drops the decrypter, and its key with it. Every further record is an error, even one in the clear.
     pub fn close(&mut self) {
         self.decrypter = None;
         self.longest_usual = 0;
@@ -148,13 +147,13 @@ impl RecordReceiver {
 
     /// Skips a client's early data of up to `limit` bytes, headers not counted; `None` skips none.
     ///
-    /// Early data is what is of type application_data before keys are there, or what the first keys do
-    /// not open (RFC 9846 §4.3.10). It ends with the first record that they do.
+    /// Early data is application_data that comes before there are keys, or that the first keys do not open
+    /// (RFC 9846 §4.3.10). It ends with the first record that they open.
     pub fn skip_early_data(&mut self, limit: Option<usize>) {
         self.skipped_early_data_left = limit;
     }
 
-    /// True while early data is skipped: empty records of application data stand for it then.
+    /// True while early data is skipped. A skipped record is returned as empty application data.
     pub fn skips_early_data(&self) -> bool {
         self.skipped_early_data_left.is_some()
     }
@@ -171,8 +170,8 @@ impl RecordReceiver {
 
     /// Opens the record at the front of `buf` in place; `None` when it is not complete yet.
     ///
-    /// A record whose content is empty is returned like any other; too many in a row are an error. So
-    /// is a record of early data that is skipped ([`Self::skip_early_data`]).
+    /// A record whose content is empty is returned like any other, and so is a skipped record of early data
+    /// ([`Self::skip_early_data`]); too many empty ones in a row are an error.
     ///
     /// # Errors
     ///
@@ -232,7 +231,7 @@ impl RecordReceiver {
         self.check_opened(&header, body_at, plain).map(Some)
     }
 
-    /// [`Self::open`] for records in the clear, of TLS 1.2, with errors, and not yet there.
+    /// [`Self::open`] for all other cases: records in the clear, TLS 1.2, errors, and incomplete records.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         if self.closed {
@@ -283,7 +282,7 @@ impl RecordReceiver {
         }))
     }
 
-    /// Judges what the decrypter made of a record with this `header`, whose body lies at `body_at`.
+    /// Checks what the decrypter made of the record with this `header`, whose body lies at `body_at`.
     #[inline(never)]
     fn check_opened(
         &mut self,
@@ -293,7 +292,7 @@ impl RecordReceiver {
     ) -> Result<OpenedRecord, Error> {
         if !self.opened_any {
             self.opened_any = true;
-            // RFC 9846 §4.3.10: what can be opened is no early data
+            // RFC 9846 §4.3.10: early data ends with the first record that can be opened
             self.skipped_early_data_left = None;
         }
         if self.protection == ProtocolVersion::TLSv1_3 {
@@ -311,13 +310,13 @@ impl RecordReceiver {
         })
     }
 
-    /// The most bytes that may follow `header`, decided as soon as it is there: what is longer is neither
-    /// waited for nor decrypted.
+    /// The most bytes that may follow `header`. It is checked as soon as the header is there, so that a
+    /// longer record is neither waited for nor decrypted.
     fn longest_payload(&self, header: &RecordHeader, is_clear: bool) -> usize {
         let is_protected = if self.decrypter.is_some() {
             !is_clear
         } else {
-            // what is skipped was protected for keys that are not here
+            // skipped early data is protected with keys that this side does not have
             header.typ == ContentType::ApplicationData && self.skips_early_data()
         };
         match self.protection {
@@ -340,7 +339,7 @@ impl RecordReceiver {
         let Some(left) = self.skipped_early_data_left.filter(|_| is_unopened) else {
             return Err(error);
         };
-        // an empty record counts, too, so that there cannot be more and more of them
+        // an empty record counts too, or they could go on for ever
         let skipped = header.payload_len.max(1);
         if header.typ != ContentType::ApplicationData || skipped > left {
             return Err(error);
@@ -353,7 +352,7 @@ impl RecordReceiver {
         })
     }
 
-    /// The bounds that hold for any record once its content is known.
+    /// Checks that apply to every record once its content is known.
     fn check_content(&mut self, typ: ContentType, is_empty: bool) -> Result<(), Error> {
         if matches!(typ, ContentType::Heartbeat | ContentType::Unknown(_)) {
             return Err(InvalidMessage::InvalidContentType.into());
@@ -370,11 +369,12 @@ impl RecordReceiver {
     }
 }
 
-/// True for the records that TLS 1.3 lets through unprotected although keys are in use.
+/// True for records that TLS 1.3 accepts unprotected although keys are in use.
 ///
-/// A change_cipher_spec, for middleboxes (RFC 9846 §5). And an alert before anything was opened: a
-/// peer that fails before it has our keys can say so only in the clear. Once it has them, an alert in
-/// the clear is an attacker's, later keys or not. What is longer than an alert is not in the clear.
+/// A change_cipher_spec, for middleboxes (RFC 9846 §5); and an alert before any record was opened, since a
+/// peer that fails before it has our keys can send one only in the clear. Once it has keys, an alert in the
+/// clear is an attacker's, even after a later key change. What is longer than an alert is not an alert in the
+/// clear.
 fn passes_in_the_clear(
     protection: ProtocolVersion,
     header: &RecordHeader,
@@ -392,8 +392,8 @@ fn passes_in_the_clear(
 
 /// RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data.
 ///
-/// What is of another type and does not open is not authentic, like any other forgery; this is about what
-/// the peer itself has sealed.
+/// A record of another type that does not open is not authentic, like any other forgery; this check is about
+/// what the peer itself has sealed.
 fn check_outer_type(typ: ContentType) -> Result<(), Error> {
     if typ == ContentType::ApplicationData {
         return Ok(());
@@ -405,7 +405,7 @@ fn check_outer_type(typ: ContentType) -> Result<(), Error> {
     })
 }
 
-/// What a protected TLS 1.3 record must not contain, though it is authentic.
+/// What a TLS 1.3 record must not contain even if it is authentic.
 fn check_inner_plaintext(typ: ContentType, content: &[u8]) -> Result<(), PeerMisbehaved> {
     match typ {
         ContentType::ApplicationData => Ok(()),

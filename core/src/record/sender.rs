@@ -18,11 +18,11 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
-/// How many records a key protects at the most, whatever its AEAD allows: sequence numbers must not
-/// wrap (RFC 9846 §5.3), and those beyond are kept for alerts.
+/// The most records that one key protects, whatever its AEAD allows: sequence numbers must not wrap (RFC 9846
+/// §5.3), and the last ones are reserved for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
-/// What stands as the version in headers of protected records (RFC 9846 §5.2, RFC 5246 §6.2.1).
+/// The version in the headers of protected records (RFC 9846 §5.2, RFC 5246 §6.2.1).
 const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 
 /// The sending half of the record layer.
@@ -46,16 +46,16 @@ pub struct RecordSender {
     tail_len: usize,
     /// The most plaintext bytes of a record.
     max_fragment_len: usize,
-    /// How many records the key may protect (RFC 9846 §5.5), but for the one that is kept for the
-    /// KeyUpdate that announces the next key.
+    /// How many records the key may protect (RFC 9846 §5.5), less one for the KeyUpdate that announces the
+    /// next key.
     record_limit: u64,
-    /// What stands as the version in headers of unprotected records.
+    /// The version in the headers of unprotected records.
     plaintext_version: ProtocolVersion,
-    /// The type in the headers of protected records, where it is not that of what they carry.
+    /// The type in the headers of protected records, unless it is that of their content.
     outer_type: Option<u8>,
-    /// The encrypter might leave something of what was in its output before.
+    /// The encrypter may leave part of its output unwritten, so the output is cleared first.
     clears_output: bool,
-    /// Nothing is sealed any more, ever.
+    /// Set for good by [`Self::close`].
     closed: bool,
 }
 
@@ -123,7 +123,7 @@ impl RecordSender {
         self.seq = 0;
     }
 
-    /// Drops the encrypter, and its key with it. Nothing is sealed any more, in the clear neither: each
+    /// Drops the encrypter, and its key with it. Nothing can be sealed any more, not even in the clear: every
     /// further call is [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
     pub fn close(&mut self) {
         self.encrypter = None;
@@ -225,11 +225,10 @@ impl RecordSender {
     /// Writes the records that carry `payload` to the front of `out`; returns how many bytes they are.
     ///
     /// # Errors
-    ///
     /// [`SealError::InsufficientSize`] when `out` is shorter than [`Self::sealed_len`],
     /// [`SealError::Exhausted`] when there are fewer sequence numbers than records, and after
-    /// [`Self::close`]: nothing was written and no sequence number used. [`SealError::Failed`] when the cipher refuses; the
-    /// connection is unusable then.
+    /// [`Self::close`]: nothing was written and no sequence number used. [`SealError::Failed`] when the
+    /// cipher refuses; the connection is unusable then.
     #[inline]
     pub fn seal(
         &mut self,
@@ -251,7 +250,7 @@ impl RecordSender {
         Ok(required_size)
     }
 
-    /// [`Self::seal`] for any other number of records than one.
+    /// [`Self::seal`] for any number of records other than one.
     fn seal_fragments(
         &mut self,
         typ: ContentType,
@@ -384,7 +383,7 @@ impl RecordSender {
         })
     }
 
-    /// Makes sure that there are numbers for so many records: RFC 9846 §5.3, they must not wrap.
+    /// Checks that there are sequence numbers for this many records: they must not wrap (RFC 9846 §5.3).
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
         if self.closed || self.seq.checked_add(records).is_none() {
             return Err(SealError::Exhausted);
@@ -422,7 +421,7 @@ impl fmt::Debug for RecordSender {
     }
 }
 
-/// An encrypter gets exactly the room it asked for and has to fill it. Whatever else it says, the
+/// An encrypter gets exactly the room it asked for and must fill it. If it reports any other length, the
 /// record cannot be sent.
 #[inline]
 fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), SealError> {
@@ -496,7 +495,7 @@ pub enum InPlaceError {
 
 impl From<SealError> for InPlaceError {
     fn from(_: SealError) -> Self {
-        // lengths were checked before: what is left is the end of the key's life
+        // lengths were checked before, so this is the end of the key's life
         Self::EncryptExhausted
     }
 }

@@ -1,8 +1,8 @@
 //! Hybrid key exchange (draft-ietf-tls-hybrid-design): an elliptic curve and ML-KEM at once, so that
 //! the secret holds as long as either does.
 //!
-//! Shares and secrets are those of the two parts, one behind the other. Which comes first is the
-//! group's choice (draft-ietf-tls-ecdhe-mlkem §4), and the same for shares and secret.
+//! Shares and secrets of the two parts are concatenated. Which part comes first is the group's choice
+//! (draft-ietf-tls-ecdhe-mlkem §4), the same for shares and secret.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -5,7 +5,7 @@
 //!   InboundOpaqueMessage ─► MessageDecrypter ─► InboundPlainMessage, a slice of the former
 //! ```
 //!
-//! They borrow what they are made of; [`PlainMessage`] is there for those who have to keep one.
+//! They borrow their content; [`PlainMessage`] is for those who have to keep one.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut, Range};
@@ -33,7 +33,7 @@ pub enum OutboundChunks<'a> {
     /// One contiguous piece.
     Single(&'a [u8]),
 
-    /// The bytes `start..end` of the concatenation of `chunks`, which has them.
+    /// The bytes `start..end` of the concatenation of `chunks`, which is at least `end` bytes long.
     Multiple {
         /// The pieces.
         chunks: &'a [&'a [u8]],
@@ -248,7 +248,7 @@ impl<'a> InboundOpaqueMessage<'a> {
     }
 }
 
-/// The payload of a received record: a mutable slice that can be shortened but not outlived.
+/// The payload of a received record: a mutable slice that can be shortened.
 pub struct BorrowedPayload<'a>(&'a mut [u8]);
 
 impl<'a> BorrowedPayload<'a> {

@@ -8,7 +8,7 @@ use crate::crypto::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, Iv, Nonce};
 use crate::error::Error;
 
-/// An AEAD of a provider that can protect packets, with the cipher for their headers that goes with it.
+/// A provider's AEAD that can protect packets, with the cipher that goes with it for their headers.
 pub trait PacketAlgorithm: AeadAlgorithm {
     /// What protects payloads. It is used behind a shared reference.
     type PacketKey: Aead + 'static;
@@ -24,7 +24,7 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     fn header_key(key: &AeadKey) -> Self::HeaderKey;
 }
 
-/// The QUIC packet protection that RFC 9001 §5 makes of the algorithm `A` of a provider.
+/// The QUIC packet protection of RFC 9001 §5 over a provider's algorithm `A`.
 pub struct QuicPackets<A>(PhantomData<A>);
 
 impl<A: PacketAlgorithm> QuicPackets<A> {
@@ -68,7 +68,7 @@ impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
     }
 }
 
-/// The [`PacketKey`] that RFC 9001 §5.3 makes of an AEAD.
+/// The [`PacketKey`] of RFC 9001 §5.3 over an AEAD.
 ///
 /// The nonce is the IV XORed with the packet number, the additional data is the header.
 pub struct AeadPacketKey<A> {
@@ -79,8 +79,8 @@ pub struct AeadPacketKey<A> {
 }
 
 impl<A: Aead> AeadPacketKey<A> {
-    /// A packet key of an AEAD under its key, the IV, and the AEAD's limits in packets
-    /// (RFC 9001 §6.6: 2²³ and 2⁵² for AES-GCM, none and 2³⁶ for ChaCha20-Poly1305).
+    /// Makes a packet key from an AEAD under its key, the IV, and the AEAD's limits in packets (RFC 9001
+    /// §6.6: 2²³ and 2⁵² for AES-GCM, none and 2³⁶ for ChaCha20-Poly1305).
     pub fn new(aead: A, iv: Iv, confidentiality_limit: u64, integrity_limit: u64) -> Self {
         Self {
             aead,
@@ -171,7 +171,7 @@ pub const SAMPLE_LEN: usize = 16;
 /// Length in bytes of a header protection mask (RFC 9001 §5.4.1).
 pub const MASK_LEN: usize = 5;
 
-/// The cipher of header protection under one key; the one thing a provider brings for headers.
+/// The cipher of header protection under one key; all that a provider brings for headers.
 pub trait HeaderMask: Send + Sync {
     /// The mask for `sample`: AES-ECB or ChaCha20 as in RFC 9001 §5.4.3 and §5.4.4.
     ///
@@ -181,16 +181,17 @@ pub trait HeaderMask: Send + Sync {
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> Result<[u8; MASK_LEN], AeadError>;
 }
 
-/// The [`HeaderProtectionKey`] that RFC 9001 §5.4.1 makes of a [`HeaderMask`].
+/// The [`HeaderProtectionKey`] of RFC 9001 §5.4.1 over a [`HeaderMask`].
 pub struct MaskHeaderKey<M>(M);
 
 impl<M: HeaderMask> MaskHeaderKey<M> {
-    /// A header protection key of a cipher under its key.
+    /// Makes a header protection key from a cipher under its key.
     pub fn new(cipher: M) -> Self {
         Self(cipher)
     }
 
-    /// Masks the header. `plain_first` tells the unmasked first byte from its value before and after.
+    /// Masks the header. `plain_first` computes the unmasked first byte from its value before and after
+    /// masking.
     fn apply(
         &self,
         sample: &[u8],
