@@ -1,5 +1,5 @@
-//! Makes what the other examples need to be tried out: a certificate authority of one's own, and a
-//! server certificate from it for `localhost`.
+//! Makes what it takes to try the other examples: a certificate authority, and a server certificate from it
+//! for `localhost`.
 //!
 //! ```text
 //! cargo run --example certificate -- FOLDER

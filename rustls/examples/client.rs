@@ -4,7 +4,7 @@
 //! cargo run --example client -- HOST PORT CA_FILE [PATH]
 //! ```
 //!
-//! The page goes to standard output, what is worth knowing about the connection to standard error.
+//! The page goes to standard output, notes about the connection to standard error.
 //! The exit status is 0 only when the whole page came, from the server it should come from.
 
 mod fetch;
@@ -64,8 +64,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         let len = chunk.len();
         tls.consume(len);
     };
-    // RFC 9846 §6.1: before this side closes. A server that has gone already needs none, and the page is
-    // here.
+    // RFC 9846 §6.1: a close_notify comes before this side closes. If the server has gone already it needs
+    // none, and the page is complete.
     tls.conn.send_close_notify();
     let _ = tls.flush();
     response.finish(closed)?;

@@ -67,7 +67,7 @@ fn serve_one(
     while !head.is_complete() {
         let len = tls.read(buffer).map_err(explain)?;
         if len == 0 {
-            // the client said by a close_notify that nothing follows
+            // a close_notify: nothing follows
             break;
         }
         head.receive(&buffer[..len]);
@@ -85,8 +85,8 @@ fn serve_one(
         }
     }
 
-    // RFC 9846 §6.1: before this side closes. Without it the client could not tell the end from a cut-off,
-    // so there is none when the response was not sent to its end.
+    // RFC 9846 §6.1: a close_notify comes before this side closes. It tells the client that the response is
+    // complete, so a response that was cut short gets none.
     tls.conn.send_close_notify();
     tls.flush()?;
     if head.is_complete() {
@@ -96,7 +96,7 @@ fn serve_one(
     }
 }
 
-/// Without a close_notify, anybody on the way can have cut off what the client sent.
+/// Without a close_notify, an attacker may have cut off what the client sent.
 fn explain(error: io::Error) -> Box<dyn Error> {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the connection was cut off".into(),

@@ -1,6 +1,5 @@
-//! Fetches a page over TLS, on the unbuffered API: with one buffer for what is received and one for
-//! what is sent, and without an allocation once the handshake is complete, but for the tickets that a
-//! server may send then.
+//! Fetches a page over TLS, on the unbuffered API: with one buffer for what is received and one for what is
+//! sent, and without an allocation after the handshake, except for tickets that the server sends.
 //!
 //! ```text
 //! cargo run --example unbuffered_client -- HOST PORT CA_FILE [PATH]
@@ -97,8 +96,8 @@ fn exchange(
                 Next::Process
             }
             Ok(ConnectionState::WriteTraffic(mut traffic)) if closed || response.is_complete() => {
-                // RFC 9846 §6.1: before this side closes. A server that has gone already needs none, and
-                // the page is here.
+                // RFC 9846 §6.1: a close_notify comes before this side closes. If the server has gone already
+                // it needs none, and the page is complete.
                 let len = traffic.queue_close_notify(&mut outgoing)?;
                 let _ = sock.write_all(&outgoing[..len]);
                 return Ok(true);
@@ -118,7 +117,7 @@ fn exchange(
                 Next::Process
             }
             Ok(state) => return Err(format!("not prepared for {state:?}").into()),
-            // once more, for the alert that tells the server why
+            // go on: the next state hands out the alert that tells the server why
             Err(error) if failure.is_none() => {
                 failure = Some(error);
                 Next::Process

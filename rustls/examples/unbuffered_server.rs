@@ -1,6 +1,6 @@
-//! Serves the files of a folder over TLS, on the unbuffered API: each worker has one buffer for what
-//! is received and one for what is sent, for all connections that it serves one after the other, and
-//! nothing is allocated once a handshake is complete.
+//! Serves the files of a folder over TLS, on the unbuffered API: each worker has one buffer for what is
+//! received and one for what is sent, for all connections that it serves one after the other, and allocates
+//! nothing after a handshake.
 //!
 //! ```text
 //! cargo run --example unbuffered_server -- CERT_FILE KEY_FILE FOLDER [--address 127.0.0.1:4443]
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut config = options.config()?;
-    // a ticket comes after the handshake, and keeping one takes the client an allocation
+    // tickets come after the handshake, and a client allocates to keep one
     config.send_tls13_tickets = 0;
     let config = Arc::new(config);
     let files = options.files()?;
@@ -139,14 +139,13 @@ impl Worker<'_> {
                     Next::Receive
                 }
                 Ok(ConnectionState::BlockedHandshake) => Next::Receive,
-                // The client said by a close_notify that nothing follows. It still gets a response if
-                // there was a request before.
+                // A close_notify: nothing follows. A request that came before it still gets its response.
                 Ok(ConnectionState::PeerClosed) => {
                     closed = true;
                     Next::Process
                 }
                 Ok(state) => return Err(format!("not prepared for {state:?}").into()),
-                // once more, for the alert that tells the client why
+                // go on: the next state hands out the alert that tells the client why
                 Err(error) if failure.is_none() => {
                     failure = Some(error);
                     Next::Process
@@ -158,7 +157,7 @@ impl Worker<'_> {
             match next {
                 Next::Process => {}
                 Next::Receive if incoming.receive(client)? == 0 => {
-                    // without a close_notify, anybody on the way can have done it
+                    // without a close_notify this may be an attacker's doing
                     return Err("the connection was cut off".into());
                 }
                 Next::Receive => {}
@@ -197,7 +196,7 @@ fn send(
     Ok(())
 }
 
-/// Sends a close_notify (RFC 9846 §6.1), without which the client could not tell the end from a cut-off.
+/// Sends a close_notify (RFC 9846 §6.1), which tells the client that the response is complete.
 fn close(
     traffic: &mut WriteTraffic<'_, ServerConnectionData>,
     outgoing: &mut [u8],

@@ -5,7 +5,7 @@
 //!   builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
 //! ```
 //!
-//! The first two steps are the same for both sides and live here; the later ones stand beside the
+//! The first two steps are the same for both sides and live here; the later ones are next to the
 //! configuration that they lead to.
 
 use alloc::format;
@@ -66,7 +66,7 @@ use crate::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersio
 pub struct ConfigBuilder<Side: ConfigSide, State> {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
-    /// What was said so far.
+    /// What has been chosen so far.
     pub(crate) state: State,
     builds: PhantomData<Side>,
 }

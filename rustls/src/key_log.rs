@@ -1,4 +1,4 @@
-//! The hook through which a connection gives its secrets away, for debugging.
+//! The hook through which a connection reveals its secrets, for debugging.
 
 use core::fmt::Debug;
 

@@ -39,7 +39,7 @@ impl KeyLogFile {
         Self(Mutex::new(file))
     }
 
-    /// The guarded state stays valid whatever happens to a thread that holds it.
+    /// A thread that panics with the lock held leaves the state valid, so a poisoned lock can be used.
     fn with_file<R>(&self, f: impl FnOnce(&mut Option<File>) -> R) -> R {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -56,7 +56,7 @@ impl KeyLog for KeyLogFile {
         self.with_file(|file| {
             if let Some(file) = file {
                 let line = line(label, client_random, secret);
-                // one call, so that lines of several processes do not mix
+                // in one call, so that lines of several processes do not mix
                 if let Err(err) = file.write_all(&line) {
                     report("write to", &err);
                 }
@@ -69,7 +69,7 @@ impl KeyLog for KeyLogFile {
     }
 }
 
-/// `label client_random secret`, with a line feed behind.
+/// `label client_random secret`, followed by a line feed.
 fn line(label: &str, client_random: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(label.len() + 2 * (client_random.len() + secret.len()) + 3);
     line.extend_from_slice(label.as_bytes());

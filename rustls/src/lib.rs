@@ -28,7 +28,8 @@
 //!
 //! # Where to look
 //!
-//! - [`ClientConfig`] and [`ServerConfig`]: what there is to choose, and [`ConfigBuilder`] how.
+//! - [`ClientConfig`] and [`ServerConfig`]: everything that can be chosen; [`ConfigBuilder`]: how to choose
+//!   it.
 //! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
 //! - [`crypto`]: the cryptography underneath, and how to bring one's own.
 //! - [`Error`]: everything that can go wrong.
@@ -120,13 +121,13 @@ pub mod version {
     pub use crate::versions::TLS13;
 }
 
-/// Tickets that hold sessions: what makes them, and how its keys change over time.
+/// Session tickets: how they are made, and how their keys change over time.
 pub mod ticketer {
     #[cfg(feature = "std")]
     pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
 }
 
-/// Connections whose buffers are their user's.
+/// Connections that leave all buffers to their user.
 pub mod unbuffered {
     pub use rustls_core::crypto::cipher::InsufficientSizeError;
     pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};

@@ -37,7 +37,7 @@ impl CertifiedKey {
         }
     }
 
-    /// Loads `key` by `provider`, and checks that it belongs to the first certificate of `cert_chain`.
+    /// Loads `key` with `provider`, and checks that it belongs to the first certificate of `cert_chain`.
     ///
     /// A key that does not tell its public key is taken on trust.
     ///

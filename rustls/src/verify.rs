@@ -1,6 +1,6 @@
 //! The interface of certificate verifiers, for both sides, and the tokens by which they say yes.
 //!
-//! The verifiers themselves are [`crate::webpki`]'s, or the application's.
+//! The verifiers themselves are in [`crate::webpki`], or the application's.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -23,7 +23,7 @@ impl HandshakeSignatureValid {
     }
 }
 
-/// Says that a client's certificate chain was verified.
+/// Proof that a client's certificate chain was verified.
 #[derive(Debug)]
 pub struct ClientCertVerified(());
 
@@ -34,7 +34,7 @@ impl ClientCertVerified {
     }
 }
 
-/// Says that a server's certificate chain was verified.
+/// Proof that a server's certificate chain was verified.
 #[derive(Debug)]
 pub struct ServerCertVerified(());
 
@@ -96,8 +96,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.3 (RFC 9846
-    /// §4.5.2).
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
+    /// 1.3 (RFC 9846 §4.5.2).
     ///
     /// `message` is the content to be signed with its context string, not hashed yet.
     /// [`verify_tls13_signature`](crate::crypto::verify_tls13_signature) does the rest.
@@ -113,8 +113,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2: an ECDSA
-    /// scheme is not tied to one curve.
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
+    /// 1.2: an ECDSA scheme is not tied to one curve.
     ///
     /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
     ///
@@ -181,8 +181,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.3 (RFC 9846
-    /// §4.5.2).
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
+    /// 1.3 (RFC 9846 §4.5.2).
     ///
     /// `message` is the content to be signed with its context string, not hashed yet.
     /// [`verify_tls13_signature`](crate::crypto::verify_tls13_signature) does the rest.
@@ -198,8 +198,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2: an ECDSA
-    /// scheme is not tied to one curve.
+    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
+    /// 1.2: an ECDSA scheme is not tied to one curve.
     ///
     /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
     ///

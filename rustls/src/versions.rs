@@ -1,7 +1,6 @@
 //! Which protocol versions exist, and which of them a configuration enables.
 //!
-//! The versions themselves are `core`'s; what a handshake does with an enabled version is not decided
-//! here.
+//! The versions themselves are defined in `core`; the handshakes decide what to do with an enabled version.
 
 use core::fmt;
 

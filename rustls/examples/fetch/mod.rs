@@ -37,7 +37,7 @@ pub(crate) struct Options {
     path: String,
 }
 
-/// What goes into the request line is checked, or it could end that line early.
+/// Checks what goes into the request line: a line break would end it early.
 fn parse_path(path: &str) -> Result<String, &'static str> {
     if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(path.to_owned())
@@ -133,7 +133,7 @@ impl Options {
         if let Some(ErrorKind::WouldBlock | ErrorKind::TimedOut) = kind {
             return format!("the server was silent for {} s", PATIENCE.as_secs());
         }
-        // what goes wrong in TLS comes out of `Stream` inside an error of I/O
+        // `Stream` reports TLS errors inside I/O errors
         let tls_error = match io_error.and_then(io::Error::get_ref) {
             Some(inner) => inner.downcast_ref(),
             None => error.downcast_ref(),

@@ -7,7 +7,7 @@ const HEAD_LIMIT: usize = 16 * 1024;
 
 /// A response that is being received; its body goes to `out`.
 pub(crate) struct Response<W> {
-    /// Grown to its limit at once: receiving allocates nothing.
+    /// Allocated at its full length, so that receiving allocates nothing.
     head: Vec<u8>,
     head_complete: bool,
     content_length: Option<u64>,
@@ -52,8 +52,8 @@ impl<W: Write> Response<W> {
         self.head_complete && self.content_length.is_some_and(|len| self.body_len >= len)
     }
 
-    /// Says whether all of the page has come and is a page, after the last piece. `closed` tells that
-    /// the server said by a close_notify that there is no more; an attacker could not have.
+    /// To be called after the last piece: says whether the whole page has come. `closed` is true when the
+    /// server ended it with a close_notify, which an attacker could not have sent.
     pub(crate) fn finish(mut self, closed: bool) -> Result<(), String> {
         self.out
             .flush()

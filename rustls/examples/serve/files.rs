@@ -1,8 +1,7 @@
 //! The files that are served.
 //!
-//! They are listed once, when the server starts, and a request is looked up in that list. No path is
-//! ever made from what a client sends: there is nothing in a request that could lead out of the
-//! folder.
+//! They are listed once, when the server starts, and a request is looked up in that list. No path is ever
+//! made from what a client sends, so no request can lead out of the folder.
 
 use std::fs::{self, File};
 use std::io;

@@ -77,8 +77,8 @@ impl Options {
             .map_err(|error| format!("cannot list {}: {error}", self.folder.display()).into())
     }
 
-    /// Has each worker serve one connection after the other, for ever. `worker` makes what serves the
-    /// connections of one worker, with the buffers that they share.
+    /// Runs the workers, each of which serves one connection after the other, for ever. `worker` makes the
+    /// function that serves them, with the buffers that they share.
     pub(crate) fn serve<W>(&self, worker: impl Fn() -> W + Sync) -> Result<(), Box<dyn Error>>
     where
         W: FnMut(Client) -> Result<(), Box<dyn Error>>,
@@ -97,7 +97,7 @@ impl Options {
                             }
                             Err(error) => {
                                 eprintln!("cannot accept a connection: {error}");
-                                // out of descriptors, most likely: at once would be no better
+                                // most likely out of descriptors: trying again at once would not help
                                 thread::sleep(PATIENCE / 100);
                             }
                         }
@@ -111,7 +111,8 @@ impl Options {
 
 /// The socket of an accepted connection, and the time by which the client must have sent its request.
 ///
-/// A timeout of the socket alone would not do: a byte now and then would keep a worker for ever.
+/// A timeout of the socket is not enough: a client that sends a byte now and then would keep a worker for
+/// ever.
 pub(crate) struct Client {
     sock: TcpStream,
     deadline: Instant,
@@ -129,9 +130,9 @@ impl Client {
         })
     }
 
-    /// Closes this side and waits a little for the client to close its own: closing a socket with
-    /// something unread in it would take back what was sent and the client has not read yet. That the
-    /// client may have gone already is no error.
+    /// Closes this side and waits a little for the client to close its own: closing a socket with unread
+    /// input resets the connection, and the client may lose what it has not read yet. A client that has gone
+    /// already is no error.
     pub(crate) fn close(mut self) {
         let closing = self
             .sock

@@ -30,7 +30,7 @@ impl RequestHead {
         }
     }
 
-    /// Takes in the next piece. What follows the head is dropped: it is not asked for.
+    /// Takes in the next piece. What follows the head is dropped: no request here has a body.
     pub(crate) fn receive(&mut self, piece: &[u8]) {
         for &byte in piece {
             if self.is_complete() {

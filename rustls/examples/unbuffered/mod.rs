@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use rustls::unbuffered::{EncodeError, EncodeTlsData, InsufficientSizeError};
 
-/// What to do once a connection's state, and with it its hold on the buffers, is gone.
+/// What to do next, once the connection's state no longer borrows the buffers.
 pub(crate) enum Next {
     /// Process what was received, again.
     Process,

@@ -1,4 +1,4 @@
-//! What a client wants of its connections, and the steps that build it.
+//! A client's configuration, and the builder steps that lead to it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -118,7 +118,7 @@ impl ClientConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when all of the crypto provider does; of TLS 1.3 nothing else matters.
+    /// That is so when the whole crypto provider does; nothing else matters in TLS 1.3.
     pub fn fips(&self) -> bool {
         self.provider.fips()
     }
@@ -135,7 +135,7 @@ impl ClientConfig {
 
     /// # Errors
     ///
-    /// [`Error::FailedToGetCurrentTime`] when the clock does not know.
+    /// [`Error::FailedToGetCurrentTime`] when the clock does not know the time.
     pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
         self.time_provider
             .current_time()
@@ -245,7 +245,7 @@ impl DangerousClientConfig<'_> {
     }
 }
 
-/// What can undo the security of a [`ClientConfig`] to be; from the builder's `dangerous`.
+/// What can undo the security of a [`ClientConfig`] under construction; from the builder's `dangerous`.
 #[derive(Debug)]
 pub struct DangerousClientConfigBuilder {
     /// The builder to go on with.

@@ -63,8 +63,8 @@ impl ClientConnection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`] and what else keeps a
-    /// ClientHello from being made of `config`.
+    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`], and any other error that keeps
+    /// `config` from making a ClientHello.
     pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
         let alpn_protocols = config.alpn_protocols.clone();
         Self::new_with_alpn(config, name, alpn_protocols)
@@ -114,8 +114,7 @@ impl fmt::Debug for ClientConnection {
     }
 }
 
-/// A client connection whose buffers are its user's; see
-/// [`unbuffered`](crate::unbuffered).
+/// A client connection that leaves all buffers to its user; see [`unbuffered`](crate::unbuffered).
 pub struct UnbufferedClientConnection {
     inner: UnbufferedConnectionCommon<ClientConnectionData>,
 }
@@ -125,8 +124,8 @@ impl UnbufferedClientConnection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`] and what else keeps a
-    /// ClientHello from being made of `config`.
+    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`], and any other error that keeps
+    /// `config` from making a ClientHello.
     pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
         let alpn_protocols = config.alpn_protocols.clone();
         Self::new_with_alpn(config, name, alpn_protocols)

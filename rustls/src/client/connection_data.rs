@@ -1,4 +1,4 @@
-//! What a connection of a client has that a server's has not.
+//! State that only connections of clients have.
 
 /// State of a client's connection.
 #[derive(Debug, Default)]

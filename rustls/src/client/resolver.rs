@@ -13,15 +13,14 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
     /// `root_hint_subjects` are the names of the authorities that the server names, each a DER-encoded
     /// `Name`; none when any will do. `sigschemes` are the schemes it can verify, most preferred first.
     ///
-    /// `None` sends no certificate. It is the server then that goes on or does not.
+    /// `None` sends no certificate. The server then decides whether to go on.
     fn resolve(
         &self,
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
 
-    /// True when what is chosen are raw public keys, not certificates (RFC 7250). False unless
-    /// overridden.
+    /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
     ///
     /// Raw public keys are not supported yet: a client with such a resolver makes no connections.
     fn only_raw_public_keys(&self) -> bool {

@@ -1,8 +1,8 @@
-//! What buffered and unbuffered connections of both sides have in common: the records, what was
-//! negotiated, the secrets that keep the records going, and the error that ended it all.
+//! What all connections share, buffered or not, client or server: the records, what was negotiated, the
+//! secrets that outlive the handshake, and the error that ended the connection.
 //!
-//! It does not know the handshake, nor who drives it ([`super::driver`]). Application data on its way out
-//! is in [`super::sending`].
+//! It knows neither the handshake nor its caller ([`super::driver`]). Application data on its way out is in
+//! [`super::sending`].
 
 use core::fmt;
 
@@ -28,7 +28,7 @@ pub struct CommonState {
     pub(crate) records: Records,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,
-    /// The most that output, and plaintext that waits for the handshake, may grow to by application data.
+    /// How long application data may make the output, or the plaintext that waits for the handshake.
     #[cfg(feature = "std")]
     pub(crate) buffer_limit: Option<usize>,
     /// Why the connection is over.
@@ -53,10 +53,10 @@ impl CommonState {
         !self.records.outgoing.is_empty()
     }
 
-    /// True when the connection wants to be fed by `read_tls` as soon as possible.
+    /// True when the connection wants `read_tls` to be called as soon as possible.
     ///
-    /// It does not while plaintext waits to be read, after close_notify, and while a handshake flight
-    /// waits to be written that the peer must have to go on.
+    /// False while plaintext waits to be read, after close_notify, and while a handshake flight that the peer
+    /// needs first waits to be written.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
@@ -129,7 +129,7 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection: tells the peer why, drops all secrets, and returns what every later call will.
+    /// Ends the connection: tells the peer why, drops all secrets, and returns the error of every later call.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
         self.records.fail(failure.alert);

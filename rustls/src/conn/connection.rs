@@ -1,5 +1,5 @@
-//! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls`
-//! move TLS, and the buffers in between are the connection's.
+//! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls` move TLS,
+//! and the connection has the buffers in between.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
@@ -14,12 +14,12 @@ use super::writer::Writer;
 use crate::error::Error;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 
-/// How much plaintext may wait to be read before `read_tls` takes no more, in bytes.
+/// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
 const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
 
 /// What client and server connections have in common.
 ///
-/// A connection moves bytes between four calls and does no I/O of its own:
+/// A connection does no I/O of its own. Bytes go in and out by four calls:
 ///
 /// ```text
 ///                ┌──────────────────────────────────────────┐
@@ -79,8 +79,8 @@ impl<Data> ConnectionCommon<Data> {
         result
     }
 
-    /// Writes TLS bytes that wait to be sent to `wr`, with one call of its `write_vectored`; with none
-    /// when nothing waits.
+    /// Writes TLS bytes that wait to be sent to `wr`, in one call of its `write_vectored`; makes no call when
+    /// nothing waits.
     ///
     /// # Errors
     ///
@@ -114,18 +114,19 @@ impl<Data> ConnectionCommon<Data> {
         })
     }
 
-    /// Moves TLS bytes between the connection and `io` until there is progress: while handshaking
-    /// until the handshake is complete, otherwise until what waits was written and, if nothing
-    /// waited, something was read. What reading gives rise to, the answer to a KeyUpdate, is written
-    /// in the same call as far as it goes.
+    /// Moves TLS bytes between the connection and `io` until there is progress: while handshaking, until the
+    /// handshake is complete; otherwise until what waits is written and, if nothing waited, something was
+    /// read. If what was read needs an answer, as a KeyUpdate may, the same call writes as much of it as `io`
+    /// takes.
     ///
     /// Returns how many bytes were read and written. Zero and zero means that nothing was wanted, that
     /// the stream has ended, or that `io`'s `write` took nothing.
     ///
     /// # Errors
     ///
-    /// Those of `io`, [`io::ErrorKind::Interrupted`] of its `read` apart, which is tried again, and
-    /// [`io::ErrorKind::WouldBlock`] only when nothing was moved before in the direction that blocks;
+    /// Those of `io`, except that [`io::ErrorKind::Interrupted`] of its `read` is tried again and
+    /// [`io::ErrorKind::WouldBlock`] is returned only when nothing was moved before in the direction that
+    /// blocks;
     /// [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
     /// [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after an
     /// attempt to send the alert.
@@ -181,7 +182,7 @@ impl<Data> ConnectionCommon<Data> {
         }
     }
 
-    /// Writes all that waits, or as much as goes, and flushes `io`.
+    /// Writes all that waits, or as much as `io` takes, and flushes it.
     fn write_all_tls<T: io::Write>(
         &mut self,
         io: &mut T,
@@ -207,7 +208,7 @@ impl<Data> ConnectionCommon<Data> {
         Ok(end)
     }
 
-    /// Processes what was read; on error tries to send the alert, as the caller will not.
+    /// Processes what was read; on error tries to send the alert, since the caller will not.
     fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
         self.process_new_packets().map(|_| ()).map_err(|error| {
             // the caller needs this error, not that of sending the alert
@@ -216,8 +217,8 @@ impl<Data> ConnectionCommon<Data> {
         })
     }
 
-    /// Sets how many bytes of written plaintext and of TLS to be sent the connection takes in before
-    /// [`Writer`] accepts less; `None` for any number. 64 KiB unless set.
+    /// Limits how many bytes of written plaintext and of TLS to be sent the connection holds before
+    /// [`Writer`] accepts less; `None` for no limit. 64 KiB unless set.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
         self.driver.common.buffer_limit = limit;
     }
@@ -243,7 +244,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
     /// §4.7.3).
     ///
-    /// There is no need to call this for the sake of the keys' limits: that happens by itself.
+    /// There is no need to call this because of a key's limits: the connection replaces worn keys by itself.
     ///
     /// # Errors
     ///
@@ -269,8 +270,8 @@ impl<Data> ConnectionCommon<Data> {
     ///        │ record                                       │   returned range
     /// ```
     ///
-    /// The record does not pass through [`Self::write_tls`]; what waits there must be sent before, or
-    /// the records would arrive in the wrong order.
+    /// The record does not pass through [`Self::write_tls`]. Send what waits there first, or the records
+    /// would arrive in the wrong order.
     ///
     /// ```
     /// fn send(
@@ -280,7 +281,7 @@ impl<Data> ConnectionCommon<Data> {
     /// ) -> Result<(), Box<dyn std::error::Error>> {
     ///     let room = conn.in_place_room();
     ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
-    ///     // put here by a copy; better read or computed where it is to lie
+    /// // copied here; better to read or compute the plaintext in place
     ///     let payload = room.headroom..room.headroom + message.len();
     ///     buf[payload.clone()].copy_from_slice(message);
     ///
@@ -292,7 +293,7 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; the buffer and the connection are as they were then.
+    /// [`InPlaceError`]; the buffer and the connection are unchanged then.
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

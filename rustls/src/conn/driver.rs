@@ -1,9 +1,8 @@
 //! What drives a connection: takes records from the record layer, acts on alerts and
 //! change_cipher_spec, and hands handshake messages to the handshake.
 //!
-//! It owns the handshake and the connection's end: the first failure stops everything, sends the
-//! alert, and is what every later call returns. Buffered ([`super::connection`]) and unbuffered
-//! ([`super::unbuffered`]) connections are two faces of it.
+//! It owns the handshake, and ends the connection on the first failure, which every later call returns.
+//! Buffered ([`super::connection`]) and unbuffered ([`super::unbuffered`]) connections are both built on it.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -88,8 +87,8 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// [`Self::process_record`] for all that waits in the connection's own receive buffer. Plaintext
-    /// stays there to be read.
+    /// Processes all records that wait in the connection's own receive buffer. Plaintext stays there to be
+    /// read.
     #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
@@ -112,7 +111,7 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Acts on what a record contains, other than application data that is expected.
+    /// Acts on the content of a record, other than expected application data.
     #[inline(never)]
     fn act(&mut self, typ: ContentType, content: &[u8]) -> Result<(), Failure> {
         let records = &self.common.records;
@@ -173,9 +172,9 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every
-    /// other alert ends the connection, whatever level it claims. But a peer that does not know yet
-    /// that this is TLS 1.3 may warn, as before.
+    /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other
+    /// alert ends the connection, whatever level it claims. Until the version is negotiated the peer may send
+    /// warnings, as TLS 1.2 allows.
     fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
         let (level, description) = match *content {
             [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
@@ -191,7 +190,8 @@ impl<Data> Driver<Data> {
                 AlertDescription::IllegalParameter,
             ));
         }
-        // RFC 9846 §6.1: an end of the data, but only once the handshake has shown who sends it
+        // RFC 9846 §6.1: the end of the data, but before the handshake is complete nobody has authenticated
+        // it
         if description == AlertDescription::CloseNotify && !self.common.is_handshaking() {
             self.common.records.receiving = Receiving::Closed;
             return Ok(());
@@ -220,8 +220,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// The error that ended the connection, if one did. A write may have failed since the last call: the
-    /// handshake's secrets go now at the latest.
+    /// The error that ended the connection, if one did. If a write has failed since the last call, this drops
+    /// the handshake's secrets.
     #[inline]
     pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
         let failed = self.common.check_failed();
@@ -231,7 +231,7 @@ impl<Data> Driver<Data> {
         failed
     }
 
-    /// Ends the connection: tells the peer why, and returns what every later call will.
+    /// Ends the connection: tells the peer why, and returns the error of every later call.
     #[cold]
     fn fail(&mut self, failure: Failure) -> Error {
         self.machine.fail();

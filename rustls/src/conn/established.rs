@@ -1,8 +1,8 @@
 //! The secrets that outlive a handshake, version by version: replacing keys (RFC 9846 §4.7.3) and exporting
 //! (§7.5).
 //!
-//! They lie beside the sender, so that a write that wears out a key asks nobody. The handshake makes them,
-//! and installs the first keys itself.
+//! They are kept next to the sender, so that a write that wears out a key need not call the handshake. The
+//! handshake makes them, and installs the first keys itself.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::msgs::EncodeMessage;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule;
 
-/// RFC 9846 §4.7.3: a sender must not update its keys more often.
+/// RFC 9846 §4.7.3: how many times a sender may update its keys.
 const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
 
 /// Length in bytes of a KeyUpdate message.
@@ -26,7 +26,7 @@ pub(crate) enum Established {
 }
 
 impl Established {
-    /// Sends a KeyUpdate that requests one in return, and goes on with new sending keys.
+    /// Sends a KeyUpdate that requests one in return, and switches to new sending keys.
     ///
     /// # Errors
     ///
@@ -87,12 +87,12 @@ impl Tls13Secrets {
         }
     }
 
-    /// Protects what is sent with the keys of the present secret.
+    /// Protects what is sent with the keys of the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
         transport.set_sending_secret(self.suite, &self.sending);
     }
 
-    /// Opens what is received with the keys of the present secret.
+    /// Opens what is received with the keys of the current secret.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Tls13Secrets {
         core::mem::take(&mut self.awaits_update)
     }
 
-    /// Goes on with the peer's next keys.
+    /// Switches to the peer's next keys.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ pub(crate) struct Records {
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to send it with.
     pub(crate) unsent_plaintext: Vec<u8>,
-    /// The stream below has ended.
+    /// The underlying stream has ended.
     #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
 }
@@ -98,7 +98,7 @@ impl Records {
         sealed.map(|_| ())
     }
 
-    /// True when this side has said that it sends no more.
+    /// True when this side has closed, or will once the data that waits is sent.
     pub(crate) fn is_sending_over(&self) -> bool {
         matches!(
             self.sending,
@@ -112,7 +112,7 @@ impl Records {
         self.send_alert(AlertLevel::Warning, AlertDescription::CloseNotify)
     }
 
-    /// Ends both directions: sends `alert` if the peer is still listening, and drops keys and plaintext.
+    /// Ends both directions: sends `alert` unless sending is over, and drops keys and plaintext.
     pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         if let Some(description) = alert

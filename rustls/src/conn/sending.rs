@@ -1,7 +1,7 @@
-//! Application data on its way out: into the connection's own buffer, into the caller's, or where it lies.
+//! Application data on its way out: into the connection's own buffer, into the caller's, or in place.
 //!
-//! Each of the three asks the sender directly. What is rare (no keys yet, a worn-out key, output that
-//! waits) is apart, and cold.
+//! All three call the sender directly. The rare cases (no keys yet, a worn-out key, output that waits) are
+//! separate, cold functions.
 
 use core::ops::Range;
 #[cfg(feature = "std")]
@@ -45,7 +45,7 @@ impl CommonState {
         }
     }
 
-    /// [`Self::write_plaintext`] where there are no keys yet, no more, or new ones are needed.
+    /// [`Self::write_plaintext`] when there are no keys yet, none any more, or new ones are needed.
     #[cfg(feature = "std")]
     #[cold]
     fn write_plaintext_slowly(
@@ -73,8 +73,7 @@ impl CommonState {
         Ok(accepted)
     }
 
-    /// Seals `payload` behind what waits, with new keys whenever the present ones are worn out (RFC 9846
-    /// §5.5).
+    /// Seals `payload` behind what waits, replacing the key whenever it is worn out (RFC 9846 §5.5).
     #[cold]
     fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<(), Error> {
         let mut rest = payload;
@@ -89,7 +88,7 @@ impl CommonState {
         Ok(())
     }
 
-    /// Goes on with new sending keys when the present ones protect no more (RFC 9846 §5.5).
+    /// Replaces the sending key if it has reached its limit (RFC 9846 §5.5).
     #[inline]
     fn refresh_worn_key(&mut self) -> Result<(), Error> {
         if self.records.sender.payload_left() == 0 {
@@ -149,7 +148,7 @@ impl CommonState {
             .map_err(|error| self.seal_failed(error))
     }
 
-    /// [`Self::encrypt`] where nothing can be sent, something goes first, or new keys are needed.
+    /// [`Self::encrypt`] when nothing can be sent, something goes first, or new keys are needed.
     #[cold]
     fn encrypt_slowly(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
         if self.records.sending != Sending::Traffic {
@@ -193,8 +192,8 @@ impl CommonState {
         }
     }
 
-    /// How many bytes the records are that carry `payload_len` bytes, and the KeyUpdates among them;
-    /// `None` when a key protects none.
+    /// Length in bytes of the records that carry `payload_len` bytes, with the KeyUpdates among them; `None`
+    /// when a fresh key cannot protect any.
     fn sealed_len_over_keys(&self, payload_len: usize) -> Option<usize> {
         let sender = &self.records.sender;
         let (mut rest, mut sealed_len) = (payload_len, 0_usize);
@@ -258,7 +257,7 @@ impl CommonState {
     }
 }
 
-/// An error of TLS as one of I/O.
+/// Wraps a TLS error in an I/O error.
 #[cfg(feature = "std")]
 pub(super) fn invalid_data(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)

@@ -1,4 +1,4 @@
-//! How much useless work a peer may make between two pieces of application data.
+//! How much useless work a peer may cause between two pieces of application data.
 
 use crate::error::PeerMisbehaved;
 
@@ -8,7 +8,7 @@ const MAX_WARNINGS: u8 = 4;
 /// How many KeyUpdates are taken in a row.
 const MAX_KEY_UPDATES: u8 = 32;
 
-/// What came since the last application data.
+/// What has come since the last application data.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tolerance {
     warnings: u8,
@@ -25,7 +25,7 @@ impl Tolerance {
         Ok(())
     }
 
-    /// Handshake messages came: whoever sent the warnings goes on.
+    /// Handshake messages have come: the peer went on after its warnings.
     pub(crate) fn forget_warnings(&mut self) {
         self.warnings = 0;
     }

@@ -1,9 +1,8 @@
 //! The unbuffered connection: all buffers are the caller's.
 //!
-//! [`UnbufferedConnectionCommon::process_tls_records`] opens records where the caller received them
-//! and says, by a [`ConnectionState`], what to do next; application data is encrypted from the
-//! caller's slice into the caller's slice. The connection itself stores no record but handshake
-//! messages and alerts that wait to be sent.
+//! [`UnbufferedConnectionCommon::process_tls_records`] opens records where the caller received them and says,
+//! by a [`ConnectionState`], what to do next; application data is encrypted from the caller's slice into the
+//! caller's slice. The connection itself stores only handshake messages and alerts that wait to be sent.
 
 use core::fmt;
 use core::num::NonZeroUsize;
@@ -22,7 +21,8 @@ use crate::server::ServerConnectionData;
 pub struct UnbufferedConnectionCommon<Data> {
     driver: Driver<Data>,
     progress: Progress,
-    /// The front of the incoming bytes is done with, but for plaintext that was not yet handed out.
+    /// How many bytes at the front of the incoming ones are processed, and the plaintext in them that was not
+    /// handed out yet.
     opened: Option<Processed>,
 }
 
@@ -128,7 +128,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     #[inline]
     fn is_ready_to_write(&self) -> bool {
         let records = &self.driver.common.records;
-        // nothing is sent as traffic after a failure
+        // after a failure `sending` is never `Traffic`
         records.sending == Sending::Traffic
             && records.receiving == Receiving::Traffic
             && records.outgoing.is_empty()
@@ -136,7 +136,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             && self.opened.is_none()
     }
 
-    /// What comes before the next incoming record is looked at, which may change what comes next.
+    /// What has to be done before the next incoming record is processed.
     #[inline]
     fn before_next_record(&self) -> Option<Next> {
         if self.driver.common.wants_write() {
@@ -232,7 +232,7 @@ enum Next {
 #[must_use]
 #[derive(Debug)]
 pub struct UnbufferedStatus<'c, 'i, Data> {
-    /// How many bytes of `incoming_tls` are done with: to be dropped from its front once `state` was
+    /// How many bytes of `incoming_tls` have been processed. Drop them from its front once `state` was
     /// handled, before the next call.
     pub discard: usize,
 
@@ -334,7 +334,7 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         }))
     }
 
-    /// Opens the next record that carries application data; those before it count as a part of it.
+    /// Opens the next record that carries application data; the length returned includes records before it.
     fn open_next(&mut self) -> Option<Result<Processed, Error>> {
         let mut skipped = 0;
         while self.conn.before_next_record().is_none() {
@@ -359,7 +359,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         None
     }
 
-    /// How many bytes [`Self::next_record`] will hand out, if the record is opened already, as the first is.
+    /// How many bytes [`Self::next_record`] will hand out, if that record is open already, as the first one
+    /// is.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
         let opened = self.conn.opened.as_ref()?;
         NonZeroUsize::new(opened.plaintext.len())
@@ -369,8 +370,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
 /// One record's application data.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
-    /// How many more bytes of `incoming_tls` are done with. They must be added to
-    /// [`UnbufferedStatus::discard`]: the record is among them.
+    /// How many more bytes of `incoming_tls` have been processed, this record included. Add them to
+    /// [`UnbufferedStatus::discard`].
     pub discard: usize,
 
     /// The application data.
@@ -427,7 +428,7 @@ impl<Data> WriteTraffic<'_, Data> {
     /// ) -> Result<(), Box<dyn std::error::Error>> {
     ///     let room = state.in_place_room();
     ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
-    ///     // put here by a copy; better read or computed where it is to lie
+    /// // copied here; better to read or compute the plaintext in place
     ///     let payload = room.headroom..room.headroom + message.len();
     ///     buf[payload.clone()].copy_from_slice(message);
     ///
@@ -439,9 +440,9 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; `buf` and the connection are as they were then. On
-    /// [`InPlaceError::OutputPending`] the connection has something of its own to send first (a
-    /// KeyUpdate): the next [`UnbufferedConnectionCommon::process_tls_records`] hands it out.
+    /// [`InPlaceError`]; `buf` and the connection are unchanged then. On [`InPlaceError::OutputPending`] the
+    /// connection has something of its own to send first (a KeyUpdate): the next
+    /// [`UnbufferedConnectionCommon::process_tls_records`] hands it out.
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

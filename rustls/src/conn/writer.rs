@@ -31,9 +31,9 @@ impl io::Write for Writer<'_> {
         self.common.write_plaintext(OutboundChunks::Single(buf))
     }
 
-    /// Accepts up to the buffer limit. The pieces share records: none begins one of its own.
+    /// Accepts up to the buffer limit. The pieces are cut into records as one, not each by itself.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        // IoSlice cannot be seen as &[u8] in place; few pieces need no memory
+        // an `IoSlice` has to be converted to `&[u8]`; for a few, that needs no allocation
         const FEW: usize = 64;
         let mut few: [&[u8]; FEW] = [&[]; FEW];
         let many;

@@ -6,9 +6,9 @@
 //! ([`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider)), or uses the
 //! one that the process has installed ([`CryptoProvider::install_default`]).
 //!
-//! What a provider implements is documented with the traits here; bulk encryption, which differs from
-//! rustls 0.23, in [`cipher`]. Most of them come ready-made over small traits for what a crypto library
-//! brings: [`blocks`].
+//! What a provider implements is documented with the traits here; bulk encryption, which differs from rustls
+//! 0.23, in [`cipher`]. [`blocks`] has most of it ready-made, over small traits for what a crypto library
+//! brings.
 
 use alloc::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
     if CryptoProvider::get_default().is_none()
         && let Some(provider) = provider_from_crate_features()
     {
-        // Losing a race here is as good: there is a provider either way.
+        // losing a race here is fine: there is a provider either way
         let _ = provider.install_default();
     }
     CryptoProvider::get_default().expect(
@@ -56,7 +56,7 @@ pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
     )
 }
 
-/// The only provider there is, by the crate's features; `None` when that is no answer.
+/// The provider that the crate's features select; `None` when they do not select exactly one.
 fn provider_from_crate_features() -> Option<CryptoProvider> {
     #[cfg(all(
         feature = "aws_lc_rs",
@@ -76,7 +76,7 @@ fn provider_from_crate_features() -> Option<CryptoProvider> {
     None
 }
 
-/// A provider for tests to which it does not matter which.
+/// A provider for tests that do not care which.
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
 pub(crate) fn any_provider() -> CryptoProvider {
     #[cfg(feature = "aws_lc_rs")]

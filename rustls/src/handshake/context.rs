@@ -1,4 +1,4 @@
-//! Where a connection and its handshake meet: what each may ask of the other.
+//! Where a connection and its handshake meet: what each may use of the other.
 
 use super::Failure;
 use crate::conn::established::Established;
@@ -19,7 +19,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
         cx: &mut Context<'_, Data>,
     ) -> Result<(), Failure>;
 
-    /// Drops whatever secrets there are; no message is taken any more.
+    /// Drops all secrets; every later message is refused.
     fn fail(&mut self);
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Context<'a, Data> {
     pub(crate) negotiated: &'a mut Negotiated,
     /// The secrets that outlive the handshake, once there are any.
     pub(crate) established: &'a mut Option<Established>,
-    /// How much useless work the peer has made.
+    /// How much useless work the peer has caused.
     pub(crate) tolerance: &'a mut Tolerance,
     pub(crate) data: &'a mut Data,
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 /// An error, and the alert that goes with it.
 ///
 /// Any error becomes one with the alert that [`Error::alert`] names. A handler that knows better names
-/// another. Nothing is sent here: the connection's driver sends the alert, or reports it.
+/// another. Handlers return it; the connection sends the alert.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
@@ -23,10 +23,10 @@ impl Failure {
         }
     }
 
-    /// A verifier does not take a certificate or a signature.
+    /// A verifier refused a certificate or a signature.
     ///
-    /// The verifier may be the application's own. Errors that speak of the peer keep their alert; what any
-    /// other would mean elsewhere is not what happened here: handshake_failure, as in 0.23.
+    /// The verifier may be the application's own. Errors about the peer keep their alert; any other error
+    /// arose in another context, whose alert would mislead the peer: handshake_failure, as in 0.23.
     pub(crate) fn refused_by_verifier(error: Error) -> Self {
         match error {
             Error::InvalidCertificate(_)

@@ -11,7 +11,7 @@ use crate::msgs::EncodeMessage;
 /// How many bytes a flight has room for at first: enough for all but one that carries certificates.
 const USUAL_LEN: usize = 256;
 
-/// Messages in one piece of memory, each added to the transcript as it is appended.
+/// The messages in one buffer, each added to the transcript as it is appended.
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
     transcript: &'a mut Transcript,
@@ -20,7 +20,7 @@ pub(crate) struct Flight<'a> {
 }
 
 impl<'a> Flight<'a> {
-    /// `capacity` is how many bytes it is expected to have; more take more memory only.
+    /// `capacity` is the expected length in bytes; a longer flight just needs more memory.
     pub(crate) fn with_capacity(capacity: usize, transcript: &'a mut Transcript) -> Self {
         Self {
             messages: Vec::with_capacity(capacity),

@@ -1,7 +1,7 @@
 //! The transcript hash (RFC 9846 §4.1): one hash over all handshake messages of a connection, headers
 //! included.
 //!
-//! It starts when the cipher suite is known, and with it the hash. Until then a client keeps its
+//! It starts when the cipher suite, and with it the hash function, is known. Until then a client keeps its
 //! ClientHello; a server knows the suite when it has read the message.
 
 use alloc::boxed::Box;
@@ -36,8 +36,8 @@ impl Transcript {
         self.messages.fork_finish()
     }
 
-    /// Puts a message_hash in the place of what came so far, which is the first ClientHello. The
-    /// HelloRetryRequest is added after it.
+    /// Replaces what came so far, the first ClientHello, with a message_hash. The HelloRetryRequest is added
+    /// after it.
     pub(crate) fn replace_with_message_hash(&mut self) {
         // RFC 9846 §4.1: type, uint24 length, Hash(ClientHello1)
         let client_hello = self.current();

@@ -14,8 +14,8 @@ use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
 /// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
 
-/// The longest OCSP response that an entry's extensions, of 2^16 - 1 bytes, have room for: behind the
-/// extension's type and length, the status type and a length of its own.
+/// The longest OCSP response that fits an entry's extensions, which have 2^16 - 1 bytes: the extension's type
+/// and length come before it, and the status type and a length of its own.
 const MAX_OCSP_RESPONSE_LEN: usize = 0xffff - 4 - (1 + 3);
 
 /// `Certificate`.
@@ -99,7 +99,7 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
         read_extensions(r, ExtensionContext::Certificate, |typ, body| {
             match typ {
                 ExtensionType::StatusRequest => ocsp_response = Some(OcspStatus::read(body)?.0),
-                // RFC 9846 §4.5.1: nothing that was not asked for, and nothing else ever is
+                // RFC 9846 §4.5.1: nothing that was not asked for, and only status_request ever is
                 _ => return Err(InvalidMessage::UnknownCertificateExtension),
             }
             Ok(())

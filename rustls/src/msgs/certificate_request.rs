@@ -36,8 +36,8 @@ pub(crate) struct CertificateRequest<'a> {
 }
 
 impl CertificateRequest<'_> {
-    /// Whether one that names these authorities can be sent. There are two bytes for its length, and two
-    /// for that of the list in it.
+    /// Checks that a CertificateRequest can name these authorities: the list has a two-byte length, and so
+    /// have the extensions that it is one of.
     ///
     /// # Errors
     ///

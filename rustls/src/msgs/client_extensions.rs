@@ -53,8 +53,8 @@ pub(crate) struct ClientExtensions<'a> {
     /// `renegotiation_info`: empty in an initial handshake.
     pub(crate) renegotiation_info: Option<&'a [u8]>,
 
-    /// Decides the order in which the extensions are sent. Fields set or not, the same seed sends the others in
-    /// the same order, as the ClientHello after a retry must. Not received.
+    /// Decides the order in which the extensions are sent. The same seed gives the same order whichever
+    /// fields are set, as the ClientHello after a retry needs. Not received.
     pub(crate) order_seed: u32,
     /// The types of all extensions received, in order. Not sent.
     pub(crate) received: Vec<ExtensionType>,

@@ -1,8 +1,8 @@
 //! Extension blocks (RFC 9846 §4.3): their framing, the table of which extension may stand in which message,
 //! and the bodies that more than one message carries.
 //!
-//! Which of the allowed extensions a peer was asked for is the handshake's business; so that it can tell, every
-//! message keeps the list of the types it was received with.
+//! The handshake decides which of the allowed extensions a peer was asked for; for that, every message keeps
+//! the list of the types it was received with.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -151,8 +151,8 @@ pub(super) fn read_extensions<'a>(
     Ok(received)
 }
 
-/// A set of extension types. Sublinear, as a hostile block holds thousands of them; the usual ones take no
-/// memory.
+/// A set of extension types. Lookup is sublinear, since a hostile block may hold thousands of them; the usual
+/// ones need no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionSet {
     below_64: u64,

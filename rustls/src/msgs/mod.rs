@@ -1,7 +1,7 @@
 //! The handshake messages of TLS 1.3 (RFC 9846 §4), as structs with a codec.
 //!
-//! Reading checks syntax only: lengths, bounds, what stands twice. What a message means, and whether it may
-//! come now, is decided by the handshakes. Everything read borrows from the message it was read from.
+//! Reading checks syntax only: lengths, bounds, duplicates. The handshakes decide what a message means and
+//! whether it may come now. Everything read borrows from the message it was read from.
 //!
 //! ```text
 //!   record::joiner ──► HandshakeMessage ──► the tables of handshake and tls13, which decode
@@ -9,8 +9,8 @@
 //!   record::sender ◄── one Vec for a flight ◄── EncodeMessage::encode_message
 //! ```
 //!
-//! One file for each family of messages; extensions that several messages carry, and the table of what may
-//! stand where, are in [`extensions`].
+//! One file for each family of messages; extensions that several messages carry, and the table of which may
+//! stand in which message, are in [`extensions`].
 
 pub(crate) mod certificate;
 pub(crate) mod certificate_request;
@@ -39,7 +39,7 @@ pub(crate) use rustls_core::record::joiner::HANDSHAKE_HEADER_LEN;
 
 use crate::logging::trace;
 
-/// One received handshake message, of which the handshake knows how to decode it.
+/// One received handshake message. The handshake knows how to decode it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandshakeMessage<'a> {
     pub(crate) typ: HandshakeType,
@@ -76,21 +76,22 @@ impl<'a> HandshakeMessage<'a> {
 
 /// A message that this side sends.
 ///
-/// Much of what messages say comes from configuration and from the application's own resolvers, verifiers,
-/// signers and tickets, so that it can be longer than they can carry. [`Self::encode_message`] is where that
-/// is found out: a vector that exceeds its two-byte length makes the whole message exceed
-/// [`Self::MAX_LEN`].
+/// Much of a message's content comes from configuration and from the application's own resolvers, verifiers,
+/// signers and tickets, so it can be too long. [`Self::encode_message`] detects that: a vector that exceeds
+/// its two-byte length makes the whole message exceed [`Self::MAX_LEN`].
 pub(crate) trait EncodeMessage {
     /// The type in its header.
     const TYPE: HandshakeType;
 
-    /// How long its body may be, in bytes. Where that is more than 2^16 - 1,
-    /// [`Self::check_inner_lengths`] sees to what has a two-byte length in it.
+    /// How long its body may be, in bytes. Where that is more than 2^16 - 1, [`Self::check_inner_lengths`]
+    /// checks the parts that have a two-byte length.
     const MAX_LEN: usize = LengthSize::U16.max_len();
 
     /// Appends what follows the header.
     fn encode_body(&self, bytes: &mut Vec<u8>);
 
+    /// Checks the parts of a message whose own length may be more than 2^16 - 1.
+    ///
     /// # Errors
     ///
     /// [`Error::General`] when a part of a message that is itself not too long has too many bytes.

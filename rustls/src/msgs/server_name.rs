@@ -14,8 +14,8 @@ use super::extensions::read_value;
 pub(crate) enum ServerNamePayload<'a> {
     /// A host name.
     DnsName(DnsName<'a>),
-    /// An IP address where the host name belongs. RFC 6066 forbids it, clients send it nevertheless; it counts
-    /// as no name.
+    /// An IP address in place of the host name. RFC 6066 forbids that, but some clients send it; it counts as
+    /// no name.
     IpAddress,
     /// No host name, or one that is not a DNS name.
     Invalid,

@@ -20,7 +20,7 @@ pub(crate) struct NewSessionTicket<'a> {
     pub(crate) nonce: &'a [u8],
     /// `ticket`, not empty when received.
     pub(crate) ticket: &'a [u8],
-    /// `early_data`: that, and how much, 0-RTT data the ticket allows.
+    /// `early_data`: how much 0-RTT data the ticket allows, if it allows any.
     pub(crate) max_early_data_size: Option<u32>,
     /// The types of all extensions received, in order. Not sent.
     pub(crate) received: Vec<ExtensionType>,

@@ -1,4 +1,4 @@
-//! What a server wants of its connections, and the steps that build it.
+//! A server's configuration, and the builder steps that lead to it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,8 +46,8 @@ pub struct ServerConfig {
     /// Whether to send application data right after the server's Finished, half a round trip early. False by
     /// default.
     ///
-    /// The client is nobody in particular then: its ClientHello may have been replayed. Where clients are
-    /// asked for a certificate, this does nothing.
+    /// At that point the client is not authenticated, and its ClientHello may have been replayed. This does
+    /// nothing where clients are asked for a certificate.
     pub send_half_rtt_data: bool,
 
     /// How many tickets to send at the end of a TLS 1.3 handshake. 2 by default.
@@ -130,7 +130,7 @@ impl ServerConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when all of the crypto provider does; of TLS 1.3 nothing else matters.
+    /// That is so when the whole crypto provider does; nothing else matters in TLS 1.3.
     pub fn fips(&self) -> bool {
         self.provider.fips()
     }
@@ -140,7 +140,7 @@ impl ServerConfig {
         &self.provider
     }
 
-    /// Whether connections can be made with it: what is said to every client must fit into its message.
+    /// Checks that connections can be made with it: what every client is told must fit into its message.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl ServerConfig {
 
     /// # Errors
     ///
-    /// [`Error::FailedToGetCurrentTime`] when the clock does not know.
+    /// [`Error::FailedToGetCurrentTime`] when the clock does not know the time.
     pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
         self.time_provider
             .current_time()

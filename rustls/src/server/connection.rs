@@ -89,8 +89,7 @@ impl fmt::Debug for ServerConnection {
     }
 }
 
-/// A server connection whose buffers are its user's; see
-/// [`unbuffered`](crate::unbuffered).
+/// A server connection that leaves all buffers to its user; see [`unbuffered`](crate::unbuffered).
 pub struct UnbufferedServerConnection {
     inner: UnbufferedConnectionCommon<ServerConnectionData>,
 }

@@ -1,4 +1,4 @@
-//! What a connection of a server has that a client's has not.
+//! State that only connections of servers have.
 
 use pki_types::DnsName;
 

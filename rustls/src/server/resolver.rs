@@ -21,8 +21,7 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     /// `None` ends the connection.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
 
-    /// True when what is chosen are raw public keys, not certificates (RFC 7250). False unless
-    /// overridden.
+    /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
     ///
     /// Raw public keys are not supported yet: a server with such a resolver makes no connections.
     fn only_raw_public_keys(&self) -> bool {
@@ -47,7 +46,7 @@ impl ResolvesServerCertUsingSni {
         }
     }
 
-    /// Answers clients of the server `name` with `ck`, and no longer with what was added for it before.
+    /// Answers clients of the server `name` with `ck`, in place of any key added for it before.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A map that forgets its oldest entry when it is full: what the in-memory session caches stand on.
+//! A map that forgets its oldest entry when it is full, for the in-memory session caches.
 
 use core::borrow::Borrow;
 use core::hash::Hash;

@@ -1,6 +1,6 @@
 //! What a client remembers of the servers it talked to, and where.
 //!
-//! Two things are remembered: the key exchange group that a server chose, by which the next ClientHello
+//! Two things are remembered: the key exchange group that a server chose, so that the next ClientHello
 //! guesses right, and the sessions that a server offers to resume.
 
 use alloc::sync::Arc;
@@ -81,8 +81,7 @@ pub enum Tls12Resumption {
 
 /// Stores, for each server by its name, what a client remembers.
 ///
-/// A store that forgets is always right, and one that cannot store does nothing. What it holds are
-/// secrets.
+/// It may forget anything at any time, and do nothing if it cannot store. What it holds is secret.
 pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     /// The key exchange group that the server chose last.
     fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
@@ -146,7 +145,7 @@ pub struct Tls12ClientSessionValue(());
 pub struct Tls13ClientSessionValue {
     suite: &'static Tls13CipherSuite,
     ticket: Vec<u8>,
-    #[allow(dead_code)] // a handshake that resumes is what reads it
+    #[allow(dead_code)] // for resumption, which is not there yet
     psk: Zeroizing<Vec<u8>>,
     received_at: UnixTime,
     lifetime_secs: u32,
@@ -218,8 +217,8 @@ mod memory {
     use crate::enums::NamedGroup;
     use crate::session::bounded_map::BoundedMap;
 
-    /// How many sessions of TLS 1.3 are kept for one server. More than a server sends by default, fewer
-    /// than a server can make a client's memory overflow with.
+    /// How many sessions of TLS 1.3 are kept for one server: more than a server sends by default, few enough
+    /// that no server can fill a client's memory.
     const MAX_TLS13_TICKETS_PER_SERVER: usize = 8;
 
     /// Stores sessions in the memory of this process, a limited number of them.
@@ -250,12 +249,12 @@ mod memory {
             }
         }
 
-        /// The map is whole between any two calls, whatever happened to a thread that held it.
+        /// The map is consistent between calls, so a poisoned lock can be used.
         fn servers(&self) -> MutexGuard<'_, Servers> {
             self.servers.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Changes what is known of a server, of which nothing may be known yet.
+        /// Changes what is known of a server, from nothing if need be.
         fn update(&self, server_name: ServerName<'static>, change: impl FnOnce(&mut Server)) {
             let mut servers = self.servers();
             match servers.get_mut(&server_name) {

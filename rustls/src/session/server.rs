@@ -105,7 +105,7 @@ mod memory {
             })
         }
 
-        /// The map is whole between any two calls, whatever happened to a thread that held it.
+        /// The map is consistent between calls, so a poisoned lock can be used.
         fn sessions(&self) -> MutexGuard<'_, BoundedMap<Vec<u8>, Vec<u8>>> {
             self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
         }

@@ -1,6 +1,6 @@
 //! What the signature of a CertificateVerify covers (RFC 9846 §4.5.2).
 //!
-//! The message itself is [`crate::msgs`]'; making and checking the signature is the handshakes'.
+//! The message itself is in [`crate::msgs`]; the handshakes make and check the signature.
 
 use crate::crypto::hash;
 use crate::enums::Side;

@@ -1,4 +1,4 @@
-//! The peer's Finished (RFC 9846 §4.5.3), checked alike by both sides.
+//! The peer's Finished (RFC 9846 §4.5.3), checked the same way by both sides.
 
 use subtle::ConstantTimeEq;
 
@@ -33,8 +33,8 @@ pub(crate) fn check_finished(
         return Err(InvalidMessage::TrailingData("Finished").into());
     }
     if !bool::from(expected.ct_eq(received)) {
-        // RFC 9846 §4.5.3: the alert is decrypt_error. The error, 0.23's, is that of records, too, and
-        // those are answered by another alert
+        // RFC 9846 §4.5.3: the alert is decrypt_error. The error is 0.23's, which it uses for records too,
+        // where another alert is due
         return Err(Failure::new(
             Error::DecryptError,
             AlertDescription::DecryptError,

@@ -1,8 +1,8 @@
 //! The key schedule (RFC 9846 §7): secrets in, secrets out.
 //!
-//! It knows no message, no connection and no log; the handshakes install, log and hand out what is
-//! derived here. Each stage is a type that has one method for each secret that leaves it to the right,
-//! and one that goes on to the stage below:
+//! It knows no message, no connection and no log; the handshakes install, log and hand out what is derived
+//! here. Each stage is a type with one method for each secret to its right, and one that leads to the stage
+//! below:
 //!
 //! ```text
 //!                 0
@@ -212,7 +212,7 @@ pub(crate) fn exporter(
     let hash = suite.common.hash_provider;
     let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
 
-    // The label is the application's, so this is Derive-Secret with its length checked.
+    // Derive-Secret, except that the label is the application's and its length has to be checked.
     let mut secret_bytes = [0; OkmBlock::MAX_LEN];
     let secret_bytes_used = &mut secret_bytes[..expander.hash_len()];
     expand_label_slice(

@@ -1,11 +1,11 @@
-//! The peer's KeyUpdate (RFC 9846 §4.7.3), taken alike by both sides.
+//! The peer's KeyUpdate (RFC 9846 §4.7.3), handled the same way by both sides.
 
 use crate::conn::established::Established;
 use crate::enums::{AlertDescription, KeyUpdateRequest};
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::{Context, Failure};
 
-/// Goes on with the peer's next keys, and answers if it asks for that.
+/// Switches to the peer's next keys, and answers if the peer asks for it.
 pub(crate) fn read_key_update<Data>(
     request: KeyUpdateRequest,
     cx: &mut Context<'_, Data>,

@@ -1,5 +1,5 @@
 //! TLS 1.3 (RFC 9846), from the point where it is chosen: the handshake of each side, and what both sides
-//! compute alike.
+//! share.
 //!
 //! ```text
 //!   client ──┐   ┌─► key_schedule         secrets in, secrets out

@@ -19,8 +19,8 @@ use crate::error::Error;
 
 /// An end-entity certificate whose encoding was found to be good. Nothing else about it is known.
 ///
-/// With [`verify_server_cert_signed_by_trust_anchor`] and [`verify_server_name`] it is what a verifier
-/// of one's own can be made of.
+/// A verifier of one's own can be built from it, [`verify_server_cert_signed_by_trust_anchor`] and
+/// [`verify_server_name`].
 pub struct ParsedCertificate<'a>(pub(super) EndEntityCert<'a>);
 
 impl ParsedCertificate<'_> {

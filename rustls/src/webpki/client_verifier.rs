@@ -20,9 +20,8 @@ use crate::verify::{
 
 /// Asks clients for a certificate, and verifies it by the rules of the Web PKI.
 ///
-/// A certificate is accepted when a path leads from it to a trusted root, all of it valid, meant for
-/// clients and, as far as revocation lists tell, not revoked. Who the client is, is the application's
-/// to find out, from
+/// A certificate is accepted when a path leads from it to a trusted root, all of it valid, meant for clients
+/// and, as far as revocation lists tell, not revoked. Who the client is, the application learns from
 /// [`peer_certificates`](crate::CommonState::peer_certificates).
 ///
 /// Unless [`allow_unauthenticated`](ClientCertVerifierBuilder::allow_unauthenticated) was called a

@@ -1,4 +1,4 @@
-//! webpki's errors as this library's.
+//! Maps webpki's errors to this library's.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::error::{
     CertRevocationListError, CertificateError, Error, ExtendedKeyPurpose, OtherError,
 };
 
-/// What `err`, from reading or verifying a certificate, or a signature made with it, means.
+/// The error for `err`, which came from reading or verifying a certificate, or a signature made with it.
 pub(super) fn certificate_error(err: WebPkiError) -> Error {
     let cause = match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::TrailingData(_) => {
@@ -63,7 +63,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
     cause.into()
 }
 
-/// What `err`, from reading or using a revocation list, means.
+/// The error for `err`, which came from reading or using a revocation list.
 pub(super) fn crl_error(err: WebPkiError) -> CertRevocationListError {
     match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::MalformedExtensions => {

@@ -1,10 +1,10 @@
 //! Certificate verification by rustls-webpki.
 //!
-//! [`RootCertStore`] holds what is trusted; [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`] build
-//! a path from a certificate to it. What both do alike is in `chain`; signatures over handshakes are
-//! verified in `signature`; webpki's errors become this library's in `error`.
+//! [`RootCertStore`] holds what is trusted; [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`] build a
+//! path from a certificate to it. `chain` has what both share; `signature` verifies signatures over
+//! handshakes; `error` maps webpki's errors to this library's.
 //!
-//! There is no X.509 parser here: certificates are webpki's to read.
+//! There is no X.509 parser here: webpki reads certificates.
 
 mod anchors;
 mod chain;

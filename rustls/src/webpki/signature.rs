@@ -92,7 +92,7 @@ pub fn verify_tls12_signature(
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// What can verify signatures of this `scheme`: one algorithm at least.
+/// The algorithms that verify signatures of this `scheme`; at least one.
 fn algorithms(
     scheme: SignatureScheme,
     supported_schemes: &WebPkiSupportedAlgorithms,

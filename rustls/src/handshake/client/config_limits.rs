@@ -1,4 +1,4 @@
-//! What a configuration must not be, for a ClientHello to be made of it.
+//! Checks that a ClientHello can be made from a configuration.
 
 use alloc::vec::Vec;
 
@@ -32,6 +32,6 @@ pub(super) fn check(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result
     Ok(())
 }
 
-/// How much of a ClientHello, which has at most 2^16 - 1 bytes of extensions, the lists of any length may
+/// How much of a ClientHello, which has at most 2^16 - 1 bytes of extensions, the variable-length lists may
 /// take. The rest is left for everything else, large key shares included.
 const MAX_LISTS_LEN: usize = 0xe000;

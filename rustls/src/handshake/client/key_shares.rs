@@ -11,8 +11,8 @@ use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret};
 
 /// An exchange under way.
 ///
-/// When it is a hybrid one, its classical part is offered as a share of its own, at no cost of a second
-/// key: a server that does not know the hybrid then needs no HelloRetryRequest.
+/// A hybrid exchange also offers its classical part as a share of its own, without generating a second key: a
+/// server that does not know the hybrid then needs no HelloRetryRequest.
 pub(crate) struct KeyShares {
     exchange: Box<dyn ActiveKeyExchange>,
     /// The group of the classical part, if it is offered, too.
@@ -20,7 +20,7 @@ pub(crate) struct KeyShares {
 }
 
 impl KeyShares {
-    /// The share of `group`, and of its classical part if that is among the `offered` groups, behind it.
+    /// The share of `group`, followed by that of its classical part if that is among the `offered` groups.
     pub(crate) fn start(
         group: &'static dyn SupportedKxGroup,
         offered: impl Iterator<Item = NamedGroup>,
@@ -39,7 +39,7 @@ impl KeyShares {
         Ok(shares)
     }
 
-    /// The share of `group` and no other, as after a HelloRetryRequest.
+    /// The share of `group` alone, as after a HelloRetryRequest.
     pub(crate) fn start_single(group: &'static dyn SupportedKxGroup) -> Result<Self, Error> {
         Ok(Self {
             exchange: group.start()?,

@@ -1,4 +1,5 @@
-//! The ClientHello (RFC 9846 §4.2.2): what a client offers, and remembers of it until the handshake ends.
+//! The ClientHello (RFC 9846 §4.2.2): what a client offers, and what it remembers of it until the handshake
+//! ends.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -41,7 +42,7 @@ impl Offer {
         let provider = &config.provider;
         Ok(Self {
             random: Random(random_bytes(provider)?),
-            // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 bytes that nobody can foretell
+            // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 unpredictable bytes
             session_id: SessionId::from(random_bytes(provider)?),
             extension_order: u32::from_ne_bytes(random_bytes(provider)?),
             config,
@@ -50,7 +51,7 @@ impl Offer {
         })
     }
 
-    /// Encodes a ClientHello that offers these shares; a cookie if a HelloRetryRequest brought one.
+    /// Encodes a ClientHello with these shares, and with the cookie if a HelloRetryRequest brought one.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl Offer {
         tls13.map(|suite| suite.common.suite).collect()
     }
 
-    /// The suite of this code point.
+    /// The suite with this code point.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ pub(crate) struct OfferedExtensions(ExtensionSet);
 impl OfferedExtensions {
     /// Those of the encoded ClientHello `message`, which is one of ours.
     pub(super) fn of(message: &[u8]) -> Self {
-        // what cannot be read offers nothing, so that every answer to it is refused
+        // if the message cannot be read, nothing counts as offered, and every answer is refused
         read_types(message).map(Self).unwrap_or_default()
     }
 
@@ -25,7 +25,7 @@ impl OfferedExtensions {
     }
 }
 
-/// Goes past all that stands before the extensions (RFC 9846 §4.2.2), and then past their bodies.
+/// Skips the fields before the extensions (RFC 9846 §4.2.2), and then the body of each extension.
 fn read_types(message: &[u8]) -> Result<ExtensionSet, InvalidMessage> {
     let body = message.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
     let mut r = Reader::new(body);

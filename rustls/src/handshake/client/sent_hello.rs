@@ -1,4 +1,4 @@
-//! A ClientHello that was sent, and all that its answer is checked against.
+//! A ClientHello that was sent, and everything that its answer is checked against.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -86,8 +86,8 @@ impl SentHello {
     }
 }
 
-/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): once, in front of whatever the
-/// client sends second.
+/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the client's
+/// second flight.
 #[derive(Default)]
 pub(crate) struct CompatibilityCcs {
     sent: bool,

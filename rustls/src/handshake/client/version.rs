@@ -38,7 +38,7 @@ pub(crate) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error
 
 /// The server chose a version before TLS 1.3, none of which was offered.
 fn older_version(hello: &ServerHello<'_>) -> Error {
-    // RFC 9846 §4.2.3: a server that knows TLS 1.3 must not be brought to anything older
+    // RFC 9846 §4.2.3: a server that knows TLS 1.3 must not be downgraded
     if is_downgrade_marker(&hello.random) {
         return PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported.into();
     }

@@ -1,4 +1,4 @@
-//! A ClientHello: which protocol version it gets, and what it says whatever the version.
+//! A ClientHello: which protocol version it gets, and what it means whatever the version.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -89,7 +89,7 @@ pub(crate) fn server_name(
     match &extensions.server_name {
         Some(ServerNamePayload::DnsName(name)) => Ok(Some(name.to_lowercase_owned())),
         None | Some(ServerNamePayload::IpAddress) => Ok(None),
-        // RFC 6066 §3: a host name it must be
+        // RFC 6066 §3: the name must be a host name
         Some(ServerNamePayload::Invalid) => Err(PeerMisbehaved::ServerNameMustContainOneHostName),
     }
 }

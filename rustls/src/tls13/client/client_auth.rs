@@ -60,7 +60,7 @@ fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureSc
     let offered = offered.unwrap_or_default().iter();
     let usable = offered.filter(|scheme| scheme.supported_in_tls13());
     let usable: Vec<_> = usable.copied().collect();
-    // RFC 9846 §4.4.2: signature_algorithms must be there; nor is it of use without a scheme
+    // RFC 9846 §4.4.2: signature_algorithms is mandatory, and of no use without a scheme
     if usable.is_empty() {
         return Err(PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon.into());
     }

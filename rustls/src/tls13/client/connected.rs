@@ -25,7 +25,7 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// Keeps of the `offer` what tickets are stored with.
+    /// Keeps the parts of `offer` that tickets are stored with.
     pub(super) fn new(
         offer: Offer,
         suite: &'static Tls13CipherSuite,

@@ -43,7 +43,7 @@ impl WaitFinished {
             &handshake.transcript.current(),
             &finished,
         )?;
-        // RFC 9846 §5.1: the server's keys change behind it; found out before anything is answered
+        // RFC 9846 §5.1: the server's keys change after it; checked before anything is sent in answer
         cx.transport.check_aligned()?;
 
         handshake.transcript.add(encoded);

@@ -1,4 +1,4 @@
-//! What lives from the ServerHello to the end of the handshake.
+//! What the states between the ServerHello and the end of the handshake share.
 
 use alloc::boxed::Box;
 

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! Each state is a struct in the file named beside it, with a `read_<message>` for each message it takes:
-//! that consumes the state and returns the next. What they carry on is `in_progress`'s `Handshake`.
+//! that consumes the state and returns the next. They pass on `in_progress::Handshake`.
 
 mod client_auth;
 mod connected;
@@ -139,7 +139,7 @@ impl State {
     }
 }
 
-/// Checks the extensions of a message to which the client need not have offered them.
+/// Checks the extensions of a message that may carry some that the client did not offer.
 ///
 /// # Errors
 ///
@@ -148,7 +148,7 @@ fn check_extensions(
     received: &[ExtensionType],
     message: ExtensionContext,
 ) -> Result<(), PeerMisbehaved> {
-    // RFC 9846 §4.3: what is known to belong into another message is an illegal_parameter
+    // RFC 9846 §4.3: an extension known to belong in another message is an illegal_parameter
     if received.iter().all(|typ| allowed_in(*typ, message)) {
         Ok(())
     } else {

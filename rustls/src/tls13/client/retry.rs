@@ -11,7 +11,7 @@ use crate::handshake::transcript::Transcript;
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::Tls13CipherSuite;
 
-/// Called for the first one only.
+/// Answers the first HelloRetryRequest; the caller refuses a second.
 pub(crate) fn read_hello_retry_request(
     first: SentHello,
     request: HelloRetryRequest<'_>,
@@ -23,7 +23,7 @@ pub(crate) fn read_hello_retry_request(
         Some(group) => Some(requested_shares(&first, group)?),
         None => None,
     };
-    // RFC 9846 §5.1: the server goes on only when it has our answer
+    // RFC 9846 §5.1: nothing may follow, since the server waits for our answer
     cx.transport.check_aligned()?;
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
 
@@ -33,8 +33,8 @@ pub(crate) fn read_hello_retry_request(
     let retry = Retry { suite, transcript };
 
     let shares = asked_for.unwrap_or(first.shares);
-    // RFC 9846 §4.3.2: the cookie goes back as it came. One that has no room beside the other
-    // extensions, which have 2^16 - 1 bytes together, cannot
+    // RFC 9846 §4.3.2: the cookie goes back as it came. One that does not fit beside the other
+    // extensions, 2^16 - 1 bytes in all, is refused
     let cookie = request.extensions.cookie;
     let added = cookie.unwrap_or_default().len() + shares.len();
     if first.encoded.len() + added > usize::from(u16::MAX) {
@@ -49,8 +49,8 @@ fn check_request(
     request: &HelloRetryRequest<'_>,
 ) -> Result<&'static Tls13CipherSuite, Error> {
     let extensions = &request.extensions;
-    // RFC 9846 §4.2.4: legacy fields as in a ServerHello, then the version; that compression is null
-    // and no extension strange was found out when the message was read
+    // RFC 9846 §4.2.4: the legacy fields as in a ServerHello, then the version. Compression and unknown
+    // extensions were checked when the message was read
     if request.legacy_session_id_echo != first.offer.session_id {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId.into());
     }
@@ -75,11 +75,11 @@ fn check_request(
 
 /// The share that the server asks for.
 fn requested_shares(first: &SentHello, group: NamedGroup) -> Result<KeyShares, Error> {
-    // RFC 9846 §4.3.8: not of a group of which it has one
+    // RFC 9846 §4.3.8: the group is not one whose share was sent
     if first.shares.contains(group) {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup.into());
     }
-    // RFC 9846 §4.3.8: but of one that was offered
+    // RFC 9846 §4.3.8: but one that was offered
     let group = first
         .offer
         .offered_group(group)

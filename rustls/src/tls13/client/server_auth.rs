@@ -16,7 +16,7 @@ use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::tls13::certificate_verify::signed_content;
 
-/// All that comes before the server's Certificate has come.
+/// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate {
     handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
@@ -35,12 +35,12 @@ impl WaitCertificate {
         certificate: CertificateMsg<'_>,
         encoded: &[u8],
     ) -> Result<WaitCertificateVerify, Failure> {
-        // RFC 9846 §4.5.1: the context is that of a request, and the server's answers none
+        // RFC 9846 §4.5.1: the context names the request that is answered, and the server answers none
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
         // RFC 9846 §4.5.1.3: the server has at least one certificate. That entries have no extension but
-        // status_request, which is offered always, was found out when the message was read
+        // status_request, which is always offered, was checked when the message was read
         let Some(end_entity) = certificate.entries.first() else {
             // RFC 9846 §4.5.1.3: a decode_error. The error is 0.23's, for clients' certificates, too
             return Err(Failure::new(
@@ -59,7 +59,7 @@ impl WaitCertificate {
     }
 }
 
-/// The server's certificates are there, and not verified yet.
+/// Waits for the server's CertificateVerify. The certificates are not verified yet.
 pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
@@ -94,7 +94,7 @@ impl WaitCertificateVerify {
             )
             .map_err(Failure::refused_by_verifier)?;
 
-        // RFC 9846 §4.5.2: the scheme is one that was offered, and none of those for certificates only
+        // RFC 9846 §4.5.2: the scheme is one that was offered, and not one for certificates only
         if !verify.scheme.supported_in_tls13()
             || !config
                 .verifier

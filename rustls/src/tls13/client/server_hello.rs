@@ -18,7 +18,7 @@ use crate::msgs::server_hello::ServerHello;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::key_schedule::EarlySecret;
 
-/// Completes the key exchange and goes on with the handshake's keys.
+/// Completes the key exchange and switches to handshake keys.
 pub(super) fn read_server_hello(
     sent: SentHello,
     hello: &ServerHello<'_>,
@@ -115,7 +115,7 @@ fn check_extensions(
         if !offered.contains(*typ) {
             return Err(PeerMisbehaved::UnsolicitedServerHelloExtension);
         }
-        // RFC 9846 §4.3: and what belongs into another message is refused, too
+        // RFC 9846 §4.3: what belongs in another message is refused too
         if !allowed_in(*typ, ExtensionContext::ServerHello) {
             return Err(PeerMisbehaved::UnexpectedCleartextExtension);
         }

@@ -16,7 +16,7 @@ use crate::tls13::certificate_verify::signed_content;
 
 /// Waits for the answer to CertificateRequest.
 pub(crate) struct WaitCertificate {
-    /// What comes after.
+    /// The state that follows.
     pub(super) finished: Box<WaitFinished>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct WaitCertificate {
 pub(super) enum ClientChain {
     /// It has none, and may.
     Empty(Box<WaitFinished>),
-    /// It is one that the verifier takes; the proof is still due.
+    /// The verifier accepts it; the proof that the client has the key is still to come.
     Verified(Box<WaitCertificateVerify>),
 }
 
@@ -50,7 +50,7 @@ impl WaitCertificate {
         let chain = certificate.to_owned_chain();
         let verifier = &finished.config.verifier;
         let [end_entity, intermediates @ ..] = chain.as_slice() else {
-            // RFC 9846 §4.5.1.3: certificate_required, if it is
+            // RFC 9846 §4.5.1.3: certificate_required, if one is required
             if verifier.client_auth_mandatory() {
                 return Err(Error::NoCertificatesPresented.into());
             }

@@ -32,16 +32,16 @@ use crate::server::ServerConfig;
 use crate::tls13::certificate_verify::signed_content;
 use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, MainSecret, finished_verify_data};
 
-/// The length of a ServerHello but for its share.
+/// The length of a ServerHello without its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;
 
-/// NEGOTIATED: a ClientHello, and what came of it.
+/// NEGOTIATED: a ClientHello, and what was agreed on.
 pub(crate) struct Agreed<'a> {
     pub(super) hello: &'a ClientHello<'a>,
-    /// It is the second one.
+    /// A HelloRetryRequest was sent before.
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
-    /// What was exchanged up to the ClientHello.
+    /// The transcript up to the ClientHello.
     pub(super) transcript: Transcript,
 }
 
@@ -69,7 +69,8 @@ impl Agreed<'_> {
         let mut flight = Flight::with_capacity(len, &mut transcript);
         sender.add_server_hello(&mut flight, &exchange)?;
         flight.send(cx.transport)?;
-        // RFC 9846 §E.4: a session id asks for one after the first message, which a retried client has had
+        // RFC 9846 §E.4: a client that sends a session id expects one after the server's first message, which
+        // was the HelloRetryRequest if there was one
         if !is_retried && !hello.legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }

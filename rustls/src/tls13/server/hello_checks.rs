@@ -1,4 +1,4 @@
-//! What must hold of a ClientHello for TLS 1.3, whatever is agreed on.
+//! Checks on a ClientHello for TLS 1.3 that do not depend on what is negotiated.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::KeyShareEntry;
 
-/// Checks all of it.
+/// Runs all checks.
 pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     check_legacy_fields(hello)?;
     check_mandatory_extensions(&hello.extensions)?;
@@ -16,7 +16,7 @@ pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The fields that are fixed in a ClientHello for TLS 1.3.
+/// Checks the fields whose values are fixed in TLS 1.3.
 fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
     // RFC 9846 §4.2.2: any other legacy_version is answered with protocol_version
     if hello.legacy_version != ProtocolVersion::TLSv1_2 {
@@ -32,7 +32,7 @@ fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
     }
 }
 
-/// The extensions that a handshake with a certificate cannot do without.
+/// Checks the extensions that a handshake with a certificate requires.
 fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), Error> {
     // RFC 9846 §4.3.3, §9.2: without one of the three it is missing_extension
     if extensions.signature_algorithms.is_none() {
@@ -43,8 +43,8 @@ fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), E
     }
     match &extensions.key_shares {
         None => Err(PeerIncompatible::KeyShareExtensionRequired.into()),
-        // RFC 9846 §4.3.8: one share for a group. That they stand in the order of supported_groups, and
-        // only what stands there, is the client's business: the choice is made from supported_groups
+        // RFC 9846 §4.3.8: one share for a group. Whether the shares match supported_groups in order and
+        // content is the client's business: the choice is made from supported_groups
         Some(shares) if has_duplicate_group(shares) => {
             Err(PeerMisbehaved::OfferedDuplicateKeyShares.into())
         }
@@ -53,7 +53,7 @@ fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), E
 }
 
 fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
-    // clients send few; of the thousands in a hostile list it does not compare each with each
+    // clients send few; a hostile list of thousands must not be compared pairwise
     if shares.len() <= 8 {
         return shares
             .iter()
@@ -65,7 +65,7 @@ fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
     groups.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// What must hold of pre-shared keys, used or not. That they come last is checked when they are read.
+/// Checks pre-shared keys, used or not. That they come last is checked when they are read.
 fn check_pre_shared_keys(extensions: &ClientExtensions<'_>) -> Result<(), PeerMisbehaved> {
     let Some(offered) = &extensions.pre_shared_key else {
         return Ok(());

@@ -1,8 +1,8 @@
 //! The server's side of the TLS 1.3 handshake, once the version is chosen, and of what follows it.
 //!
-//! It decides and answers; messages are [`crate::msgs`]', secrets [`super::key_schedule`]'s, records and
-//! alerts the connection's. The states are those of RFC 9846 Appendix A.2; what is sent on the way from one
-//! to the next is one flight:
+//! Messages are encoded and decoded by [`crate::msgs`] and secrets derived by [`super::key_schedule`];
+//! records and alerts are the connection's. The states are those of RFC 9846 Appendix A.2; what is sent
+//! between two of them is one flight:
 //!
 //! ```text
 //!   handshake::server: Hello ◄── HelloRetryRequest ── no usable share               retry

@@ -17,8 +17,8 @@ use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::suites::SupportedCipherSuite;
 
-/// How many bytes of early data records are skipped. No ticket of this server allows any; a client that
-/// sends some has its permission from elsewhere, and gets one record's worth of patience.
+/// How many bytes of early data records are skipped. No ticket of this server allows any, so a client that
+/// sends some was allowed to by another; one record's worth is tolerated.
 const MAX_SKIPPED_EARLY_DATA: usize = 1 << 14;
 
 /// What a ClientHello led to.
@@ -50,8 +50,8 @@ pub(crate) fn negotiate<'a>(
     let certified_key = resolve_certificate(hello, server_name.as_ref(), config)?;
     let selection = Selection::new(hello, certified_key, retry.as_deref(), config)?;
 
-    // RFC 9846 §5.1: nothing may follow in the same records. Either answer changes keys, or waits for
-    // another flight
+    // RFC 9846 §5.1: nothing may follow in the same records, since the answer either changes keys or waits
+    // for another flight
     cx.transport.check_aligned()?;
     // RFC 9846 §4.3.10: early data that was not agreed on is skipped
     let early_data = hello

@@ -15,18 +15,18 @@ use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// How far one ClientHello leads.
+/// What can be selected from one ClientHello.
 pub(super) enum Selection<'a> {
-    /// All the way.
+    /// All parameters.
     Agreed(Parameters<'a>),
-    /// To a HelloRetryRequest: the client supports this group and sent no share of it.
+    /// Nothing yet: the client supports this group but sent no share of it.
     NeedsShare {
         suite: &'static Tls13CipherSuite,
         group: &'static dyn SupportedKxGroup,
     },
 }
 
-/// What the handshake goes on with.
+/// The parameters of the handshake.
 pub(super) struct Parameters<'a> {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
@@ -66,7 +66,7 @@ impl<'a> Selection<'a> {
 }
 
 /// The client's most preferred group that the provider has, even if a share of another would save a round
-/// trip: of RFC 9846 §4.3.8's two ways the one that respects the client's preference.
+/// trip: RFC 9846 §4.3.8 allows both, and this respects the client's preference.
 fn select_group(
     hello: &ClientHello<'_>,
     retry: Option<&Retry>,
@@ -74,7 +74,7 @@ fn select_group(
 ) -> Result<&'static dyn SupportedKxGroup, Error> {
     let offered = hello.extensions.supported_groups.as_deref().unwrap_or(&[]);
     if let Some(retry) = retry {
-        // RFC 9846 §4.3.8: no share for a group that is not in supported_groups, so it must not vanish
+        // RFC 9846 §4.3.8: shares are for groups in supported_groups, so the group must still be there
         if !offered.contains(&retry.group.name()) {
             return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into());
         }

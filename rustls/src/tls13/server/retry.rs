@@ -1,6 +1,6 @@
 //! HelloRetryRequest (RFC 9846 §4.2.4), and what it asks of the ClientHello that follows.
 //!
-//! The server keeps its state meanwhile, so it sends no cookie.
+//! The server keeps its state in memory, so it sends no cookie.
 
 use pki_types::DnsName;
 
@@ -66,8 +66,8 @@ pub(super) fn send_hello_retry_request(
     })
 }
 
-/// Checks that `hello` is the first one with the changes asked for. That it leads to the same cipher suite
-/// and group is checked where these are chosen.
+/// Checks that `hello` is the first one with only the changes asked for. Whether it leads to the same cipher
+/// suite and group is checked where these are chosen.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
     server_name: Option<&DnsName<'_>>,

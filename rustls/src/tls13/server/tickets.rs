@@ -1,7 +1,7 @@
 //! NewSessionTicket (RFC 9846 §4.7.1): sends what clients may resume with.
 //!
-//! A ticket is a whole session, sealed by the ticketer, or the key under which the session storage keeps
-//! one. What a session consists of is [`crate::session::value`]'s.
+//! A ticket is either a whole session, sealed by the ticketer, or the key under which the session storage
+//! keeps one. [`crate::session::value`] has what a session consists of.
 
 use alloc::vec::Vec;
 
@@ -20,20 +20,20 @@ use crate::tls13::key_schedule::TicketPsks;
 /// RFC 9846 §4.7.1: no ticket lives longer, in seconds.
 const MAX_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
-/// For how long a session in the storage may be asked for, in seconds.
+/// How long a session may be resumed from the storage, in seconds.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The length in bytes of a NewSessionTicket but for its ticket.
+/// Length in bytes of a NewSessionTicket without its ticket.
 const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + 8) + 2 + 2;
 
 /// How long a ticket may be to be sent.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 
-/// How many bytes name a session in the storage: too many to guess.
+/// How many bytes name a session in the storage: enough that they cannot be guessed.
 const STORAGE_KEY_LEN: usize = 32;
 
-/// Sends as many tickets as `config` says, or as can be made: without clock or storage a client just cannot
-/// resume.
+/// Sends as many tickets as `config` says, or as can be made: without a clock or a storage there are none,
+/// and the client cannot resume.
 ///
 /// # Errors
 ///
