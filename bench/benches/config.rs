@@ -1,5 +1,5 @@
-//! What happens once for many connections, and once for each: building configurations, and verifying
-//! a server's certificate.
+//! Work outside the data path: building configurations, once for many connections, and verifying a server's
+//! certificate, once for each.
 //!
 //! `cargo bench -p bench --bench config`
 

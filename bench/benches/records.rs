@@ -1,7 +1,7 @@
 //! Sealing and opening one record, by suite, provider and size: the record protection alone, without a
 //! connection.
 //!
-//! `cargo bench -p bench --bench records`; a filter follows behind `--`, such as `seal/.*/16384`.
+//! `cargo bench -p bench --bench records`; a filter such as `seal/.*/16384` goes after `--`.
 
 use core::hint::black_box;
 
@@ -46,8 +46,8 @@ fn open(criterion: &mut Criterion) {
             seal_record(&mut *encrypter, 1, &vec![0x17; size], &mut sealed);
             group.throughput(Throughput::Bytes(size as u64));
             group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
-                // opening uses the record up: each iteration has its own, and few enough of them are
-                // made at a time to stay in the processor's cache
+                // opening consumes the record, so each iteration gets its own; batches are small enough to
+                // stay in the processor's cache
                 bencher.iter_batched_ref(
                     || sealed.clone(),
                     |record| open_record(&mut *decrypter, 1, record),

@@ -78,13 +78,13 @@ pub(crate) fn measure(args: &BulkArgs, allocator: Kind) -> Result<Vec<Measured>>
 struct Contender {
     name: &'static str,
     build: fn(Direction, &Scenario) -> Result<Box<dyn Workload>>,
-    /// False for what takes part only to be compared with.
+    /// False for a contender that is measured only for comparison.
     has_row: bool,
 }
 
-/// Who does the work of `api`, with the place of upstream and of the limit among them.
+/// The contenders for `api`: the one measured, upstream and the limit, in this order.
 ///
-/// Upstream has no in-place encryption; what it would be used for there is its unbuffered API.
+/// Upstream has no in-place encryption; its unbuffered API is what a program would use instead.
 fn contenders(api: Api) -> [Contender; 3] {
     let contender = |name, build| Contender {
         name,
@@ -205,14 +205,15 @@ impl Contest<'_> {
     }
 }
 
-/// Of one batch.
+/// Counts of one batch.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: f64,
     records: f64,
 }
 
-/// The pass that counts: nothing here is timed, and nothing of it goes on while something is.
+/// Counts allocations in a pass of its own: nothing here is timed, and nothing is counted while something is
+/// timed.
 fn count_allocations(workloads: &mut [Box<dyn Workload>]) -> Result<Vec<Counts>> {
     const WARM_UP: usize = 4;
     let counts = workloads.iter_mut().map(|workload| {
@@ -293,11 +294,12 @@ fn cells(measured: &Measured) -> Vec<String> {
     ]
 }
 
-/// Three digits at the least.
+/// Formats a throughput with at least three digits.
 fn megabytes(mb_per_s: f64) -> String {
-    match mb_per_s < 100.0 {
-        true => format!("{mb_per_s:.1}"),
-        false => format!("{mb_per_s:.0}"),
+    if mb_per_s < 100.0 {
+        format!("{mb_per_s:.1}")
+    } else {
+        format!("{mb_per_s:.0}")
     }
 }
 

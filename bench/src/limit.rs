@@ -1,8 +1,8 @@
 //! The limit: the AEAD of the provider and nothing else, over records of the same sizes in buffers used
 //! the same way as those of the unbuffered API.
 //!
-//! No handshake, no header, no state but a counter for the nonce. What a TLS library takes longer than
-//! this is its own doing.
+//! No handshake, no header, no state but a counter for the nonce. Whatever a TLS library takes beyond this is
+//! its overhead.
 
 use core::hint::black_box;
 
@@ -278,7 +278,7 @@ impl Aead for ring::aead::LessSafeKey {
     }
 }
 
-/// The sequence number in its place (RFC 9846 §5.3), over an IV of zeros.
+/// The nonce for sequence number `seq` (RFC 9846 §5.3), over an IV of zeros.
 fn nonce(seq: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&seq.to_be_bytes());

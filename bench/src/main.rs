@@ -65,9 +65,10 @@ fn bulk(args: &BulkArgs) -> Result<()> {
     let rows: Vec<bulk::Measured> = processes::on_each(&kinds)?;
     let title = format!("{}, writes of {} bytes", args.suite, args.plaintext_size);
     draw(&args.output, &title, "MB/s", &bulk::bars(&rows))?;
-    match args.output.json {
-        true => print_json(rows.iter().map(|measured| &measured.row)),
-        false => print(&bulk::table(args, &rows)),
+    if args.output.json {
+        print_json(rows.iter().map(|measured| &measured.row))
+    } else {
+        print(&bulk::table(args, &rows))
     }
 }
 
@@ -96,9 +97,10 @@ fn memory(args: &MemoryArgs) -> Result<()> {
     let rows: Vec<memory::Row> = processes::on_each(&kinds)?;
     let title = format!("{}, heap of an idle connection", args.suite);
     draw(&args.output, &title, "bytes", &memory::bars(&rows))?;
-    match args.output.json {
-        true => print_json(&rows),
-        false => print(&memory::table(args, &rows)),
+    if args.output.json {
+        print_json(&rows)
+    } else {
+        print(&memory::table(args, &rows))
     }
 }
 
@@ -109,7 +111,7 @@ fn print_json<Row: serde::Serialize>(rows: impl IntoIterator<Item = Row>) -> Res
     Ok(())
 }
 
-/// Prints `text`; not with `print!`, which panics when nobody reads on.
+/// Prints `text`, without `print!`, which panics when the reader has closed the pipe.
 fn print(text: &str) -> Result<()> {
     use std::io::Write;
     Ok(std::io::stdout().write_all(text.as_bytes())?)

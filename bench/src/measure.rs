@@ -1,7 +1,7 @@
 //! Measuring several workloads against each other: a little of each in turn, many times over.
 //!
-//! The machine's speed drifts: other processes, clock frequency, temperature. Rounds of a few
-//! milliseconds in which every workload has its turn let the drift hit all alike, and figures are
+//! The machine's speed drifts with other processes, clock frequency and temperature. In rounds of a few
+//! milliseconds, in which every workload gets its turn, the drift hits all of them alike; figures are
 //! compared within a round before the median over the rounds is taken.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -100,8 +100,8 @@ pub(crate) fn interleaved(plan: &Plan, work: &Work<'_>) -> Result<Rates> {
 struct OneThread<'a> {
     plan: &'a Plan,
     work: &'a Work<'a>,
-    /// All threads take their turns at the same time. So a thread that fails goes on meeting the
-    /// others here.
+    /// All threads take each turn together. A thread that has failed keeps waiting here too, or the others
+    /// would hang.
     barrier: &'a Barrier,
     /// How many batches of a turn are timed: the same for all workloads and threads.
     batches: &'a AtomicUsize,
@@ -120,10 +120,11 @@ impl OneThread<'_> {
         let mut rates: Rates = vec![Vec::with_capacity(self.plan.rounds); self.plan.workloads];
         for round in 0..self.plan.rounds {
             for place in 0..self.plan.workloads {
-                // the order changes from round to round: nobody always follows the same
-                let index = match round.is_multiple_of(2) {
-                    true => place,
-                    false => self.plan.workloads - 1 - place,
+                // the order alternates, so that no workload always runs after the same one
+                let index = if round.is_multiple_of(2) {
+                    place
+                } else {
+                    self.plan.workloads - 1 - place
                 };
                 self.barrier.wait();
                 let rate = match &mut outcome {
@@ -155,7 +156,7 @@ impl OneThread<'_> {
         if self.leads {
             let mean = start.elapsed().as_secs_f64() / (2 * workloads.len()) as f64;
             let batches = (self.plan.turn.as_secs_f64() / mean).round() as usize;
-            // one more is not timed
+            // each turn runs one more batch, untimed
             self.batches
                 .store(Ord::max(batches, 2) - 1, Ordering::SeqCst);
         }
@@ -164,7 +165,7 @@ impl OneThread<'_> {
 
     /// One turn of `workload`; returns its throughput.
     fn turn(&self, workload: &mut dyn Workload) -> Result<f64> {
-        // what the workload before has pushed out of the caches comes back with the first batch
+        // untimed: the first batch refills the caches that the previous workload evicted
         batch(workload)?;
         let batches = self.batches.load(Ordering::SeqCst);
         let mut time = Duration::ZERO;

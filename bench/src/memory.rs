@@ -125,7 +125,7 @@ fn figures(
     connections: usize,
 ) -> Result<Vec<(Api, Figure)>> {
     let apis = [Api::Buffered, Api::Unbuffered];
-    // what a process sets up once, with its first connection, belongs to no connection
+    // one-time setup happens with a process's first connection and belongs to none
     for api in apis {
         (subject.idle)(api, scenario, 1, true)?;
     }

@@ -6,7 +6,7 @@ use core::fmt::Write;
 pub(crate) struct Bar {
     /// What is compared: bars of the same group stand together.
     pub(crate) group: String,
-    /// Who it is about: bars of the same series have the same colour.
+    /// Which implementation it shows: bars of the same series have the same colour.
     pub(crate) series: String,
     pub(crate) value: f64,
 }

@@ -34,12 +34,12 @@ pub(crate) fn on_each<Row: DeserializeOwned>(allocators: &[Kind]) -> Result<Vec<
 /// The allocator of this process, which was started to measure on it: one of `asked_for`.
 pub(crate) fn allocator(asked_for: &[Kind]) -> Result<Kind> {
     let selected = bench_allocator::selected();
-    match asked_for == [selected] {
-        true => Ok(selected),
-        false => Err(format!(
+    if asked_for != [selected] {
+        return Err(format!(
             "this process runs on {}: let `--allocator` choose, without --in-this-process",
             selected.name()
         )
-        .into()),
+        .into());
     }
+    Ok(selected)
 }

@@ -1,9 +1,9 @@
-//! What a long run is at, on stderr, when a person is looking.
+//! Progress of a long run, shown on stderr when that is a terminal.
 
 use std::io::{IsTerminal, Write, stderr};
 
-/// A line on the terminal that is written over and over, and gone when this is dropped. Nothing at
-/// all when stderr is no terminal.
+/// A line on the terminal that is rewritten in place and erased on drop. Writes nothing when stderr is no
+/// terminal.
 pub(crate) struct Progress {
     is_shown: bool,
 }
@@ -31,7 +31,7 @@ impl Drop for Progress {
     }
 }
 
-/// Progress that cannot be shown is no reason to fail.
+/// Errors are ignored: a run need not fail because its progress cannot be shown.
 fn write(line: &str) {
     let mut stderr = stderr();
     let _ = write!(stderr, "\r\x1b[2K{line}");

@@ -11,7 +11,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Of `samples`, in any order; `None` when there are none.
+    /// Summarises `samples`, in any order; `None` when there are none.
     pub(crate) fn of(mut samples: Vec<f64>) -> Option<Self> {
         samples.sort_by(f64::total_cmp);
         Some(Self {

@@ -79,10 +79,7 @@ impl Suite {
     }
 
     pub(crate) fn version(&self) -> &'static str {
-        match self.is_tls13 {
-            true => "TLS 1.3",
-            false => "TLS 1.2",
-        }
+        if self.is_tls13 { "TLS 1.3" } else { "TLS 1.2" }
     }
 }
 
@@ -130,9 +127,10 @@ pub(crate) fn list(json: bool) {
             });
             println!("{row}");
         } else {
-            let note = match suite.is_measurable() {
-                true => "",
-                false => " · not measured yet: no TLS 1.2 handshake so far",
+            let note = if suite.is_measurable() {
+                ""
+            } else {
+                " · not measured yet: no TLS 1.2 handshake so far"
             };
             let with = with.join(", ");
             println!("{:<45} {} · {with}{note}", suite.name, suite.version());

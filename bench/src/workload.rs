@@ -27,7 +27,7 @@ impl Direction {
     }
 }
 
-/// The same for every implementation that takes part in a comparison.
+/// The parameters that all implementations in a comparison share.
 #[derive(Clone)]
 pub(crate) struct Scenario {
     pub(crate) provider: Provider,
@@ -39,11 +39,11 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// A batch is of about this many bytes of plaintext: enough that reading the clock costs nothing,
-    /// few enough that a batch of records stays in the processor's second-level cache.
+    /// About how many bytes of plaintext a batch has: enough that reading the clock costs nothing, few enough
+    /// that the batch's records stay in the processor's second-level cache.
     const BATCH_LEN: usize = 256 * 1024;
 
-    /// A batch is of no more than this many writes.
+    /// The most writes in a batch.
     const BATCH_WRITES: usize = 4096;
 
     /// How many times the application hands over [`Self::plaintext_size`] bytes in one batch.
@@ -67,8 +67,8 @@ impl Scenario {
             .map_or(MAX_RECORD_PAYLOAD, |size| size - RECORD_HEADER_LEN)
     }
 
-    /// Room for the records of one write, and some more: 64 bytes for each record, and for a message
-    /// in between.
+    /// Room for the records of one write, with 64 bytes to spare for each record and for one message in
+    /// between.
     pub(crate) fn sealed_room(&self) -> usize {
         let records = self.plaintext_size.div_ceil(self.max_record_payload()) + 1;
         self.plaintext_size + 64 * records + 1024

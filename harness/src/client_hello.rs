@@ -42,7 +42,7 @@ impl Default for ClientHello {
 }
 
 impl ClientHello {
-    /// One that every server likes.
+    /// A ClientHello that every server accepts.
     pub fn new() -> Self {
         Self {
             legacy_version: 0x0303,
@@ -64,7 +64,7 @@ impl ClientHello {
         }
     }
 
-    /// One that asks for a HelloRetryRequest.
+    /// A ClientHello without a key share, which calls for a HelloRetryRequest.
     pub fn without_share() -> Self {
         Self::new().with(KEY_SHARE, key_shares(&[]))
     }
@@ -83,7 +83,7 @@ impl ClientHello {
         self
     }
 
-    /// Adds the extension `typ` at the end, there before or not.
+    /// Adds the extension `typ` at the end, even if it is there already.
     pub fn and(mut self, typ: u16, body: Vec<u8>) -> Self {
         self.extensions.push((typ, body));
         self
@@ -94,7 +94,7 @@ impl ClientHello {
         self
     }
 
-    /// With pre-shared keys that nobody knows.
+    /// Adds pre-shared keys that no server knows.
     pub fn with_psk(self) -> Self {
         self.and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
             .and(PRE_SHARED_KEY, offered_psks(1, 1))
@@ -171,7 +171,7 @@ impl ClientHello {
     }
 }
 
-/// Numbers of two bytes each, which `bytes` is full of.
+/// The two-byte numbers that make up all of `bytes`.
 pub fn read_u16s(bytes: &[u8]) -> Vec<u16> {
     let mut numbers = Reader(bytes);
     let mut read = Vec::new();
@@ -215,7 +215,7 @@ pub fn offered_psks(identities: usize, binders: usize) -> Vec<u8> {
     .concat()
 }
 
-/// The base point: a share whose secret is known to everybody.
+/// The base point: a share whose secret everybody knows.
 pub fn x25519_share() -> Vec<u8> {
     [&[9][..], &[0; 31]].concat()
 }

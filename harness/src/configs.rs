@@ -48,7 +48,7 @@ impl Provider {
     }
 }
 
-/// What the key of an end-entity certificate is.
+/// The kind of an end-entity certificate's key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeyType {
     EcdsaP256,
@@ -72,7 +72,7 @@ impl KeyType {
         !(self == Self::EcdsaP521 && provider == Provider::Ring)
     }
 
-    /// A key of the authority (0) or what it certifies. Those of Ed25519 are the same in all test runs.
+    /// The key of the authority (0), or one that it certifies. Ed25519 keys are the same in all test runs.
     fn key(self, number: u8) -> KeyPair {
         const PKCS8: [u8; 16] =
             *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";

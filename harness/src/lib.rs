@@ -1,4 +1,4 @@
-//! What the tests, the bench and the fuzz targets of rustls-inplace stand on.
+//! What the tests, the bench and the fuzz targets of rustls-inplace build on.
 //!
 //! ```text
 //!   endpoints ─── connections of this crate and of upstream, in each API, behind one trait
@@ -12,9 +12,9 @@
 //!   wire, client_hello ── messages byte by byte
 //! ```
 //!
-//! It uses the library as any program does, through its public interface. What the scripted peers need of
-//! the protocol, key schedule and record protection, is written here a second time, so that no mistake of
-//! the library agrees with itself.
+//! It uses the library through its public interface, as any program does. The parts of the protocol that the
+//! scripted peers need, key schedule and record protection, are written here a second time, so that a mistake
+//! of the library does not agree with itself.
 
 // `pairs` is compiled twice on purpose, once for each implementation
 #![allow(clippy::duplicate_mod)]

@@ -9,7 +9,7 @@ impl Noise {
         Self(seed | 1)
     }
 
-    /// 64 bits more.
+    /// The next 64 bits.
     #[allow(clippy::should_implement_trait, reason = "an iterator would never end")]
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;

@@ -28,7 +28,7 @@ pub struct Setup {
     pub auth: ClientAuth,
     /// The client's first key share is of a group that the server does not have.
     pub retry: bool,
-    /// The transcript is hashed. Otherwise its hash is the same whatever is in it, so that a message
+    /// Whether the transcript is hashed. If not, its hash is the same whatever is in it, so that a message
     /// that was changed and accepted does not fail the handshake later.
     pub hashes_transcript: bool,
 }
@@ -75,9 +75,10 @@ macro_rules! transparent {
             impl Configs {
                 pub fn new(setup: Setup) -> Self {
                     let Setup { auth, retry, .. } = setup;
-                    let groups: [&[&dyn SupportedKxGroup]; 2] = match retry {
-                        false => [&[&FIRST], &[&FIRST]],
-                        true => [&[&FIRST, &SECOND], &[&SECOND]],
+                    let groups: [&[&dyn SupportedKxGroup]; 2] = if retry {
+                        [&[&FIRST, &SECOND], &[&SECOND]]
+                    } else {
+                        [&[&FIRST], &[&FIRST]]
                     };
                     let [client, server] = groups.map(|groups| provider_with(groups, setup));
                     let mut client = configs::$configs::client(client, KeyType::Ed25519, auth);
@@ -99,7 +100,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// As of a setup in which nothing is unusual.
+            /// The provider of a setup with nothing unusual.
             pub fn provider() -> CryptoProvider {
                 provider_with(&[&FIRST], Setup::usual(ClientAuth::None))
             }
@@ -112,7 +113,7 @@ macro_rules! transparent {
                 Configs::new(Setup::usual(auth)).server()
             }
 
-            /// ring's provider with everything replaced that is random or secret.
+            /// ring's provider, with everything replaced that is random or secret.
             fn provider_with(
                 groups: &[&'static dyn SupportedKxGroup],
                 setup: Setup,
@@ -147,7 +148,7 @@ macro_rules! transparent {
                 })
             }
 
-            /// Stores nothing, so that no connection depends on one before.
+            /// Stores nothing, so that no connection depends on an earlier one.
             #[derive(Debug)]
             struct Forgetful;
 
@@ -176,7 +177,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// A hash function of the output length of the suite's, and nothing else of it.
+            /// Not a hash function: a fixed output, as long as that of the suite's hash.
             struct FixedHash;
 
             impl Hash for FixedHash {
@@ -245,10 +246,10 @@ macro_rules! transparent {
 
             impl ActiveKeyExchange for FixedKx {
                 fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-                    match peer.len() == SHARE.len() {
-                        true => Ok(SharedSecret::from(&SECRET[..])),
-                        false => Err(PeerMisbehaved::InvalidKeyShare.into()),
+                    if peer.len() != SHARE.len() {
+                        return Err(PeerMisbehaved::InvalidKeyShare.into());
                     }
+                    Ok(SharedSecret::from(&SECRET[..]))
                 }
 
                 fn pub_key(&self) -> &[u8] {

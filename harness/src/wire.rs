@@ -78,11 +78,11 @@ pub fn plain_messages(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Reads what is on the wire; every read says what is left.
+/// A cursor over bytes from the wire. Each read takes what it returns.
 ///
 /// # Panics
 ///
-/// If there is not enough, as all of its methods do.
+/// Every method panics when too few bytes are left.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {

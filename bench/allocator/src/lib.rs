@@ -1,10 +1,10 @@
 //! The global allocator of the bench binary: the system's, jemalloc or mimalloc, chosen once when the
 //! process makes its first allocation, and able to count.
 //!
-//! A process has one `#[global_allocator]`, fixed when it is compiled; comparing three of them from one
-//! plain `cargo run` takes one that hands on to any. Which one is read from the environment
-//! ([`VARIABLE`]), because that is what is there before the first allocation. It cannot change later:
-//! memory goes back to the allocator it came from.
+//! A process has one `#[global_allocator]`, fixed when it is compiled, so comparing three from one plain
+//! `cargo run` takes one that delegates. Which allocator it delegates to is read from the environment
+//! ([`VARIABLE`]), the only configuration there is before the first allocation. It cannot change later:
+//! memory must go back to the allocator it came from.
 //!
 //! Choice and counting flag are one byte, so an allocation that is not counted costs one relaxed load
 //! and one predicted branch over calling the allocator itself.
@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All there are.
+    /// All of them.
     pub const ALL: [Self; 3] = [Self::System, Self::Jemalloc, Self::Mimalloc];
 
     /// Its name, as [`VARIABLE`] and the command line spell it.
@@ -72,7 +72,7 @@ pub struct Counted {
 
 /// Runs `work` and counts what the process allocates meanwhile, on all its threads.
 ///
-/// Counts do not nest: `work` calls it not.
+/// Counts do not nest: `work` must not call this.
 pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {
     let (allocations, bytes) = (
         ALLOCATIONS.load(Ordering::SeqCst),
@@ -95,9 +95,9 @@ pub struct Selected;
 macro_rules! hand_on {
     ($state:expr, $method:ident($($argument:expr),*)) => {
         match $state & KIND {
-            // SAFETY (all): the caller keeps the contract of the method of the same name, which asks
-            // the same of every allocator; `KIND` never changes, so memory that is given back came
-            // from the allocator it is given to.
+            // SAFETY (all): the caller upholds the contract of the method of the same name, which every
+            // allocator shares. `KIND` never changes, so memory is always freed by the allocator that
+            // allocated it.
             #[cfg(not(target_env = "msvc"))]
             JEMALLOC => unsafe { Jemalloc.$method($($argument),*) },
             MIMALLOC => unsafe { MiMalloc.$method($($argument),*) },
@@ -170,14 +170,15 @@ fn decide() -> u8 {
     // SAFETY: the name is a C string. The environment is not changed at the time: this runs within the
     // first allocation of the process, before `main`.
     let value = unsafe { libc::getenv(VARIABLE_C.as_ptr()) };
-    let chosen = match value.is_null() {
-        true => SYSTEM,
+    let chosen = if value.is_null() {
+        SYSTEM
+    } else {
         // SAFETY: what `getenv` returns is null or a C string.
-        false => match unsafe { CStr::from_ptr(value) }.to_bytes() {
+        match unsafe { CStr::from_ptr(value) }.to_bytes() {
             b"jemalloc" if cfg!(not(target_env = "msvc")) => JEMALLOC,
             b"mimalloc" => MIMALLOC,
             _ => SYSTEM,
-        },
+        }
     };
     STATE
         .compare_exchange(UNDECIDED, chosen, Ordering::SeqCst, Ordering::SeqCst)

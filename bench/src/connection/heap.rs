@@ -11,18 +11,18 @@ use crate::cli::Api;
 use crate::memory::Idle;
 use crate::workload::{Result, Scenario};
 
-/// What both connections of one pair carry each way before they are idle again, in bytes.
+/// How many bytes both connections of a pair carry each way before they are idle again.
 const TRAFFIC: usize = 1 << 20;
 
-/// In pieces of this many.
+/// Bytes per write.
 const WRITE: usize = 1 << 14;
 
 /// Long enough for the records of one write, and for what a handshake sends at a time.
 const WIRE: usize = 2 * WRITE;
 
-/// Establishes `connections` pairs at once, lets them carry [`TRAFFIC`] if `used`, and weighs them by
-/// what their end gives back. What they share (configurations, session caches, buffers that the thread
-/// keeps) is not theirs and stays.
+/// Establishes `connections` pairs at once, lets them carry [`TRAFFIC`] if `used`, and measures how much heap
+/// dropping them frees. What they share (configurations, session caches, buffers that the thread keeps) stays
+/// and is not counted.
 pub(crate) fn idle(api: Api, scenario: &Scenario, connections: usize, used: bool) -> Result<Idle> {
     let configs = configs(scenario)?;
     let (clients, servers) = match api {
@@ -84,14 +84,13 @@ fn unbuffered_pairs(
     Ok((clients, servers))
 }
 
-/// How many bytes the end of `connections` gives back.
+/// How many bytes dropping `connections` frees.
 fn given_back<T>(mut connections: Vec<Box<T>>) -> f64 {
     let ((), counted) = count(|| connections.clear());
     -counted.bytes as f64
 }
 
-/// How many allocations one full handshake takes, both sides and the making of the connections
-/// together, tickets included.
+/// How many allocations one full handshake takes: both sides, making the connections, and tickets.
 pub(crate) fn handshake_allocations(api: Api, scenario: &Scenario) -> Result<u64> {
     // a configuration that has seen no connection has no session to resume
     let configs = configs(scenario)?;
@@ -112,8 +111,8 @@ pub(crate) fn handshake_allocations(api: Api, scenario: &Scenario) -> Result<u64
     Ok(counted.allocations)
 }
 
-/// Heap bytes that the calling thread keeps when its first connections, with traffic on them, are gone.
-/// To be called once on a thread, in a process that has had connections before.
+/// Heap bytes that the calling thread still holds after its first connections, which carried traffic, are
+/// gone. Call it once per thread, in a process that has had connections before.
 pub(crate) fn kept_by_thread(scenario: &Scenario) -> Result<i64> {
     let (result, counted) = count(|| {
         let configs = configs(scenario)?;

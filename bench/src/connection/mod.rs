@@ -1,8 +1,8 @@
 //! Connections of one of the two implementations: configurations, and the workloads on them.
 //!
 //! This library and upstream have the same API, so this module exists once and is compiled twice: as
-//! `this::connection` and as `upstream::connection`, with `tls` the crate that it is about. What only
-//! one of them has is not here.
+//! `this::connection` and as `upstream::connection`, with `tls` naming the crate under test. Code for what
+//! only one of them offers is elsewhere.
 
 pub(crate) mod buffered;
 pub(crate) mod heap;

@@ -27,8 +27,8 @@ pub(crate) fn workload(_: Direction, scenario: &Scenario) -> Result<Box<dyn Work
     }))
 }
 
-/// Timed: the client's `encrypt_in_place`, in the same buffers again and again: what one round leaves
-/// there is plaintext to the next.
+/// Timed: the client's `encrypt_in_place`, over the same buffers again and again: the ciphertext of one round
+/// is the plaintext of the next.
 struct SendInPlace {
     pair: Pair,
     records: Vec<Buffer>,
@@ -77,12 +77,12 @@ fn seal(side: &mut impl Side, buffer: &mut [u8], payload: &Range<usize>) -> Resu
         match side.process(&mut []).state? {
             ConnectionState::WriteTraffic(mut traffic) => {
                 match traffic.encrypt_in_place(buffer, payload.clone()) {
-                    // the next state hands it out
+                    // the next state is `EncodeTlsData`, which hands out the pending bytes
                     Err(InPlaceError::OutputPending) => {}
                     sealed => return Ok(sealed?),
                 }
             }
-            // nobody receives here
+            // no peer reads this connection, so the bytes are dropped
             ConnectionState::EncodeTlsData(mut data) => {
                 data.encode(&mut [0; 1024])?;
             }

@@ -67,8 +67,8 @@ fn check_opening<A: PacketAlgorithm>(test: &Test) {
     check(opened, &text);
 }
 
-/// Each way of sealing gives the vector's ciphertext and tag, with as much of the plaintext as there
-/// is, up to 20 bytes, in the trailer.
+/// Every way of sealing yields the vector's ciphertext and tag, with up to 20 bytes of the plaintext passed
+/// as the trailer.
 fn check_sealing<A: PacketAlgorithm>(test: &Test) {
     let expected = [test.ct.as_slice(), &test.tag].concat();
     let aad = test.aad.as_slice();
@@ -96,8 +96,8 @@ fn check_sealing<A: PacketAlgorithm>(test: &Test) {
     assert_eq!([&text[..], &tag].concat(), expected, "{test:?}");
 }
 
-/// The record layer adds additional data and content type, and nothing else: what it writes under
-/// the vector's key and nonce is what the AEAD gives for those. It reads it, too.
+/// Framing adds the additional data and the content type and nothing else: under the vector's key and nonce
+/// it writes exactly what the AEAD yields for them, and reads it back.
 fn check_framing<A: AeadAlgorithm>(test: &Test) {
     let framing = Tls13Framing::<A>::NEW;
     let iv = || Iv::copy(&test.nonce);
@@ -135,7 +135,7 @@ fn outbound(typ: ContentType, payload: &[u8]) -> OutboundPlainMessage<'_> {
     }
 }
 
-/// Outputs of the wrong length are refused; what was to be sealed out of place left them alone.
+/// Outputs of the wrong length are refused; sealing out of place leaves them untouched.
 fn check_wrong_lengths<A: AeadAlgorithm>() {
     let key = AeadKey::from([1; 32]).with_length(A::CIPHER.key_len());
     let mut sealing_key = A::sealing_key(&key);
@@ -155,8 +155,8 @@ fn check_wrong_lengths<A: AeadAlgorithm>() {
     }
 }
 
-/// A key that insists on nonces that grow takes those of records of TLS 1.2, whose explicit part is
-/// then the sequence number, and takes none twice.
+/// A key that accepts only growing nonces works for TLS 1.2 records, whose explicit nonce is then the
+/// sequence number, and accepts none twice.
 pub fn check_nonces_that_grow<A: AeadAlgorithm>() {
     assert!(A::NONCES_GROW);
     let key = || AeadKey::from([1; 32]).with_length(A::CIPHER.key_len());

@@ -31,7 +31,7 @@ fn check_hkdf_sha256(hkdf: &dyn Hkdf) {
     check_key_schedule(hkdf);
 }
 
-/// FIPS 180: the hash of "abc", in one piece and in two; and that forks go their own ways.
+/// FIPS 180: the hash of "abc", in one piece and in two; forks are independent of each other.
 fn check_hash(sha256: &dyn Hash, sha384: &dyn Hash) {
     assert_eq!(sha256.algorithm(), HashAlgorithm::SHA256);
     assert_eq!(sha384.algorithm(), HashAlgorithm::SHA384);
@@ -98,7 +98,7 @@ fn check_hmac_vectors(hmacs: [&dyn Hmac; 2]) {
     );
 }
 
-/// However the data comes in pieces, the tag is the same.
+/// The tag is the same however the data is split.
 fn check_hmac(hmacs: [&dyn Hmac; 2], key: &[u8], data: &[u8], sha256: &str, sha384: &str) {
     for (hmac, expected) in hmacs.into_iter().zip([sha256, sha384]) {
         let expected = hex(expected);
@@ -210,8 +210,7 @@ fn check_label(expander: &dyn HkdfExpander, label: &[u8], expected: &str) {
     assert_eq!(output, expected);
 }
 
-/// Vectors that were agreed on in the TLS working group's list when TLS 1.2 was new; RFC 5246 has
-/// none.
+/// RFC 5246 has no vectors for the PRF; these were agreed on in the TLS working group's mailing list.
 fn check_prf_vectors(hmacs: [&dyn Hmac; 2]) {
     check_prf(
         hmacs[0],

@@ -5,7 +5,7 @@ use rustls_core::enums::NamedGroup;
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
 
-/// Randomness fills the whole buffer, and looks like it.
+/// `fill` writes the whole buffer, with bytes that look random.
 pub fn check_random(random: &dyn SecureRandom) {
     let mut buf = [0; 4096];
     random.fill(&mut buf).unwrap();
@@ -25,8 +25,8 @@ pub fn check_groups(groups: &[&dyn SupportedKxGroup]) {
     }
 }
 
-/// All but ChaCha20 and X25519 is approved by FIPS, if the library is; and the provider when its parts
-/// are.
+/// In a FIPS-approved library everything but ChaCha20 and X25519 is approved; a provider is approved when all
+/// its parts are.
 pub fn check_approval(
     provider: &CryptoProvider,
     suites: &[SupportedCipherSuite],

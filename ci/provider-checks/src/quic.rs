@@ -12,9 +12,9 @@ use rustls_core::suites::SupportedCipherSuite;
 
 use crate::hex;
 
-/// Checks the suites of TLS 1.3 among `suites`, which are those of RFC 9001 and have QUIC parts.
+/// Checks the TLS 1.3 suites among `suites`, which must be those of RFC 9001 with QUIC parts.
 ///
-/// A provider whose keys take each packet number once, on whatever path, has no `multipath`.
+/// `multipath` is false for a provider whose keys accept each packet number only once, on whatever path.
 pub fn check_quic(suites: &[SupportedCipherSuite], multipath: bool) {
     let quic_suite = |name| {
         let suite = suites.iter().find(|suite| suite.suite() == name);

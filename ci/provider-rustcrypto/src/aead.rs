@@ -13,7 +13,7 @@ use rustls::crypto::blocks::{
 };
 use rustls::crypto::cipher::{AeadKey, Nonce};
 
-/// The cipher `C`, which the library calls `A`, with `M` for the headers of QUIC.
+/// The cipher `C`: RustCrypto's AEAD type `A`, with `M` to mask QUIC headers.
 pub(crate) struct RustCrypto<C, A, M>(PhantomData<(C, A, M)>);
 
 impl<C, A, M> AeadAlgorithm for RustCrypto<C, A, M>
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// What the library's AEADs have in common.
+/// What the AEAD types of the library have in common.
 pub(crate) trait LibraryAead:
     AeadInOut + AeadCore<NonceSize = U12, TagSize = U16> + KeyInit + Send + Sync + 'static
 {

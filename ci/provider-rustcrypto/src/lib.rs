@@ -1,8 +1,8 @@
 //! A crypto provider over the pure Rust of [RustCrypto], made of the building blocks that the crate
 //! `rustls` offers in [`rustls::crypto::blocks`].
 //!
-//! It is an example of how much there is to write for another library, and shows by its tests that the
-//! blocks are enough. It has no RSA. Do not use it for anything else.
+//! It is an example of how little another library needs, and its tests show that the blocks are enough. It
+//! has no RSA. Do not use it for anything else.
 //!
 //! [RustCrypto]: https://github.com/RustCrypto
 

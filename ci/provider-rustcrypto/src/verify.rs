@@ -55,7 +55,7 @@ static ED25519: Algorithm = Algorithm {
     },
 };
 
-/// Of public key, message and signature; `None` when the signature is not one.
+/// Verifies public key, message and signature, in this order; `None` when the signature is not valid.
 type Verify = fn(&[u8], &[u8], &[u8]) -> Option<()>;
 
 struct Algorithm {

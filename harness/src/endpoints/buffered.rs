@@ -8,7 +8,7 @@ macro_rules! buffered_endpoint {
     ($name:ident, $tls:ident) => {
         pub struct $name {
             pub conn: $tls::Connection,
-            /// Read to make room for more.
+            /// Plaintext taken out of the connection to make room for more.
             read: Vec<u8>,
             failed: bool,
             peer_has_closed: bool,

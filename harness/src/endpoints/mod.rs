@@ -9,22 +9,22 @@ pub use unbuffered::{ThisUnbuffered, Unbuffered, UpstreamUnbuffered};
 
 /// One end of a connection.
 pub trait Endpoint {
-    /// All that it has to send.
+    /// Takes all that it has to send.
     fn take_output(&mut self) -> Vec<u8>;
 
     /// Gives it bytes from its peer; the error as its crate prints it.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
-    /// Has it go on with what it has been given.
+    /// Lets it process what it was given.
     fn process(&mut self) -> Result<(), String>;
 
-    /// Has it send application data; returns how much it took.
+    /// Sends application data; returns how much was accepted.
     fn send(&mut self, plaintext: &[u8]) -> usize;
 
-    /// The application data it has received since the last call, appended.
+    /// Appends the application data received since the last call.
     fn read_into(&mut self, plaintext: &mut Vec<u8>);
 
-    /// Has it send a close_notify.
+    /// Sends a close_notify.
     fn close(&mut self);
 
     /// Whether the peer's close_notify has come.
@@ -36,13 +36,13 @@ pub trait Endpoint {
     /// Suite, group, ALPN and handshake kind as both crates print them, once negotiated.
     fn negotiated(&self) -> String;
 
-    /// Keying material, once the handshake is complete; `None` of what has no exporter.
+    /// Keying material, once the handshake is complete; `None` where the API has no exporter.
     fn exported(&self) -> Option<[u8; 32]>;
 
     /// The peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// Has it send a KeyUpdate.
+    /// Sends a KeyUpdate.
     fn refresh_traffic_keys(&mut self);
 }
 

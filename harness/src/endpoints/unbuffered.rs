@@ -149,7 +149,7 @@ macro_rules! unbuffered_endpoint {
             }
 
             impl ToSend {
-                /// Sends one thing that waits; false when none does.
+                /// Sends the next thing that waits; false when nothing does.
                 fn send<D>(
                     &mut self,
                     mut state: WriteTraffic<'_, D>,
@@ -173,7 +173,7 @@ macro_rules! unbuffered_endpoint {
 
             impl<C: Unbuffered> Endpoint for $name<C> {
                 fn take_output(&mut self) -> Vec<u8> {
-                    // an error was reported by `receive`, and this is the alert that follows it
+                    // `receive` has reported the error; this collects the alert that follows it
                     let _ = self.drive();
                     std::mem::take(&mut self.outgoing)
                 }

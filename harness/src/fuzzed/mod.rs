@@ -1,8 +1,8 @@
 //! What the fuzz targets do with their input. The targets are in `fuzz/`, which also has the corpora;
 //! here the tests can replay them.
 //!
-//! Connections use the provider that encrypts nothing and leaves nothing to chance, so that an input
-//! reaches what lies behind the encryption, and takes the same course every time.
+//! Connections use the transparent provider, which encrypts nothing and has no randomness, so that an input
+//! reaches the code behind the encryption and takes the same path every time.
 
 mod records;
 mod scenes;
@@ -30,16 +30,16 @@ pub fn run(name: &str, input: &[u8]) {
     target(input);
 }
 
-/// Longer inputs show nothing that shorter ones do not.
+/// Longer inputs find nothing that shorter ones do not.
 const INPUT_LIMIT: usize = 8 * 1024;
 
-/// Any bytes to a client. The first byte chooses how far its handshake is, the second how the bytes
-/// are cut into pieces.
+/// Feeds any bytes to a client. The first byte chooses how far its handshake is, the second how the bytes are
+/// cut into pieces.
 fn client(input: &[u8]) {
     raw_bytes(input, &CLIENT_SCENES);
 }
 
-/// Any bytes to a server, as [`client`].
+/// Feeds any bytes to a server, as [`client`].
 fn server(input: &[u8]) {
     raw_bytes(input, &SERVER_SCENES);
 }
@@ -52,8 +52,8 @@ fn raw_bytes(input: &[u8], scenes: &[Scene]) {
     check(scene, bytes, usize::from(piece_len));
 }
 
-/// A genuine flight with changes: the first two bytes are as for [`client`], over the scenes of both
-/// sides; then follow four bytes for each change: where (two), what, and a value.
+/// Feeds a genuine flight with changes. The first two bytes are as for [`client`], over the scenes of both
+/// sides; each change takes four more: where (two bytes), what, and a value.
 fn flights(input: &[u8]) {
     let &[scene, piece_len, ref changes @ ..] = input else {
         return;
@@ -79,7 +79,7 @@ fn flights(input: &[u8]) {
     check(scene, &flight, usize::from(piece_len));
 }
 
-/// What came of giving an endpoint some bytes.
+/// What happened when an endpoint was given some bytes.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     error: Option<String>,
@@ -88,8 +88,8 @@ struct Outcome {
     peer_has_closed: bool,
 }
 
-/// Gives `bytes` to the endpoint of `scene` in one piece, in pieces, and through the other API: the
-/// same must come of it.
+/// Gives `bytes` to the endpoint of `scene` in one piece, in pieces, and through the other API: the outcome
+/// must be the same.
 fn check(scene: &Scene, bytes: &[u8], piece_len: usize) {
     let bytes = &bytes[..Ord::min(bytes.len(), INPUT_LIMIT)];
     let whole = outcome(&mut *(scene.buffered)().0, bytes, bytes.len());

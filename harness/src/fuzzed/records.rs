@@ -5,7 +5,7 @@ use rustls_core::record::joiner::HandshakeJoiner;
 use rustls_core::record::receiver::{RecordHeader, RecordReceiver};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 
-/// Any bytes to a [`RecordReceiver`]: what it opens lies within what it was given, handshake messages
+/// Feeds any bytes to a [`RecordReceiver`]: what it opens lies within what it was given, handshake messages
 /// come out as they went in, and an incomplete record changes nothing.
 pub(crate) fn records(input: &[u8]) {
     let mut receiver = RecordReceiver::new();

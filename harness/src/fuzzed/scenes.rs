@@ -69,7 +69,7 @@ fn server_waits_for_client_hello(server: Box<dyn Endpoint>, auth: ClientAuth) ->
     (server, flight)
 }
 
-/// Or for the client's Certificate, if it is asked for one.
+/// A server that waits for Finished, or for the client's Certificate if it asked for one.
 fn server_waits_for_finished(mut server: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
     let mut client = buffered::client(auth);
     server.receive(&client.take_output()).unwrap();

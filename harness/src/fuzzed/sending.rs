@@ -1,4 +1,4 @@
-//! Sending application data in all ways there are, into buffers of any length.
+//! Sending application data in every way, into buffers of any length.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::configs::{self, ClientAuth, KeyType, server_name};
 use crate::endpoints::{self, Endpoint, ThisUnbuffered};
 use crate::transparent::this;
 
-/// Each four bytes are one thing that a connected client does: what, the length of the plaintext (two
-/// bytes), and how much room there is for it. What is sent must arrive; what there was no room for
-/// must be possible with more room.
+/// Every four bytes are one action of a connected client: which, the length of the plaintext (two bytes), and
+/// how much room there is for the output. What is sent must arrive; what failed for lack of room must succeed
+/// with more.
 pub(crate) fn sending(input: &[u8]) {
     let auth = ClientAuth::None;
     let config = configs::this::client(this::provider(), KeyType::Ed25519, auth);

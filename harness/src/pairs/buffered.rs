@@ -21,7 +21,7 @@ impl Pair {
         Self::connect_through(configs, &mut Vec::new())
     }
 
-    /// As [`Self::connect`], with a pipe whose memory is not the pair's.
+    /// As [`Self::connect`], through the caller's `pipe`.
     pub fn connect_through(configs: &Configs, pipe: &mut Vec<u8>) -> Result<Self> {
         let mut pair = Self {
             client: Box::new(ClientConnection::new(

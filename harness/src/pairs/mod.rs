@@ -1,8 +1,8 @@
-//! Connected sides of one implementation, over memory that their user provides and can use again: for what is
-//! measured and counted, which an [`Endpoint`](crate::endpoints::Endpoint) that allocates would disturb.
+//! Connected sides of one implementation, over memory that their user provides and reuses: for measuring and
+//! counting, which an [`Endpoint`](crate::endpoints::Endpoint) that allocates would disturb.
 //!
-//! Both implementations have the same API, so the code exists once and is compiled twice, with `tls` the crate
-//! that it is about.
+//! Both implementations have the same API, so the code exists once and is compiled twice, with `tls` naming
+//! the crate it is about.
 
 pub mod this;
 pub mod upstream;

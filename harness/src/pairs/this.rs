@@ -1,4 +1,4 @@
-//! This crate's.
+//! Connected sides of this crate.
 
 use std::sync::Arc;
 

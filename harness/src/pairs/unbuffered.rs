@@ -22,7 +22,7 @@ impl Pair {
         Self::connect_through(configs, &mut Vec::new(), &mut Vec::new())
     }
 
-    /// As [`Self::connect`], with buffers, one for each direction, whose memory is not the pair's.
+    /// As [`Self::connect`], through the caller's buffers, one for each direction.
     pub fn connect_through(
         configs: &Configs,
         to_server: &mut Vec<u8>,
@@ -59,8 +59,7 @@ impl Pair {
     }
 }
 
-/// What the client's and the server's connection type have in common, by another name for each in
-/// this API.
+/// `process_tls_records` of the client's and the server's connection type, which have no trait in common.
 pub trait Side {
     type Data;
 
@@ -124,7 +123,7 @@ pub fn receive(side: &mut impl Side, incoming: &mut [u8]) -> Result<usize> {
                 }
             }
             ConnectionState::WriteTraffic(_) => {}
-            // the answer to a KeyUpdate, which goes nowhere: this side sends no data behind it
+            // the answer to a KeyUpdate; dropped, since this side sends nothing after it
             ConnectionState::EncodeTlsData(mut data) => {
                 data.encode(&mut [0; 1024])?;
             }

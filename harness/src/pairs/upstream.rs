@@ -1,4 +1,4 @@
-//! Those of rustls 0.23.
+//! Connected sides of rustls 0.23.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A TLS 1.3 client that does what a test says: right keys, and whatever messages.
+//! A TLS 1.3 client with the right keys that sends whatever a test wants.
 
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::sign::SigningKey;
@@ -31,9 +31,9 @@ pub struct ScriptedClient {
 /// How a server refused something.
 #[derive(Debug, PartialEq)]
 pub struct Refused {
-    /// As it prints.
+    /// The error, as it prints.
     pub error: String,
-    /// Level and description, if one was sent.
+    /// Level and description of the alert, if one was sent.
     pub alert: Option<Vec<u8>>,
 }
 
@@ -144,7 +144,7 @@ impl ScriptedClient {
         self.send_raw(ContentType::Handshake, messages)
     }
 
-    /// The same for any type of content, and without the transcript.
+    /// Sends any type of content, without adding it to the transcript.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl ScriptedClient {
         message(HandshakeType::Finished.into(), &verify_data)
     }
 
-    /// From now on application keys are used.
+    /// Switches to application keys.
     pub fn start_traffic(&mut self) {
         self.sealing
             .set_key(&self.client_application_traffic_secret);
@@ -193,7 +193,7 @@ impl ScriptedClient {
         resumption_secret.ticket_psk(nonce)
     }
 
-    /// Goes on with the next key, as a KeyUpdate was sent.
+    /// Switches to the next sending key, after a KeyUpdate was sent.
     pub fn update_sending_key(&mut self) {
         self.client_application_traffic_secret = self.client_application_traffic_secret.next();
         self.start_traffic();

@@ -1,6 +1,6 @@
 //! The key schedule of RFC 9846 §7, for both scripted peers.
 //!
-//! Of the library it uses what a provider brings, HKDF and HMAC, and nothing of what calls them.
+//! It uses a provider's HKDF and HMAC, and none of the library's code above them.
 
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::tls13::{HkdfExpander, OkmBlock};
@@ -46,7 +46,7 @@ impl Transcript {
     }
 }
 
-/// One of the three stages: `HKDF-Extract` was, `Derive-Secret` will be.
+/// One stage of the schedule: the result of an `HKDF-Extract`, from which secrets are derived.
 pub(super) struct Stage {
     suite: Suite,
     pseudorandom_key: Box<dyn HkdfExpander>,

@@ -44,7 +44,7 @@ pub struct Hello {
 /// See [`Script::corrupt`].
 pub type Corrupt = Arc<dyn Fn(usize, &mut Vec<u8>)>;
 
-/// What the server says: right unless a test changes it.
+/// What the server sends: correct unless a test changes it.
 #[derive(Clone)]
 pub struct Script {
     pub retries: Vec<Hello>,
@@ -291,7 +291,7 @@ impl Server<'_> {
         }
     }
 
-    /// The server's share, and the shared secret. Of a group that the client has no share of: zeros.
+    /// The server's share and the shared secret; zeros for a group that the client sent no share of.
     fn exchange(&self, client_hello: &[u8], group: NamedGroup) -> (Vec<u8>, Vec<u8>) {
         let shares = ClientHello::read(client_hello).key_shares();
         let theirs = shares.iter().find(|share| share.0 == u16::from(group));
