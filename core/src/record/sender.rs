@@ -225,6 +225,7 @@ impl RecordSender {
     /// Writes the records that carry `payload` to the front of `out`; returns how many bytes they are.
     ///
     /// # Errors
+    ///
     /// [`SealError::InsufficientSize`] when `out` is shorter than [`Self::sealed_len`],
     /// [`SealError::Exhausted`] when there are fewer sequence numbers than records, and after
     /// [`Self::close`]: nothing was written and no sequence number used. [`SealError::Failed`] when the

@@ -39,7 +39,7 @@ impl Transcript {
         hash.as_ref().to_vec()
     }
 
-    /// RFC 9846 §4.5: before a HelloRetryRequest the ClientHello is replaced by its hash.
+    /// RFC 9846 §4.1: before a HelloRetryRequest the ClientHello is replaced by its hash.
     pub(super) fn replace_with_message_hash(&mut self) {
         const MESSAGE_HASH: u8 = 254;
         self.messages = crate::wire::message(MESSAGE_HASH, &self.hash());
