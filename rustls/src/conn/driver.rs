@@ -74,8 +74,9 @@ impl<Data> Driver<Data> {
         if record.typ == ContentType::ApplicationData
             && records.receiving == Receiving::Traffic
             && records.joiner.is_empty()
+            && !record.payload.is_empty()
         {
-            self.tolerance = Tolerance::default();
+            self.tolerance.forget_key_updates();
             return Ok(Some(Processed {
                 record_len: record.record_len,
                 plaintext: record.payload,
@@ -129,6 +130,12 @@ impl<Data> Driver<Data> {
         match typ {
             // RFC 9846 §4.3.10: early data that was not agreed on
             ContentType::ApplicationData if is_skipped => Ok(()),
+            // RFC 9846 §5.1: application data may be empty. That is none, and makes up for nothing
+            ContentType::ApplicationData
+                if content.is_empty() && records.receiving == Receiving::Traffic =>
+            {
+                Ok(())
+            }
             ContentType::Handshake => self.handle_handshake(content),
             ContentType::Alert => self.handle_alert(content),
             ContentType::ChangeCipherSpec => self.handle_change_cipher_spec(content),
@@ -153,7 +160,6 @@ impl<Data> Driver<Data> {
         if payload.is_empty() {
             return Err(InvalidMessage::InvalidEmptyPayload.into());
         }
-        self.tolerance.forget_warnings();
         self.common.records.joiner.push(payload)?;
         while let Some(message) = self.common.records.joiner.next_message()? {
             let mut cx = Context {

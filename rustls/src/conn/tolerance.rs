@@ -1,14 +1,14 @@
-//! How much useless work a peer may cause between two pieces of application data.
+//! How much useless work a peer may make.
 
 use crate::error::PeerMisbehaved;
 
-/// How many warning alerts are taken in a row.
+/// How many warning alerts are taken. One is all that an honest peer has use for.
 const MAX_WARNINGS: u8 = 4;
 
-/// How many KeyUpdates are taken in a row.
+/// How many KeyUpdates are taken between two pieces of application data.
 const MAX_KEY_UPDATES: u8 = 32;
 
-/// What has come since the last application data.
+/// What has come of it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tolerance {
     warnings: u8,
@@ -25,11 +25,6 @@ impl Tolerance {
         Ok(())
     }
 
-    /// Handshake messages have come: the peer went on after its warnings.
-    pub(crate) fn forget_warnings(&mut self) {
-        self.warnings = 0;
-    }
-
     /// Counts a KeyUpdate that this side did not ask for, or has to answer.
     pub(crate) fn count_key_update(&mut self) -> Result<(), PeerMisbehaved> {
         if self.key_updates >= MAX_KEY_UPDATES {
@@ -37,5 +32,11 @@ impl Tolerance {
         }
         self.key_updates += 1;
         Ok(())
+    }
+
+    /// Application data has come.
+    #[inline]
+    pub(crate) fn forget_key_updates(&mut self) {
+        self.key_updates = 0;
     }
 }

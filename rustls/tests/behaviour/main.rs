@@ -12,6 +12,7 @@ mod closing;
 mod compared;
 mod connected;
 mod failing;
+mod floods;
 mod fragmentation;
 mod in_place;
 mod key_log_and_exporters;

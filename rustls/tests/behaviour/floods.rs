@@ -1,0 +1,124 @@
+//! Records that keep a connection busy and bring nothing: how many of them it takes, one kind by itself and
+//! several in turn.
+
+use harness::configs::{ClientAuth, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
+use harness::transparent::{self, Setup, TAG};
+use harness::wire::record;
+use rustls::ContentType;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+
+use crate::connected::{ROLES, Role};
+
+const SETUP: Setup = Setup {
+    auth: ClientAuth::None,
+    retry: false,
+    hashes_transcript: true,
+};
+
+/// A record under the transparent cipher.
+fn protected(typ: ContentType, content: &[u8]) -> Vec<u8> {
+    let payload = [content, &[typ.into()], &TAG].concat();
+    let mut record = record(ContentType::ApplicationData.into(), &payload);
+    record[2] = 3;
+    record
+}
+
+fn data(content: &[u8]) -> Vec<u8> {
+    protected(ContentType::ApplicationData, content)
+}
+
+fn user_canceled() -> Vec<u8> {
+    protected(ContentType::Alert, &[1, 90])
+}
+
+fn key_update(request: u8) -> Vec<u8> {
+    protected(ContentType::Handshake, &[24, 0, 0, 1, request])
+}
+
+/// Connections in `role` after the handshake: both of this crate's APIs, then upstream.
+fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
+    let ours = transparent::this::Configs::new(SETUP);
+    let theirs = transparent::upstream::Configs::new(SETUP);
+    let mut ends: [Box<dyn Endpoint>; 3] = match role {
+        Role::Client => [
+            Box::new(ThisBuffered::new(ours.client())),
+            Box::new(ThisUnbuffered::new(
+                UnbufferedClientConnection::new(ours.client.clone(), server_name()).unwrap(),
+            )),
+            Box::new(UpstreamBuffered::new(theirs.client())),
+        ],
+        Role::Server => [
+            Box::new(ThisBuffered::new(ours.server())),
+            Box::new(ThisUnbuffered::new(
+                UnbufferedServerConnection::new(ours.server.clone()).unwrap(),
+            )),
+            Box::new(UpstreamBuffered::new(theirs.server())),
+        ],
+    };
+    for end in &mut ends {
+        match role {
+            Role::Client => handshake(&mut **end, &mut ThisBuffered::new(ours.server())),
+            Role::Server => handshake(&mut ThisBuffered::new(ours.client()), &mut **end),
+        }
+    }
+    ends
+}
+
+/// How many rounds of `records` an end takes, of a thousand, and why no more.
+fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
+    for round in 0..1000 {
+        for record in records {
+            if let Err(error) = end.receive(record) {
+                return (round, error);
+            }
+            end.take_output();
+        }
+        end.read_into(&mut Vec::new());
+    }
+    (1000, String::new())
+}
+
+/// Nothing makes up for warnings: an honest peer sends one at the most.
+#[test]
+fn warnings_are_counted_whatever_comes_between() {
+    let expected = (4, "PeerMisbehaved(TooManyWarningAlertsReceived)".to_owned());
+    for role in ROLES {
+        for between in [vec![], data(b"x"), data(b""), key_update(0), key_update(1)] {
+            for mut end in connected(role) {
+                let records = [between.clone(), user_canceled()];
+                assert_eq!(
+                    rounds(&mut *end, &records),
+                    expected,
+                    "{role:?} {between:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn data_makes_up_for_key_updates_and_for_empty_records() {
+    for role in ROLES {
+        for mut end in connected(role) {
+            let records = [key_update(1), data(b""), data(b"x")];
+            assert_eq!(rounds(&mut *end, &records).0, 1000, "{role:?}");
+        }
+    }
+}
+
+/// An empty record of application data is none. Upstream takes KeyUpdates without end this way.
+#[test]
+fn empty_records_do_not_make_up_for_key_updates() {
+    let expected = (32, "PeerMisbehaved(TooManyKeyUpdateRequests)".to_owned());
+    for role in ROLES {
+        for request in [0, 1] {
+            let [buffered, unbuffered, _] = connected(role);
+            for mut end in [buffered, unbuffered] {
+                let records = [data(b""), key_update(request)];
+                assert_eq!(rounds(&mut *end, &records), expected, "{role:?} {request}");
+            }
+        }
+    }
+}
