@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 
-use harness::configs::Provider;
+use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{Endpoint, exchange};
 
 use crate::compared::{assert_same, for_all, shown};
@@ -227,6 +227,37 @@ fn writing_after_close_notify_fails() {
         peer.read_into(&mut received);
         assert!(received.is_empty());
     });
+}
+
+/// RFC 9846 §6.1: not even tickets, where a server has closed before the handshake was complete.
+#[test]
+fn no_tickets_follow_a_close_notify() {
+    for provider in PROVIDERS {
+        for sends_half_rtt_data in [false, true] {
+            let mut config = connected::this::server_config(provider);
+            config.send_half_rtt_data = sends_half_rtt_data;
+            let mut conn = connected::this::server(config);
+            let mut peer = connected::fresh_peer(provider, Role::Server);
+            if sends_half_rtt_data {
+                conn.writer().write_all(b"half").unwrap();
+                conn.send_close_notify();
+            }
+            connected::this::input(&mut conn, &peer.take_output()).unwrap();
+            peer.receive(&connected::this::output(&mut conn)).unwrap();
+            conn.send_close_notify();
+            peer.receive(&connected::this::output(&mut conn)).unwrap();
+            assert!(peer.peer_has_closed() && conn.is_handshaking());
+
+            connected::this::input(&mut conn, &peer.take_output()).unwrap();
+            assert!(!conn.is_handshaking() && !conn.wants_write());
+            // the other direction is open
+            peer.send(b"answer");
+            connected::this::input(&mut conn, &peer.take_output()).unwrap();
+            let mut received = [0; 6];
+            conn.reader().read_exact(&mut received).unwrap();
+            assert_eq!(&received, b"answer");
+        }
+    }
 }
 
 /// The other end knows what came before an orderly end, and both ends that it was orderly.

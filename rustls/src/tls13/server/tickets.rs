@@ -44,6 +44,10 @@ pub(super) fn send_tickets(
     resumption_secret: &OkmBlock,
     cx: &mut ServerContext<'_>,
 ) -> Result<(), Error> {
+    // RFC 9846 §6.1: nothing is sent after close_notify, which may have gone out during the handshake
+    if cx.transport.is_closed() {
+        return Ok(());
+    }
     let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
         return Ok(());
     };
