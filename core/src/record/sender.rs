@@ -311,7 +311,8 @@ impl RecordSender {
     /// # Errors
     ///
     /// [`InPlaceError`]: too little room before or after, too long a payload, a sender that was closed;
-    /// nothing was changed and no sequence number used.
+    /// nothing was changed and no sequence number used. Also [`InPlaceError::EncryptExhausted`] when the cipher
+    /// refuses; the connection is unusable then, and the content of the record's place unspecified.
     ///
     /// # Panics
     ///
@@ -467,7 +468,8 @@ pub struct InPlaceRoom {
     pub tailroom: usize,
 }
 
-/// Why plaintext was not sealed where it lies; the buffer and the connection are as they were.
+/// Why plaintext was not sealed where it lies. The buffer and the connection are as they were, unless a cipher
+/// has failed, which is [`Self::EncryptExhausted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InPlaceError {
@@ -490,7 +492,8 @@ pub enum InPlaceError {
     PayloadOutOfBounds,
     /// Bytes written before wait to be sent and would be overtaken: send them first.
     OutputPending,
-    /// The connection cannot send application data, or can no longer.
+    /// The connection cannot send application data, or can no longer. If that is because the cipher has failed
+    /// just now, the payload and the room around it are unspecified.
     EncryptExhausted,
 }
 

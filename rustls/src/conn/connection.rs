@@ -293,7 +293,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; the buffer and the connection are unchanged then.
+    /// [`InPlaceError`]; the buffer and the connection are unchanged then, unless the cipher failed, which
+    /// ends the connection.
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

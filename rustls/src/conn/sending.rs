@@ -240,6 +240,18 @@ impl CommonState {
         self.records
             .sender
             .seal_in_place(ContentType::ApplicationData, buf, payload)
+            .map_err(|error| self.in_place_failed(error))
+    }
+
+    /// Ends the connection when the cipher has refused: a sequence number is used up, and what there is of
+    /// the record cannot be sent. All other errors have changed nothing.
+    #[cold]
+    fn in_place_failed(&mut self, error: InPlaceError) -> InPlaceError {
+        // that there are numbers left was made sure of
+        if error == InPlaceError::EncryptExhausted {
+            self.fail(Error::EncryptError.into());
+        }
+        error
     }
 
     /// Makes sure that a record can go out next, with new keys if the present ones are worn out.

@@ -440,9 +440,9 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; `buf` and the connection are unchanged then. On [`InPlaceError::OutputPending`] the
-    /// connection has something of its own to send first (a KeyUpdate): the next
-    /// [`UnbufferedConnectionCommon::process_tls_records`] hands it out.
+    /// [`InPlaceError`]; `buf` and the connection are unchanged then, unless the cipher failed, which ends the
+    /// connection. On [`InPlaceError::OutputPending`] the connection has something of its own to send first
+    /// (a KeyUpdate): the next [`UnbufferedConnectionCommon::process_tls_records`] hands it out.
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

@@ -2,6 +2,7 @@
 //! that nobody authenticated ends a stream.
 
 use std::io::{ErrorKind, Read, Write};
+use std::ops::Range;
 
 use harness::configs::{self, ClientAuth, Provider, server_name};
 use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
@@ -110,6 +111,17 @@ fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
     });
 }
 
+fn encrypt_in_place(
+    conn: &mut Connection,
+    buf: &mut [u8],
+    payload: Range<usize>,
+) -> Result<Range<usize>, InPlaceError> {
+    match conn {
+        Connection::Client(conn) => conn.encrypt_in_place(buf, payload),
+        Connection::Server(conn) => conn.encrypt_in_place(buf, payload),
+    }
+}
+
 /// All ways to send, after a failure.
 fn assert_sends_nothing(conn: &mut Connection, expected: &Error) {
     assert_eq!(conn.process_new_packets().unwrap_err(), *expected);
@@ -119,10 +131,7 @@ fn assert_sends_nothing(conn: &mut Connection, expected: &Error) {
     let source = error.get_ref().and_then(|error| error.downcast_ref());
     assert_eq!(source, Some(expected));
     let mut buf = [0; 100];
-    let in_place = match conn {
-        Connection::Client(conn) => conn.encrypt_in_place(&mut buf, 20..40),
-        Connection::Server(conn) => conn.encrypt_in_place(&mut buf, 20..40),
-    };
+    let in_place = encrypt_in_place(conn, &mut buf, 20..40);
     assert_eq!(in_place, Err(InPlaceError::EncryptExhausted));
     assert_eq!(buf, [0; 100]);
     assert_eq!(conn.refresh_traffic_keys().unwrap_err(), *expected);
@@ -217,20 +226,26 @@ fn a_close_notify_waits_behind_what_was_written() {
     });
 }
 
-/// A suite that can open and cannot seal.
-struct SealsNothing(&'static dyn Tls13AeadAlgorithm);
+/// A cipher that seals nothing of some types.
+struct Refusing {
+    inner: &'static dyn Tls13AeadAlgorithm,
+    refused: &'static [ContentType],
+}
 
-impl Tls13AeadAlgorithm for SealsNothing {
-    fn encrypter(&self, _key: AeadKey, _iv: Iv) -> Box<dyn MessageEncrypter> {
-        Box::new(Refuses)
+impl Tls13AeadAlgorithm for Refusing {
+    fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
+        Box::new(Refuses {
+            inner: self.inner.encrypter(key, iv),
+            refused: self.refused,
+        })
     }
 
     fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-        self.0.decrypter(key, iv)
+        self.inner.decrypter(key, iv)
     }
 
     fn key_len(&self) -> usize {
-        self.0.key_len()
+        self.inner.key_len()
     }
 
     fn extract_keys(
@@ -238,43 +253,53 @@ impl Tls13AeadAlgorithm for SealsNothing {
         key: AeadKey,
         iv: Iv,
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        self.0.extract_keys(key, iv)
+        self.inner.extract_keys(key, iv)
     }
 }
 
-struct Refuses;
+struct Refuses {
+    inner: Box<dyn MessageEncrypter>,
+    refused: &'static [ContentType],
+}
 
 impl MessageEncrypter for Refuses {
     fn encrypt(
         &mut self,
-        _msg: OutboundPlainMessage<'_>,
-        _seq: u64,
-        _out: &mut [u8],
+        msg: OutboundPlainMessage<'_>,
+        seq: u64,
+        out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        Err(EncryptError::Failed)
+        if self.refused.contains(&msg.typ) {
+            return Err(EncryptError::Failed);
+        }
+        self.inner.encrypt(msg, seq, out)
     }
 
     fn encrypt_in_place(
         &mut self,
-        _typ: ContentType,
-        _version: ProtocolVersion,
-        _payload_len: usize,
-        _seq: u64,
-        _out: &mut [u8],
+        typ: ContentType,
+        version: ProtocolVersion,
+        payload_len: usize,
+        seq: u64,
+        out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        Err(EncryptError::Failed)
+        if self.refused.contains(&typ) {
+            return Err(EncryptError::Failed);
+        }
+        self.inner
+            .encrypt_in_place(typ, version, payload_len, seq, out)
     }
 
     fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-        payload_len + 17
+        self.inner.encrypted_payload_len(payload_len)
     }
 
     fn payload_offset(&self) -> usize {
-        0
+        self.inner.payload_offset()
     }
 }
 
-fn provider_that_seals_nothing(provider: Provider) -> CryptoProvider {
+fn provider_that_refuses(provider: Provider, refused: &'static [ContentType]) -> CryptoProvider {
     let mut provider = provider.this();
     let suites = provider.cipher_suites.iter();
     let suite = suites.filter_map(|suite| suite.tls13()).next().unwrap();
@@ -285,7 +310,10 @@ fn provider_that_seals_nothing(provider: Provider) -> CryptoProvider {
             confidentiality_limit: suite.common.confidentiality_limit,
         },
         hkdf_provider: suite.hkdf_provider,
-        aead_alg: Box::leak(Box::new(SealsNothing(suite.aead_alg))),
+        aead_alg: Box::leak(Box::new(Refusing {
+            inner: suite.aead_alg,
+            refused,
+        })),
         quic: None,
     }));
     provider.cipher_suites = vec![suite.into()];
@@ -296,7 +324,7 @@ fn provider_that_seals_nothing(provider: Provider) -> CryptoProvider {
 #[test]
 fn a_flight_that_cannot_be_sealed_is_an_error() {
     for_all(|provider, role| {
-        let ours = provider_that_seals_nothing(provider);
+        let ours = provider_that_refuses(provider, &[ContentType::Handshake, ContentType::Alert]);
         let (mut conn, mut unbuffered): (Connection, Box<dyn Endpoint>) = match role {
             Role::Client => {
                 let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
@@ -327,5 +355,35 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
             Role::Server => exchange(&mut peer, &mut *unbuffered),
         };
         assert!(outcome.unwrap_err().ends_with(": EncryptError"));
+    });
+}
+
+/// A sequence number is used up by it, and there are records of which nobody knows whether they are whole.
+#[test]
+fn data_that_cannot_be_sealed_ends_the_connection() {
+    for_all(|provider, role| {
+        for in_place in [false, true] {
+            let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
+            let mut conn = match role {
+                Role::Client => {
+                    let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+                    connected::this::client(config)
+                }
+                Role::Server => {
+                    let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
+                    connected::this::server(config)
+                }
+            };
+            let mut peer = fresh_peer(provider, role);
+            connected::this::settle(&mut conn, &mut peer);
+            if in_place {
+                let error = encrypt_in_place(&mut conn, &mut [0; 100], 20..40).unwrap_err();
+                assert_eq!(error, InPlaceError::EncryptExhausted);
+            } else {
+                let error = conn.writer().write(b"data").unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidData);
+            }
+            assert_sends_nothing(&mut conn, &Error::EncryptError);
+        }
     });
 }
