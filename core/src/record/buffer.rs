@@ -20,6 +20,9 @@ mod tests;
 /// not beyond, so that nothing has to be moved to the front for the next.
 const READ_LEN: usize = 4096;
 
+/// The most to read at once when records are small: as much as one large record takes.
+const MAX_AHEAD: usize = pool::RECORD_LEN - HEADER_LEN;
+
 /// True when gaining `gained` bytes of room is worth moving `moved` bytes.
 #[inline]
 fn pays(gained: usize, moved: usize) -> bool {
@@ -186,6 +189,8 @@ pub struct ReceiveBuffer {
     unread: usize,
     /// The memory may be as long as the record being received will need, not just as what has come of it.
     roomy: bool,
+    /// How many bytes the last read of several small records was for.
+    ahead: usize,
 }
 
 /// What overwrites the header of an opened record.
@@ -225,8 +230,9 @@ impl Marker {
 }
 
 impl ReceiveBuffer {
-    /// Room to read into: up to the end of the record being received and the header of the next, or a few
-    /// kilobytes when that is less or unknown. Never empty. [`Self::commit`] adds what was read.
+    /// Room to read into: up to the end of the record being received and the header of the next, for several
+    /// records when they are small, and a few kilobytes when the length is unknown. Never empty.
+    /// [`Self::commit`] adds what was read.
     #[inline]
     pub fn room(&mut self) -> &mut [u8] {
         let want = self.wanted();
@@ -236,12 +242,25 @@ impl ReceiveBuffer {
         &mut self.memory[self.filled..self.filled + want]
     }
 
-    /// How much to read next.
+    /// How much to read next: to the end of the record and the header of the next one. When records are
+    /// small, several at once: the following ones are assumed to have the same length. A read that ends
+    /// between two records leaves nothing to move; each time one does, twice as much is read.
     #[inline]
-    fn wanted(&self) -> usize {
-        let missing = self.record_len() + HEADER_LEN;
-        let missing = missing.saturating_sub(self.filled - self.opened);
-        Ord::max(missing, READ_LEN)
+    fn wanted(&mut self) -> usize {
+        let record_len = self.record_len();
+        let waiting = self.filled - self.opened;
+        if record_len == 0 || waiting >= record_len {
+            return READ_LEN;
+        }
+        self.ahead = if record_len > MAX_AHEAD / 2 {
+            0
+        } else if waiting == HEADER_LEN {
+            (2 * self.ahead).clamp(READ_LEN, MAX_AHEAD)
+        } else {
+            READ_LEN
+        };
+        let records = Ord::max(self.ahead / record_len, 1);
+        records * record_len + HEADER_LEN - waiting
     }
 
     /// Length of the first unopened record; zero while its header is incomplete.

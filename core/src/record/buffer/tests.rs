@@ -193,7 +193,7 @@ fn a_part_of_a_record_is_held_in_what_it_needs() {
             assert_eq!((buffer.memory.len(), buffer.memory.capacity()), (len, len));
             assert_eq!(buffer.unopened(), &bytes[..read]);
             // a read that brings nothing leaves nothing behind
-            assert!(buffer.room().len() >= READ_LEN);
+            assert!(buffer.room().len() >= Ord::min(READ_LEN, bytes.len() - read));
             buffer.commit(0);
             assert_eq!(buffer.memory.len(), len);
 
@@ -299,6 +299,88 @@ fn room_to_receive_is_for_one_record_and_the_next_header() {
     assert!(buffer.is_full());
     buffer.keep(longest.len(), HEADER_LEN..longest.len());
     assert!(!buffer.is_full(), "what is opened does not count");
+}
+
+/// One read of as much of `stream` as there is room for, and all records in it opened, read and done with;
+/// returns how much was read and how many bytes were moved.
+fn one_read(buffer: &mut ReceiveBuffer, stream: &mut &[u8]) -> (usize, usize) {
+    MOVED.set(0);
+    let room = buffer.room();
+    let (now, later) = stream.split_at(Ord::min(room.len(), stream.len()));
+    room[..now.len()].copy_from_slice(now);
+    buffer.commit(now.len());
+    *stream = later;
+    while let Some((header, rest)) = buffer.unopened().split_first_chunk::<HEADER_LEN>() {
+        let payload_len = usize::from(u16::from_be_bytes([header[3], header[4]]));
+        if rest.len() < payload_len {
+            break;
+        }
+        buffer.keep(
+            HEADER_LEN + payload_len,
+            HEADER_LEN..HEADER_LEN + payload_len,
+        );
+    }
+    buffer.park(false);
+    while buffer.unread() != 0 {
+        buffer.consume(usize::MAX);
+    }
+    (now.len(), MOVED.get())
+}
+
+#[test]
+fn small_records_are_read_many_at_once_and_moved_not_at_all() {
+    for payload_len in [30, 100, 1041, 4113, 8000] {
+        let record = record(payload_len, 1);
+        let stream = record.repeat((1 << 20) / record.len());
+        let mut stream = &stream[..];
+        let mut buffer = ReceiveBuffer::default();
+        let (mut reads, mut moved) = (0, 0);
+        while !stream.is_empty() {
+            let (read, moved_now) = one_read(&mut buffer, &mut stream);
+            // until a header was read that tells how long the records are, and then that they remain so
+            if reads < 10 {
+                assert!(read <= READ_LEN << reads, "{read} bytes in read {reads}");
+            } else if !stream.is_empty() {
+                assert!(
+                    read > MAX_AHEAD - record.len(),
+                    "{read} bytes in read {reads}"
+                );
+                // the header of the next, to a memory that is enough for it, and back
+                assert!(
+                    moved_now <= 2 * HEADER_LEN,
+                    "{moved_now} bytes in read {reads}"
+                );
+            }
+            moved += moved_now;
+            reads += 1;
+        }
+        assert!(
+            reads <= (1 << 20) / (MAX_AHEAD - record.len()) + 10,
+            "{reads} reads"
+        );
+        assert!(
+            moved <= READ_LEN + reads * 2 * HEADER_LEN,
+            "{moved} bytes moved"
+        );
+    }
+}
+
+#[test]
+fn a_long_record_behind_small_ones_is_moved_no_more_than_they_are_long() {
+    // the more small ones, the more is read at once
+    for small in [1, 3, 20, 100, 1000] {
+        let pattern = [&record(95, 1).repeat(small)[..], &record(16401, 2)].concat();
+        let stream = pattern.repeat(8);
+        let mut rest = &stream[..];
+        let mut buffer = ReceiveBuffer::default();
+        let mut moved = 0;
+        while !rest.is_empty() {
+            let (_, now) = one_read(&mut buffer, &mut rest);
+            moved += now;
+        }
+        let most = 8 * (2 * READ_LEN + 2 * 100 * small);
+        assert!(moved <= most, "{small}: {moved} bytes of {most}");
+    }
 }
 
 #[test]
