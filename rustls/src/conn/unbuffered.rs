@@ -87,7 +87,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             let rest = &mut incoming_tls[discard..];
             if let Some(opened) = &self.opened {
                 if opened.record_len > rest.len() {
-                    break Next::Idle;
+                    // the application keeps bytes back; what is to be sent does not wait for them
+                    break self.before_next_record().unwrap_or(Next::Idle);
                 }
                 if !opened.plaintext.is_empty() {
                     break Next::Read;
@@ -316,8 +317,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
     /// they are asked for.
     ///
     /// `None` when there is no more before the next
-    /// [`UnbufferedConnectionCommon::process_tls_records`]: the rest is no complete record, or something
-    /// else has to be done first.
+    /// [`UnbufferedConnectionCommon::process_tls_records`]: the rest is no complete record, something else has
+    /// to be done first, or an error has ended the connection.
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
         let opened = match self.conn.opened.take() {
             Some(opened) => opened,
@@ -337,7 +338,7 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
     /// Opens the next record that carries application data; the length returned includes records before it.
     fn open_next(&mut self) -> Option<Result<Processed, Error>> {
         let mut skipped = 0;
-        while self.conn.before_next_record().is_none() {
+        while self.conn.before_next_record().is_none() && self.conn.driver.check_failed().is_ok() {
             let rest = &mut self.incoming_tls[self.used + skipped..];
             match self.conn.driver.process_record(rest) {
                 Ok(None) => break,

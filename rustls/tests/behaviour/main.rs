@@ -18,6 +18,7 @@ mod in_place;
 mod key_log_and_exporters;
 mod key_update;
 mod key_update_io;
+mod next_record;
 mod server_certificate;
 mod stream_io;
 mod tickets;
