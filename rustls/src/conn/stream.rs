@@ -5,6 +5,7 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 
 use super::connection::ConnectionCommon;
 use super::records::Receiving;
+use super::sending::invalid_data;
 use super::side_data::SideData;
 
 /// A borrowed connection and the socket under it, as a stream of plaintext.
@@ -129,7 +130,8 @@ where
                 return Err(io::ErrorKind::WriteZero.into());
             }
         }
-        self.sock.flush()
+        self.sock.flush()?;
+        self.conn.check_failed().map_err(invalid_data)
     }
 }
 

@@ -246,6 +246,25 @@ macro_rules! scripts {
                 log
             }
 
+            /// A connection that fails when it reads, and what flushing says then.
+            pub fn flush_after_failure(provider: Provider, role: Role) -> Vec<ErrorKind> {
+                let (conn, _) = crate::connected::$module::connected(provider, role);
+                let transport = Recorded {
+                    bytes: b"\xff\x03\x03\x00\x01\x00".to_vec(),
+                    ends: false,
+                    calls: 0,
+                };
+                fn kinds<S: Read + Write>(mut stream: S) -> Vec<ErrorKind> {
+                    let read = stream.read(&mut [0]).unwrap_err().kind();
+                    let flushed = [(); 2].map(|()| stream.flush().unwrap_err().kind());
+                    [&[read], &flushed[..]].concat()
+                }
+                match conn {
+                    $tls::Connection::Client(conn) => kinds($tls::StreamOwned::new(conn, transport)),
+                    $tls::Connection::Server(conn) => kinds($tls::StreamOwned::new(conn, transport)),
+                }
+            }
+
             /// The calls of [`super::calls`] on a `Stream`.
             pub fn stream(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
                 let mut transport = Transport::new(provider, role, plan);
@@ -454,4 +473,14 @@ fn the_stream_ends_during_the_handshake() {
             }
         }
     }
+}
+
+/// A program that flushes last learns that what it has written may not have arrived.
+#[test]
+fn flushing_says_that_the_connection_has_failed() {
+    for_all(|provider, role| {
+        let ours = this::flush_after_failure(provider, role);
+        assert_eq!(ours, [ErrorKind::InvalidData; 3]);
+        assert_eq!(ours, upstream::flush_after_failure(provider, role));
+    });
 }
