@@ -1,11 +1,13 @@
 //! Where a connection and its handshake meet: what each may use of the other.
 
 use super::Failure;
+use crate::client::ClientConnectionData;
 use crate::conn::established::Established;
 use crate::conn::negotiated::Negotiated;
 use crate::conn::tolerance::Tolerance;
 use crate::conn::transport::Transport;
 use crate::msgs::HandshakeMessage;
+use crate::server::ServerConnectionData;
 
 /// The handshake of one side, from the first message to the last one after the handshake.
 ///
@@ -35,3 +37,9 @@ pub(crate) struct Context<'a, Data> {
     pub(crate) tolerance: &'a mut Tolerance,
     pub(crate) data: &'a mut Data,
 }
+
+/// What a client's handlers may touch of their connection.
+pub(crate) type ClientContext<'a> = Context<'a, ClientConnectionData>;
+
+/// What a server's handlers may touch of their connection.
+pub(crate) type ServerContext<'a> = Context<'a, ServerConnectionData>;

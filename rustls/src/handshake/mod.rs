@@ -22,7 +22,7 @@ pub(crate) mod flight;
 pub(crate) mod server;
 pub(crate) mod transcript;
 
-pub(crate) use context::{Context, Machine};
+pub(crate) use context::{ClientContext, Context, Machine, ServerContext};
 pub(crate) use failure::Failure;
 
 use crate::enums::HandshakeType;

@@ -12,6 +12,7 @@ pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
 use zeroize::Zeroizing;
 
+use super::MAX_TICKET_LIFETIME;
 use crate::enums::NamedGroup;
 use crate::suites::Tls13CipherSuite;
 
@@ -153,9 +154,6 @@ pub struct Tls13ClientSessionValue {
     max_early_data_size: u32,
 }
 
-/// RFC 9846 §4.7.1: clients must not keep a ticket for longer than seven days.
-const MAX_TICKET_LIFETIME_SECS: u32 = 7 * 24 * 60 * 60;
-
 impl Tls13ClientSessionValue {
     /// The session of a NewSessionTicket with these fields, received at the time `received_at`.
     ///
@@ -174,7 +172,7 @@ impl Tls13ClientSessionValue {
             ticket,
             psk,
             received_at,
-            lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME_SECS),
+            lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME),
             age_add,
             max_early_data_size,
         }

@@ -9,3 +9,7 @@ mod bounded_map;
 pub(crate) mod client;
 pub(crate) mod server;
 pub(crate) mod value;
+
+/// RFC 9846 §4.7.1: how long a ticket may be used at most, in seconds. Servers must not promise more, and
+/// clients must not keep one for longer.
+pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;

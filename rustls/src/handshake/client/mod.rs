@@ -29,16 +29,13 @@ use self::key_shares::KeyShares;
 use self::offer::Offer;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
-use super::{Context, Failure, Machine, unexpected};
+use super::{ClientContext, Failure, Machine, unexpected};
 use crate::client::{ClientConfig, ClientConnectionData};
 use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};
 use crate::tls13;
-
-/// What a client's handlers may touch of their connection.
-pub(crate) type ClientContext<'a> = Context<'a, ClientConnectionData>;
 
 /// A client's side of one connection, version by version.
 pub(crate) enum ClientHandshake {

@@ -12,6 +12,7 @@
 //!   Tls13(State)                                                  tls13::server
 //! ```
 
+pub(crate) mod certificate;
 pub(crate) mod client_hello;
 
 use alloc::sync::Arc;
@@ -20,16 +21,13 @@ use core::mem;
 use rustls_core::codec::Codec;
 
 use self::client_hello::{Answered, WaitClientHello};
-use super::{Context, Failure, Machine, unexpected};
+use super::{Failure, Machine, ServerContext, unexpected};
 use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{ServerConfig, ServerConnectionData};
 use crate::tls13;
-
-/// What a server's handlers may touch of their connection.
-pub(crate) type ServerContext<'a> = Context<'a, ServerConnectionData>;
 
 /// A server's side of one connection, version by version.
 pub(crate) enum ServerHandshake {

@@ -5,12 +5,11 @@ use alloc::sync::Arc;
 use pki_types::ServerName;
 use zeroize::Zeroizing;
 
-use super::check_extensions;
+use super::extension_checks::check_extensions;
 use crate::client::{ClientConfig, Tls13ClientSessionValue};
 use crate::crypto::tls13::OkmBlock;
-use crate::handshake::Failure;
-use crate::handshake::client::ClientContext;
 use crate::handshake::client::offer::Offer;
+use crate::handshake::{ClientContext, Failure};
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::suites::Tls13CipherSuite;

@@ -2,12 +2,11 @@
 
 use alloc::boxed::Box;
 
-use super::client_auth::WaitCertificateOrRequest;
+use super::certificate_request::WaitCertificateOrRequest;
 use super::in_progress::Handshake;
 use crate::enums::ExtensionType;
 use crate::error::PeerMisbehaved;
-use crate::handshake::Failure;
-use crate::handshake::client::ClientContext;
+use crate::handshake::{ClientContext, Failure};
 use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};

@@ -8,7 +8,7 @@
 //!                                 │ EncryptedExtensions                        (encrypted_extensions)
 //!                                 ▼
 //!                        WaitCertificateOrRequest
-//!                     Certificate │  │ CertificateRequest                      (client_auth)
+//!                     Certificate │  │ CertificateRequest                      (certificate_request)
 //!                                 │  ▼
 //!                                 │ WaitCertificate
 //!                                 ▼  │ Certificate                             (server_auth)
@@ -24,9 +24,11 @@
 //! Each state is a struct in the file named beside it, with a `read_<message>` for each message it takes:
 //! that consumes the state and returns the next. They pass on `in_progress::Handshake`.
 
+mod certificate_request;
 mod client_auth;
 mod connected;
 mod encrypted_extensions;
+mod extension_checks;
 mod finished;
 mod in_progress;
 pub(crate) mod retry;
@@ -35,22 +37,19 @@ mod server_hello;
 
 use rustls_core::codec::Codec;
 
-use self::client_auth::WaitCertificateOrRequest;
+use self::certificate_request::WaitCertificateOrRequest;
 use self::connected::Connected;
 use self::encrypted_extensions::WaitEncryptedExtensions;
 use self::finished::WaitFinished;
 use self::server_auth::{WaitCertificate, WaitCertificateVerify};
 use super::key_update::read_key_update;
-use crate::enums::{ExtensionType, HandshakeType, KeyUpdateRequest};
-use crate::error::PeerMisbehaved;
-use crate::handshake::client::ClientContext;
+use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::{Failure, unexpected};
+use crate::handshake::{ClientContext, Failure, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
-use crate::msgs::extensions::{ExtensionContext, allowed_in};
 use crate::msgs::server_hello::ServerHello;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::msgs::{Finished, HandshakeMessage};
@@ -136,22 +135,5 @@ impl State {
             Self::WaitFinished(_) => &[HandshakeType::Finished],
             Self::Connected(_) => &[HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
         }
-    }
-}
-
-/// Checks the extensions of a message that may carry some that the client did not offer.
-///
-/// # Errors
-///
-/// [`PeerMisbehaved::DisallowedEncryptedExtension`].
-fn check_extensions(
-    received: &[ExtensionType],
-    message: ExtensionContext,
-) -> Result<(), PeerMisbehaved> {
-    // RFC 9846 §4.3: an extension known to belong in another message is an illegal_parameter
-    if received.iter().all(|typ| allowed_in(*typ, message)) {
-        Ok(())
-    } else {
-        Err(PeerMisbehaved::DisallowedEncryptedExtension)
     }
 }

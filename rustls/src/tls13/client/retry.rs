@@ -2,12 +2,11 @@
 
 use crate::enums::{NamedGroup, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::handshake::Failure;
-use crate::handshake::client::ClientContext;
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::sent_hello::{Retry, SentHello};
 use crate::handshake::client::version::check_legacy_version;
 use crate::handshake::transcript::Transcript;
+use crate::handshake::{ClientContext, Failure};
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::Tls13CipherSuite;
 

@@ -8,10 +8,9 @@ use super::parameters::Selection;
 use super::retry::{Retry, check_second_hello, send_hello_retry_request};
 use crate::conn::HandshakeKind;
 use crate::enums::ProtocolVersion;
-use crate::handshake::Failure;
-use crate::handshake::server::ServerContext;
-use crate::handshake::server::client_hello::{resolve_certificate, server_name};
+use crate::handshake::server::certificate::{resolve_certificate, server_name};
 use crate::handshake::transcript::Transcript;
+use crate::handshake::{Failure, ServerContext};
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
@@ -22,7 +21,7 @@ use crate::suites::SupportedCipherSuite;
 const MAX_SKIPPED_EARLY_DATA: usize = 1 << 14;
 
 /// What a ClientHello led to.
-pub(crate) enum Negotiated<'a> {
+pub(crate) enum Negotiation<'a> {
     /// All is agreed on; nothing was sent yet.
     Agreed(Agreed<'a>),
     /// A HelloRetryRequest was sent.
@@ -38,7 +37,7 @@ pub(crate) fn negotiate<'a>(
     config: &ServerConfig,
     retry: Option<Box<Retry>>,
     cx: &mut ServerContext<'_>,
-) -> Result<Negotiated<'a>, Failure> {
+) -> Result<Negotiation<'a>, Failure> {
     check_hello(hello)?;
     let server_name = server_name(&hello.extensions)?;
     if let Some(retry) = &retry {
@@ -81,7 +80,7 @@ pub(crate) fn negotiate<'a>(
                     transcript
                 }
             };
-            Ok(Negotiated::Agreed(Agreed {
+            Ok(Negotiation::Agreed(Agreed {
                 hello,
                 is_retried,
                 parameters,
@@ -94,7 +93,7 @@ pub(crate) fn negotiate<'a>(
             let retry =
                 send_hello_retry_request(hello, encoded, server_name, suite, group, cx.transport)?;
             cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
-            Ok(Negotiated::Retry(Box::new(retry)))
+            Ok(Negotiation::Retry(Box::new(retry)))
         }
     }
 }

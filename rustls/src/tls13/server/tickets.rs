@@ -9,16 +9,14 @@ use zeroize::Zeroizing;
 
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
-use crate::handshake::server::ServerContext;
+use crate::handshake::ServerContext;
 use crate::msgs::EncodeMessage;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
+use crate::session::MAX_TICKET_LIFETIME;
 use crate::session::value::SessionValue;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::TicketPsks;
-
-/// RFC 9846 §4.7.1: no ticket lives longer, in seconds.
-const MAX_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
 /// How long a session may be resumed from the storage, in seconds.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
@@ -135,7 +133,7 @@ impl TicketKind {
 
     fn lifetime(self, config: &ServerConfig) -> u32 {
         match self {
-            Self::Sealed => config.ticketer.lifetime().min(MAX_LIFETIME),
+            Self::Sealed => config.ticketer.lifetime().min(MAX_TICKET_LIFETIME),
             Self::Stored => STORED_LIFETIME,
         }
     }

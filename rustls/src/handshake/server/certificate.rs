@@ -1,0 +1,57 @@
+//! Which certificate a ClientHello gets, whatever the version: the name that it asks for, and what the
+//! application chooses for it.
+
+use alloc::sync::Arc;
+
+use pki_types::DnsName;
+
+use crate::enums::AlertDescription;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::client_hello::ClientHello;
+use crate::msgs::server_name::ServerNamePayload;
+use crate::server::{self, ServerConfig};
+use crate::sign::CertifiedKey;
+
+/// The name that the client asks for, in lower case.
+pub(crate) fn server_name(
+    extensions: &ClientExtensions<'_>,
+) -> Result<Option<DnsName<'static>>, PeerMisbehaved> {
+    match &extensions.server_name {
+        Some(ServerNamePayload::DnsName(name)) => Ok(Some(name.to_lowercase_owned())),
+        None | Some(ServerNamePayload::IpAddress) => Ok(None),
+        // RFC 6066 §3: the name must be a host name
+        Some(ServerNamePayload::Invalid) => Err(PeerMisbehaved::ServerNameMustContainOneHostName),
+    }
+}
+
+/// Has the application choose a certificate. When it has none, the client is told access_denied.
+pub(crate) fn resolve_certificate(
+    hello: &ClientHello<'_>,
+    server_name: Option<&DnsName<'_>>,
+    config: &ServerConfig,
+) -> Result<Arc<CertifiedKey>, Failure> {
+    let extensions = &hello.extensions;
+    let view = server::ClientHello {
+        server_name: server_name.map(AsRef::as_ref),
+        signature_schemes: extensions.signature_algorithms.as_deref().unwrap_or(&[]),
+        alpn: extensions.alpn_protocol_names.as_deref(),
+        server_cert_types: extensions.server_certificate_type.as_deref(),
+        client_cert_types: extensions.client_certificate_type.as_deref(),
+        cipher_suites: &hello.cipher_suites,
+        certificate_authorities: extensions.certificate_authorities.as_deref(),
+        named_groups: extensions.supported_groups.as_deref(),
+    };
+    config
+        .cert_resolver
+        .resolve(view)
+        // RFC 9846 §4.5.1: the server's certificate_list must not be empty
+        .filter(|certified_key| !certified_key.cert.is_empty())
+        .ok_or_else(|| {
+            Failure::new(
+                Error::General("no server certificate chain resolved".into()),
+                AlertDescription::AccessDenied,
+            )
+        })
+}
