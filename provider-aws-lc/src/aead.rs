@@ -28,7 +28,7 @@ impl<C: Cipher> AeadAlgorithm for AwsLc<C> {
     }
 
     fn fips() -> bool {
-        C::CIPHER != BulkCipher::Chacha20Poly1305 && crate::fips()
+        C::CIPHER != BulkCipher::Chacha20Poly1305 && crate::is_fips_module()
     }
 }
 

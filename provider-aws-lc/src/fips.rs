@@ -69,7 +69,7 @@ impl<C: Cipher, P: Protocol> AeadAlgorithm for Gcm<C, P> {
     }
 
     fn fips() -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 }
 

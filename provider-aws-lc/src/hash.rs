@@ -22,7 +22,7 @@ impl HashFunction for Sha256 {
     }
 
     fn fips() -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 }
 
@@ -43,7 +43,7 @@ impl HashFunction for Sha384 {
     }
 
     fn fips() -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 }
 

@@ -133,6 +133,6 @@ pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
 ];
 
 /// Whether aws-lc-rs runs as a FIPS module, which is so with feature `fips` only.
-fn fips() -> bool {
+fn is_fips_module() -> bool {
     cfg!(feature = "fips") && aws_lc_rs::try_fips_mode().is_ok()
 }

@@ -12,6 +12,6 @@ impl SecureRandom for Random {
     }
 
     fn fips(&self) -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 }

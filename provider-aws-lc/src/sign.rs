@@ -96,7 +96,7 @@ impl blocks::KeyPair for KeyPair {
     }
 
     fn fips() -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 }
 

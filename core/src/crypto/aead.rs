@@ -11,7 +11,7 @@
 //! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are written over these once, here in
 //! `core`; none of them is the provider's.
 
-use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv, Nonce};
+use super::cipher::{AeadKey, ConnectionTrafficSecrets, EncryptError, Iv, Nonce};
 
 /// Length in bytes of the authentication tag of every AEAD used here.
 ///
@@ -181,6 +181,12 @@ pub fn split_tag<'a>(
 /// It carries no cause on purpose: telling one from another would help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AeadError;
+
+impl From<AeadError> for EncryptError {
+    fn from(_: AeadError) -> Self {
+        Self::Failed
+    }
+}
 
 /// An AEAD algorithm of a provider: how record keys of it are made, and which it is.
 ///

@@ -378,12 +378,6 @@ impl EncryptError {
     }
 }
 
-impl From<super::aead::AeadError> for EncryptError {
-    fn from(_: super::aead::AeadError) -> Self {
-        Self::Failed
-    }
-}
-
 impl From<EncryptError> for Error {
     fn from(_: EncryptError) -> Self {
         Self::EncryptError

@@ -33,6 +33,6 @@ impl Ecdh for AwsLcCurve {
     }
 
     fn fips(&self) -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 }

@@ -83,7 +83,7 @@ impl SupportedKxGroup for MlKem {
     }
 
     fn fips(&self) -> bool {
-        crate::fips()
+        crate::is_fips_module()
     }
 
     fn usable_for_version(&self, version: ProtocolVersion) -> bool {

@@ -4,6 +4,7 @@
 mod files;
 mod request;
 mod response;
+mod status;
 #[cfg(test)]
 mod tests;
 

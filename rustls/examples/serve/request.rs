@@ -1,6 +1,6 @@
 //! The HTTP request: its head, collected from the pieces it comes in.
 
-use super::response::Status;
+use super::status::Status;
 
 /// How long the head of a request may be.
 const HEAD_LIMIT: usize = 8 * 1024;

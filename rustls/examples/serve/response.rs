@@ -5,33 +5,10 @@ use std::io::{self, Read, Write};
 
 use super::files::Files;
 use super::request::RequestHead;
+use super::status::Status;
 
 /// How long the head of a response can get: the longest status line and headers below.
 const HEAD_LEN: usize = 256;
-
-/// The outcomes of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    Ok,
-    BadRequest,
-    NotFound,
-    MethodNotAllowed,
-    HeadTooLong,
-    Unreadable,
-}
-
-impl Status {
-    fn line(self) -> &'static str {
-        match self {
-            Self::Ok => "200 OK",
-            Self::BadRequest => "400 Bad Request",
-            Self::NotFound => "404 Not Found",
-            Self::MethodNotAllowed => "405 Method Not Allowed",
-            Self::HeadTooLong => "431 Request Header Fields Too Large",
-            Self::Unreadable => "500 Internal Server Error",
-        }
-    }
-}
 
 /// What is sent in answer to a request. Reading it allocates nothing.
 pub(crate) struct Response {
