@@ -7,8 +7,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::pki_types::ServerName;
-
 use crate::configs::{self, ClientAuth, KeyType};
 
 /// What ends every protected record.
@@ -47,9 +45,7 @@ macro_rules! transparent {
     ($module:ident, $tls:ident, $configs:ident, $provider:path) => {
         /// The provider, configurations and connections of one crate.
         pub mod $module {
-            use $tls::client::{
-                ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
-            };
+            use $tls::client::Resumption;
             use $tls::crypto::cipher::{
                 AeadKey, InboundOpaqueMessage, InboundPlainMessage, Iv, MessageDecrypter,
                 MessageEncrypter, Tls13AeadAlgorithm, UnsupportedOperationError,
@@ -82,7 +78,8 @@ macro_rules! transparent {
                     };
                     let [client, server] = groups.map(|groups| provider_with(groups, setup));
                     let mut client = configs::$configs::client(client, KeyType::Ed25519, auth);
-                    client.resumption = Resumption::store(Arc::new(Forgetful));
+                    // no connection depends on an earlier one
+                    client.resumption = Resumption::disabled();
                     let server = configs::$configs::server(server, KeyType::Ed25519, auth);
                     Self {
                         client: Arc::new(client),
@@ -146,35 +143,6 @@ macro_rules! transparent {
                         quic: None,
                     }
                 })
-            }
-
-            /// Stores nothing, so that no connection depends on an earlier one.
-            #[derive(Debug)]
-            struct Forgetful;
-
-            impl ClientSessionStore for Forgetful {
-                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
-
-                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
-                    None
-                }
-
-                fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
-
-                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-                    None
-                }
-
-                fn remove_tls12_session(&self, _: &ServerName<'static>) {}
-
-                fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
-
-                fn take_tls13_ticket(
-                    &self,
-                    _: &ServerName<'static>,
-                ) -> Option<Tls13ClientSessionValue> {
-                    None
-                }
             }
 
             /// Not a hash function: a fixed output, as long as that of the suite's hash.

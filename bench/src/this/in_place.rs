@@ -5,7 +5,7 @@ use core::hint::black_box;
 use core::ops::Range;
 
 use super::connection::configs;
-use super::pairs::unbuffered::{Pair, Side, unexpected};
+use super::pairs::unbuffered::{Pair, Unbuffered, unexpected};
 use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
 use crate::workload::{Direction, Result, Scenario, Workload, record_count};
 
@@ -72,7 +72,11 @@ impl Workload for SendInPlace {
     }
 }
 
-fn seal(side: &mut impl Side, buffer: &mut [u8], payload: &Range<usize>) -> Result<Range<usize>> {
+fn seal(
+    side: &mut impl Unbuffered,
+    buffer: &mut [u8],
+    payload: &Range<usize>,
+) -> Result<Range<usize>> {
     loop {
         match side.process(&mut []).state? {
             ConnectionState::WriteTraffic(mut traffic) => {

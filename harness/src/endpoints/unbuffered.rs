@@ -5,16 +5,12 @@ use super::Endpoint;
 macro_rules! unbuffered_endpoint {
     ($module:ident, $name:ident, $tls:ident, $exported:expr) => {
         mod $module {
-            use std::ops::DerefMut;
-
-            use $tls::client::{ClientConnectionData, UnbufferedClientConnection};
-            use $tls::server::{ServerConnectionData, UnbufferedServerConnection};
             use $tls::unbuffered::{
-                ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon,
-                UnbufferedStatus, WriteTraffic,
+                ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
             };
 
             use super::{Endpoint, encode_after_short_tries};
+            use crate::pairs::$module::unbuffered::Unbuffered;
 
             /// An unbuffered connection with the buffers that an application would have.
             pub struct $name<C: Unbuffered> {
@@ -25,40 +21,6 @@ macro_rules! unbuffered_endpoint {
                 to_send: ToSend,
                 peer_has_closed: bool,
                 pub(super) encrypt: Encrypt<C::Data>,
-            }
-
-            /// The two sides' `process_tls_records`, which are inherent methods of two types.
-            pub trait Unbuffered:
-                DerefMut<Target = UnbufferedConnectionCommon<Self::Data>>
-            {
-                type Data;
-
-                fn process<'c, 'i>(
-                    &'c mut self,
-                    incoming: &'i mut [u8],
-                ) -> UnbufferedStatus<'c, 'i, Self::Data>;
-            }
-
-            impl Unbuffered for UnbufferedClientConnection {
-                type Data = ClientConnectionData;
-
-                fn process<'c, 'i>(
-                    &'c mut self,
-                    incoming: &'i mut [u8],
-                ) -> UnbufferedStatus<'c, 'i, Self::Data> {
-                    self.process_tls_records(incoming)
-                }
-            }
-
-            impl Unbuffered for UnbufferedServerConnection {
-                type Data = ServerConnectionData;
-
-                fn process<'c, 'i>(
-                    &'c mut self,
-                    incoming: &'i mut [u8],
-                ) -> UnbufferedStatus<'c, 'i, Self::Data> {
-                    self.process_tls_records(incoming)
-                }
             }
 
             /// How plaintext becomes records.
@@ -242,7 +204,7 @@ unbuffered_endpoint!(
     this,
     ThisUnbuffered,
     rustls,
-    |conn: &UnbufferedConnectionCommon<_>| {
+    |conn: &rustls::unbuffered::UnbufferedConnectionCommon<_>| {
         Some(
             conn.export_keying_material([0; 32], b"label", Some(b"context"))
                 .unwrap(),
@@ -252,8 +214,10 @@ unbuffered_endpoint!(
 // upstream's unbuffered connections have no exporter
 unbuffered_endpoint!(upstream, UpstreamUnbuffered, rustls_upstream, |_| None);
 
-pub use this::{ThisUnbuffered, Unbuffered};
+pub use this::ThisUnbuffered;
 pub use upstream::UpstreamUnbuffered;
+
+pub use crate::pairs::this::unbuffered::Unbuffered;
 
 impl<C: Unbuffered> ThisUnbuffered<C> {
     /// One that encrypts in place.

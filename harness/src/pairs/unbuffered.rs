@@ -1,11 +1,13 @@
 //! The unbuffered API: `process_tls_records` and the states it returns, over the caller's memory.
 
 use std::hint::black_box;
+use std::ops::DerefMut;
 
 use super::tls::client::{ClientConnectionData, UnbufferedClientConnection};
 use super::tls::server::{ServerConnectionData, UnbufferedServerConnection};
 use super::tls::unbuffered::{
-    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus,
+    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, UnbufferedConnectionCommon,
+    UnbufferedStatus,
 };
 use super::{Configs, server_name};
 use crate::pairs::{Error, Result, check_received};
@@ -60,7 +62,7 @@ impl Pair {
 }
 
 /// `process_tls_records` of the client's and the server's connection type, which have no trait in common.
-pub trait Side {
+pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
     type Data;
 
     fn process<'c, 'i>(
@@ -69,7 +71,7 @@ pub trait Side {
     ) -> UnbufferedStatus<'c, 'i, Self::Data>;
 }
 
-impl Side for UnbufferedClientConnection {
+impl Unbuffered for UnbufferedClientConnection {
     type Data = ClientConnectionData;
 
     fn process<'c, 'i>(
@@ -80,7 +82,7 @@ impl Side for UnbufferedClientConnection {
     }
 }
 
-impl Side for UnbufferedServerConnection {
+impl Unbuffered for UnbufferedServerConnection {
     type Data = ServerConnectionData;
 
     fn process<'c, 'i>(
@@ -92,7 +94,7 @@ impl Side for UnbufferedServerConnection {
 }
 
 /// Seals `plaintext` into `out`, behind what else has to be sent; returns how many bytes were written.
-pub fn send(side: &mut impl Side, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
+pub fn send(side: &mut impl Unbuffered, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
     let mut used = 0;
     loop {
         match side.process(&mut []).state? {
@@ -107,7 +109,7 @@ pub fn send(side: &mut impl Side, plaintext: &[u8], out: &mut [u8]) -> Result<us
 }
 
 /// Opens all records of `incoming`; returns how many bytes of application data they carried.
-pub fn receive(side: &mut impl Side, incoming: &mut [u8]) -> Result<usize> {
+pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize> {
     let (mut start, mut received) = (0, 0);
     while start < incoming.len() {
         let UnbufferedStatus { discard, state, .. } = side.process(&mut incoming[start..]);
@@ -135,7 +137,11 @@ pub fn receive(side: &mut impl Side, incoming: &mut [u8]) -> Result<usize> {
 }
 
 /// Lets `side` take in `incoming` and append what it has to send to `outgoing`, until it needs more.
-fn advance<S: Side>(side: &mut S, incoming: &mut Vec<u8>, outgoing: &mut Vec<u8>) -> Result<()> {
+fn advance<S: Unbuffered>(
+    side: &mut S,
+    incoming: &mut Vec<u8>,
+    outgoing: &mut Vec<u8>,
+) -> Result<()> {
     loop {
         let UnbufferedStatus { discard, state, .. } = side.process(incoming);
         let is_waiting = match state? {

@@ -26,13 +26,9 @@ pub fn verify_tls13_signature(
     signature: &DigitallySignedStruct,
     supported_schemes: &WebPkiSupportedAlgorithms,
 ) -> Result<HandshakeSignatureValid, Error> {
-    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
-    if !signature.scheme.supported_in_tls13() {
-        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-    }
-    let algorithms = algorithms(signature.scheme, supported_schemes)?;
+    let algorithms = tls13_algorithms(signature.scheme, supported_schemes)?;
     let cert = EndEntityCert::try_from(signer).map_err(certificate_error)?;
-    verify_by(&algorithms[..1], |algorithm| {
+    verify_by(algorithms, |algorithm| {
         cert.verify_signature(algorithm, message, signature.signature())
     })
 }
@@ -48,13 +44,9 @@ pub fn verify_tls13_signature_with_raw_key(
     signature: &DigitallySignedStruct,
     supported_schemes: &WebPkiSupportedAlgorithms,
 ) -> Result<HandshakeSignatureValid, Error> {
-    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
-    if !signature.scheme.supported_in_tls13() {
-        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-    }
-    let algorithms = algorithms(signature.scheme, supported_schemes)?;
+    let algorithms = tls13_algorithms(signature.scheme, supported_schemes)?;
     let key = RawPublicKeyEntity::try_from(spki).map_err(certificate_error)?;
-    verify_by(&algorithms[..1], |algorithm| {
+    verify_by(algorithms, |algorithm| {
         key.verify_signature(algorithm, message, signature.signature())
     })
 }
@@ -91,6 +83,18 @@ pub fn verify_tls12_signature(
 }
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
+
+/// The one algorithm that verifies signatures of this `scheme` in TLS 1.3.
+fn tls13_algorithms(
+    scheme: SignatureScheme,
+    supported_schemes: &WebPkiSupportedAlgorithms,
+) -> Result<Algorithms, Error> {
+    // RFC 9846 §4.5.2: the scheme must be one for CertificateVerify, so no RSASSA-PKCS1-v1_5
+    if !scheme.supported_in_tls13() {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    Ok(&algorithms(scheme, supported_schemes)?[..1])
+}
 
 /// The algorithms that verify signatures of this `scheme`; at least one.
 fn algorithms(
