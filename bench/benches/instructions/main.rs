@@ -153,7 +153,7 @@ fn report(args: &Args, counted: &[Counted]) -> Result<()> {
         "{:<34} {:>9} {:>9} {:>8} {:>9} {:>9}",
         "", "expected", "library", "", "binding", "foreign"
     );
-    let mut wrong = Vec::new();
+    let (mut wrong, mut fewer) = (Vec::new(), false);
     for counted in counted {
         let expected = expected.instructions.get(&counted.name).copied();
         let change = counted.change(expected);
@@ -173,11 +173,15 @@ fn report(args: &Args, counted: &[Counted]) -> Result<()> {
         if bound.is_some_and(|bound| change.is_nan() || change > bound) {
             wrong.push(&counted.name[..]);
         }
+        fewer |= bound.is_some_and(|bound| change < -bound);
     }
     let more = expected.instructions.keys();
     let gone = more.filter(|name| args.filter.is_empty() && !is_among(counted, name));
     wrong.extend(gone.map(|name| &name[..]));
     if wrong.is_empty() {
+        if fewer {
+            println!("Some are fewer than expected by far: `-- --record` holds on to that.");
+        }
         return Ok(());
     }
     Err(format!(
