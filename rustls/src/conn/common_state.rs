@@ -120,6 +120,12 @@ impl CommonState {
         }
     }
 
+    /// True once an error has ended the connection.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// The error that ended the connection, if one did.
     #[inline]
     pub(crate) fn check_failed(&self) -> Result<(), Error> {

@@ -338,7 +338,7 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
     /// Opens the next record that carries application data; the length returned includes records before it.
     fn open_next(&mut self) -> Option<Result<Processed, Error>> {
         let mut skipped = 0;
-        while self.conn.before_next_record().is_none() && self.conn.driver.check_failed().is_ok() {
+        while self.conn.before_next_record().is_none() && !self.conn.driver.common.has_failed() {
             let rest = &mut self.incoming_tls[self.used + skipped..];
             match self.conn.driver.process_record(rest) {
                 Ok(None) => break,
