@@ -172,9 +172,16 @@ macro_rules! scripts {
                 let mut rest = &wire[..];
                 let mut buf = vec![0; 3000];
                 while !rest.is_empty() {
-                    // in pieces smaller than any read buffer
-                    let mut piece = &rest[..rest.len().min(1000)];
-                    let result = conn.read_tls(&mut piece);
+                    // in pieces smaller than any read buffer; one may take several reads
+                    let piece = &rest[..rest.len().min(1000)];
+                    let mut left = piece;
+                    let result = loop {
+                        match conn.read_tls(&mut left) {
+                            Ok(_) if left.is_empty() => break Ok(piece.len()),
+                            Ok(_) => {}
+                            Err(error) => break Err(error),
+                        }
+                    };
                     let state = conn.process_new_packets();
                     log.push(format!(
                         "{} {state:?} {}",
