@@ -207,6 +207,10 @@ impl Transport for Records {
         self.sender.sequence() != 0
     }
 
+    fn can_protect(&self, len: usize) -> bool {
+        self.sender.can_protect(len)
+    }
+
     fn has_output(&self) -> bool {
         !self.outgoing.is_empty()
     }

@@ -62,6 +62,9 @@ pub(crate) trait Transport {
     /// True when something was sent under the present sending key.
     fn has_used_sending_key(&self) -> bool;
 
+    /// True when the present sending key may protect `len` more bytes before it is worn out (RFC 9846 §5.5).
+    fn can_protect(&self, len: usize) -> bool;
+
     /// True when something waits to be written.
     fn has_output(&self) -> bool;
 

@@ -397,3 +397,34 @@ fn not_before_the_handshake() {
         }
     }
 }
+
+/// Half-RTT data may leave nothing of the key but the record for the KeyUpdate.
+#[test]
+fn tickets_do_not_go_beyond_the_limit() {
+    for provider in PROVIDERS {
+        for half_rtt in [0, 20_000] {
+            let crypto = provider_with_limit(provider, 3);
+            let mut config = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+            config.send_half_rtt_data = true;
+            let mut ours = connected::this::server(config);
+            let mut theirs = fresh_peer(provider, Role::Server);
+            ours.writer().write_all(&vec![7; half_rtt]).unwrap();
+            connected::this::input(&mut ours, &theirs.take_output()).unwrap();
+            let flight = connected::this::output(&mut ours);
+            assert_eq!(deliver(&mut theirs, &flight).len(), half_rtt);
+
+            connected::this::settle(&mut ours, &mut theirs);
+            assert!(!ours.is_handshaking());
+            let rustls_upstream::Connection::Client(client) = &theirs.conn else {
+                panic!("not a client");
+            };
+            assert_eq!(client.tls13_tickets_received() == 0, half_rtt != 0);
+            // and the next data comes under the next key
+            ours.writer().write_all(b"more").unwrap();
+            theirs.receive(&connected::this::output(&mut ours)).unwrap();
+            let mut received = Vec::new();
+            theirs.read_into(&mut received);
+            assert_eq!(received, b"more");
+        }
+    }
+}

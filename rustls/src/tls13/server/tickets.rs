@@ -82,6 +82,10 @@ pub(super) fn send_tickets(
         }
         .encode_message(&mut messages)?;
     }
+    // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets can be done without
+    if !cx.transport.can_protect(messages.len()) {
+        return Ok(());
+    }
     cx.transport.send_handshake(&messages)
 }
 
