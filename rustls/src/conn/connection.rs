@@ -281,7 +281,7 @@ impl<Data> ConnectionCommon<Data> {
     /// ) -> Result<(), Box<dyn std::error::Error>> {
     ///     let room = conn.in_place_room();
     ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
-    /// // copied here; better to read or compute the plaintext in place
+    ///     // copied here; better to read or compute the plaintext in place
     ///     let payload = room.headroom..room.headroom + message.len();
     ///     buf[payload.clone()].copy_from_slice(message);
     ///

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::configs::{KeyType, PROVIDERS, Provider};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered};
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::pki_types::UnixTime;
 
 use crate::compared::{assert_same, for_all, outcome};
-use crate::connected::{KEY_TYPE, Role};
+use crate::connected::{self, KEY_TYPE, Role};
 
 /// What the server asks for.
 #[derive(Clone, Copy, Debug)]
@@ -326,5 +326,44 @@ fn verifiers_of_the_application() {
             &upstream::verifiers(provider),
         );
         assert!(ours.iter().all(|end| end.contains("then")), "{ours:#?}");
+    }
+}
+
+/// A key without a certificate.
+#[derive(Debug)]
+struct KeyAlone(Arc<rustls::sign::CertifiedKey>);
+
+impl rustls::client::ResolvesClientCert for KeyAlone {
+    fn resolve(
+        &self,
+        _root_hint_subjects: &[&[u8]],
+        _sigschemes: &[rustls::SignatureScheme],
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        Some(self.0.clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate, so that a server that can do without one
+/// goes on.
+#[test]
+fn a_key_without_a_certificate_signs_nothing() {
+    for provider in PROVIDERS {
+        let key = KEY_TYPE.identities().client.key();
+        let key = provider.this().key_provider.load_private_key(key).unwrap();
+        let certified_key = rustls::sign::CertifiedKey::new(Vec::new(), key);
+        let mut client = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+        client.client_auth_cert_resolver = Arc::new(KeyAlone(Arc::new(certified_key)));
+        let server =
+            configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::OptionalAbsent);
+
+        let mut client = ThisBuffered::new(connected::this::client(client));
+        let mut server = UpstreamBuffered::new(connected::upstream::server(server));
+        exchange(&mut client, &mut server).unwrap();
+        assert!(!server.is_handshaking());
+        assert!(server.peer_certificates().is_empty());
     }
 }

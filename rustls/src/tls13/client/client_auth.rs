@@ -26,7 +26,11 @@ impl ClientAuth {
         authorities: &[&[u8]],
         schemes: &[SignatureScheme],
     ) -> Self {
-        let Some(certified_key) = resolver.resolve(authorities, schemes) else {
+        let certified_key = resolver
+            .resolve(authorities, schemes)
+            // RFC 9846 §4.5.2: no CertificateVerify follows a Certificate that is empty
+            .filter(|certified_key| !certified_key.cert.is_empty());
+        let Some(certified_key) = certified_key else {
             return Self::Empty;
         };
         // RFC 9846 §4.5.2: the scheme is one that the request names
