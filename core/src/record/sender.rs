@@ -247,7 +247,25 @@ impl RecordSender {
                 required_size,
             }));
         };
-        self.encrypt(typ, payload, record)?;
+        let seq = self.next_sequence()?;
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        let Some(encrypter) = &mut self.encrypter else {
+            payload.copy_to_slice(body);
+            let version = self.plaintext_version;
+            header.copy_from_slice(&record_header(typ.into(), version, body.len()));
+            return Ok(required_size);
+        };
+        if self.clears_output {
+            body.fill(0);
+        }
+        let msg = OutboundPlainMessage {
+            typ,
+            version: PROTECTED_VERSION,
+            payload,
+        };
+        check_written(encrypter.encrypt(msg, seq, body), body)?;
+        let outer_type = self.outer_type.unwrap_or_else(|| typ.into());
+        header.copy_from_slice(&record_header(outer_type, PROTECTED_VERSION, body.len()));
         Ok(required_size)
     }
 
@@ -273,36 +291,6 @@ impl RecordSender {
             rest = behind;
         }
         Ok(used)
-    }
-
-    /// Writes one record, as long as `record`; `payload` is no longer than a fragment.
-    #[inline(always)]
-    fn encrypt(
-        &mut self,
-        typ: ContentType,
-        payload: OutboundChunks<'_>,
-        record: &mut [u8],
-    ) -> Result<(), SealError> {
-        let seq = self.next_sequence()?;
-        let (header, body) = record.split_at_mut(HEADER_LEN);
-        let Some(encrypter) = &mut self.encrypter else {
-            payload.copy_to_slice(body);
-            let version = self.plaintext_version;
-            header.copy_from_slice(&record_header(typ.into(), version, body.len()));
-            return Ok(());
-        };
-        if self.clears_output {
-            body.fill(0);
-        }
-        let msg = OutboundPlainMessage {
-            typ,
-            version: PROTECTED_VERSION,
-            payload,
-        };
-        check_written(encrypter.encrypt(msg, seq, body), body)?;
-        let outer_type = self.outer_type.unwrap_or_else(|| typ.into());
-        header.copy_from_slice(&record_header(outer_type, PROTECTED_VERSION, body.len()));
-        Ok(())
     }
 
     /// Builds one record around the plaintext at `payload` of `buf`; returns where in `buf` the
