@@ -41,7 +41,10 @@ macro_rules! scripts {
                 HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
             };
             use $tls::pki_types::CertificateDer;
-            use $tls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+            use $tls::{
+                CertificateError, DigitallySignedStruct, Error, InvalidMessage, PeerIncompatible,
+                PeerMisbehaved, SignatureScheme,
+            };
 
             use super::*;
             use crate::connected::$module::client_config;
@@ -146,6 +149,11 @@ macro_rules! scripts {
                     Error::InvalidCertificate(CertificateError::UnknownRevocationStatus),
                     Error::General("no".into()),
                     Error::DecryptError,
+                    // what it says of messages elsewhere is not what happened here
+                    Error::InvalidMessage(InvalidMessage::MessageTooShort),
+                    Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare),
+                    Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
+                    Error::HandshakeNotComplete,
                 ];
                 let mut log = Vec::new();
                 let none = [(None, None)].into_iter();
