@@ -98,7 +98,7 @@ impl OutgoingBuffer {
     #[cold]
     fn make_room(&mut self, len: usize) {
         if self.memory.is_empty() {
-            self.memory = pool::take(len);
+            self.memory = pool::take_spare(len);
             return;
         }
         let used = self.len();

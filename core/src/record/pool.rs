@@ -37,6 +37,18 @@ pub(super) fn take(len: usize) -> Vec<u8> {
     vec![0; fitting_len(len)]
 }
 
+/// As [`take`], but rather a longer one that is there than a new one: for output, which is gone soon. The pool
+/// has few, so however many connections wait to write, few of them hold more than they need.
+pub(super) fn take_spare(len: usize) -> Vec<u8> {
+    #[cfg(feature = "std")]
+    for spare in LENS.into_iter().filter(|spare| *spare >= len) {
+        if let Some(memory) = threads::take(spare) {
+            return memory;
+        }
+    }
+    vec![0; fitting_len(len)]
+}
+
 /// Gives back what [`take`] returned, or any other vector.
 pub(super) fn give(memory: Vec<u8>) {
     #[cfg(feature = "std")]
@@ -137,6 +149,21 @@ mod tests {
     /// Runs `test` with a pool of its own.
     fn on_a_new_thread(test: fn()) {
         std::thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn a_longer_memory_is_spared_a_new_one() {
+        on_a_new_thread(|| {
+            let record = take(RECORD_LEN);
+            let address = record.as_ptr();
+            give(record);
+            let spare = take_spare(24);
+            assert_eq!((spare.as_ptr(), spare.len()), (address, RECORD_LEN));
+            // the one that fits comes first, and there is no other left
+            give(take(24));
+            assert_eq!(take_spare(24).len(), LENS[0]);
+            assert_eq!(take_spare(24).len(), LENS[0]);
+        });
     }
 
     #[test]
