@@ -41,12 +41,19 @@ pub(super) fn take(len: usize) -> Vec<u8> {
 /// has few, so however many connections wait to write, few of them hold more than they need.
 pub(super) fn take_spare(len: usize) -> Vec<u8> {
     #[cfg(feature = "std")]
-    for spare in LENS.into_iter().filter(|spare| *spare >= len) {
-        if let Some(memory) = threads::take(spare) {
-            return memory;
-        }
+    if let Some(memory) = threads::take(len).or_else(|| take_longer(len)) {
+        return memory;
     }
     vec![0; fitting_len(len)]
+}
+
+/// The shortest that is there of those longer than [`take`] would return.
+#[cfg(feature = "std")]
+#[cold]
+fn take_longer(len: usize) -> Option<Vec<u8>> {
+    LENS.into_iter()
+        .filter(|longer| *longer > len)
+        .find_map(threads::take)
 }
 
 /// Gives back what [`take`] returned, or any other vector.
