@@ -2,10 +2,9 @@
 
 use alloc::vec::Vec;
 
-use pki_types::CertificateDer;
-
 use crate::crypto::SupportedKxGroup;
 use crate::enums::ProtocolVersion;
+use crate::session::chain::PeerChain;
 use crate::suites::SupportedCipherSuite;
 
 /// What is known so far.
@@ -16,7 +15,7 @@ pub(crate) struct Negotiated {
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
-    pub(crate) peer_certificates: Option<Vec<CertificateDer<'static>>>,
+    pub(crate) peer_certificates: Option<PeerChain>,
 }
 
 /// The kind of handshake a connection made.

@@ -46,7 +46,7 @@ impl<'a> CertificateMsg<'a> {
     }
 
     /// The certificates alone, out of the message's lifetime.
-    pub(crate) fn to_owned_chain(&self) -> Vec<CertificateDer<'static>> {
+    pub(crate) fn to_owned_chain<C: FromIterator<CertificateDer<'static>>>(&self) -> C {
         self.entries
             .iter()
             .map(|entry| entry.cert.clone().into_owned())
@@ -170,7 +170,7 @@ mod tests {
             .map(|entry| entry.ocsp_response)
             .collect();
         assert_eq!(responses, [Some(&b"response"[..]), None]);
-        assert_eq!(msg.to_owned_chain(), chain);
+        assert_eq!(msg.to_owned_chain::<Vec<_>>(), chain);
     }
 
     #[test]

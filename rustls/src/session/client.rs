@@ -3,18 +3,21 @@
 //! Two things are remembered: the key exchange group that a server chose, so that the next ClientHello
 //! guesses right, and the sessions that a server offers to resume.
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use alloc::boxed::Box;
+use alloc::sync::{Arc, Weak};
 use core::fmt;
 
 #[cfg(feature = "std")]
 pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
-use zeroize::Zeroizing;
 
 use super::MAX_TICKET_LIFETIME;
+use super::chain::PeerChain;
+use crate::client::ResolvesClientCert;
+use crate::crypto::tls13::OkmBlock;
 use crate::enums::NamedGroup;
 use crate::suites::Tls13CipherSuite;
+use crate::verify::ServerCertVerifier;
 
 /// How a client resumes sessions: where they are stored, and which kinds of them.
 ///
@@ -142,37 +145,112 @@ impl ClientSessionStore for NoClientSessionStorage {
 #[derive(Clone, Debug)]
 pub struct Tls12ClientSessionValue(());
 
-/// A session of TLS 1.3: a ticket, and the secret that goes with it.
-pub struct Tls13ClientSessionValue {
-    suite: &'static Tls13CipherSuite,
-    ticket: Vec<u8>,
-    #[allow(dead_code)] // for resumption, which is not there yet
-    psk: Zeroizing<Vec<u8>>,
+/// What sessions of all versions have in common: whom they were made with, how that was verified, and how long
+/// they last.
+#[allow(dead_code)] // for the resumption that follows
+#[derive(Clone)]
+pub(crate) struct ClientSessionCommon {
+    server_chain: PeerChain,
+    /// The objects that accepted the server and chose the client's certificate. They need not live on, but no
+    /// other object can take their address while this is kept.
+    verifier: Weak<dyn ServerCertVerifier>,
+    client_auth: Weak<dyn ResolvesClientCert>,
     received_at: UnixTime,
     lifetime_secs: u32,
+}
+
+#[allow(dead_code)] // for the resumption that follows
+impl ClientSessionCommon {
+    /// A session with the server of `server_chain`, under a configuration with this verifier and resolver.
+    /// `lifetime_secs` counts from `received_at`; what exceeds 7 days is cut off.
+    pub(crate) fn new(
+        server_chain: PeerChain,
+        verifier: &Arc<dyn ServerCertVerifier>,
+        client_auth: &Arc<dyn ResolvesClientCert>,
+        received_at: UnixTime,
+        lifetime_secs: u32,
+    ) -> Self {
+        Self {
+            server_chain,
+            verifier: Arc::downgrade(verifier),
+            client_auth: Arc::downgrade(client_auth),
+            received_at,
+            // RFC 9846 §4.7.1: a client keeps no ticket for longer than 7 days
+            lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME),
+        }
+    }
+
+    /// Whether the session was made with this verifier and this resolver: the same objects, not just equal
+    /// ones. A resumed session is verified by neither, so it must not cross configurations.
+    pub(crate) fn is_of(
+        &self,
+        verifier: &Arc<dyn ServerCertVerifier>,
+        client_auth: &Arc<dyn ResolvesClientCert>,
+    ) -> bool {
+        Weak::ptr_eq(&self.verifier, &Arc::downgrade(verifier))
+            && Weak::ptr_eq(&self.client_auth, &Arc::downgrade(client_auth))
+    }
+
+    /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than
+    /// its lifetime.
+    pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
+        self.age_secs(now) >= u64::from(self.lifetime_secs)
+    }
+
+    /// How long ago the session was received; 0 when the clock has been set back since.
+    pub(crate) fn age_secs(&self, now: UnixTime) -> u64 {
+        now.as_secs().saturating_sub(self.received_at.as_secs())
+    }
+
+    pub(crate) fn server_chain(&self) -> &PeerChain {
+        &self.server_chain
+    }
+}
+
+impl fmt::Debug for ClientSessionCommon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSessionCommon")
+            .field("received_at", &self.received_at)
+            .field("lifetime_secs", &self.lifetime_secs)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A session of TLS 1.3: a ticket, and the secret that goes with it.
+#[allow(dead_code)] // for the resumption that follows
+pub struct Tls13ClientSessionValue {
+    common: ClientSessionCommon,
+    suite: &'static Tls13CipherSuite,
+    psk: OkmBlock,
+    /// The ticket, and behind it the application protocol that was negotiated, if one was.
+    ticket_and_alpn: Box<[u8]>,
+    ticket_len: usize,
     age_add: u32,
     max_early_data_size: u32,
 }
 
 impl Tls13ClientSessionValue {
-    /// The session of a NewSessionTicket with these fields, received at the time `received_at`.
+    /// The session of a NewSessionTicket with these fields, on a connection with this suite and this
+    /// application protocol.
     ///
     /// `psk` is what RFC 9846 §4.7.1 derives from the resumption secret and the ticket's nonce.
     pub(crate) fn new(
+        common: ClientSessionCommon,
         suite: &'static Tls13CipherSuite,
-        ticket: Vec<u8>,
-        psk: Zeroizing<Vec<u8>>,
-        received_at: UnixTime,
-        lifetime_secs: u32,
+        psk: OkmBlock,
+        ticket: &[u8],
+        alpn_protocol: Option<&[u8]>,
         age_add: u32,
         max_early_data_size: u32,
     ) -> Self {
         Self {
+            common,
             suite,
-            ticket,
             psk,
-            received_at,
-            lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME),
+            ticket_and_alpn: [ticket, alpn_protocol.unwrap_or_default()]
+                .concat()
+                .into_boxed_slice(),
+            ticket_len: ticket.len(),
             age_add,
             max_early_data_size,
         }
@@ -193,10 +271,9 @@ impl fmt::Debug for Tls13ClientSessionValue {
     /// Leaves out the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls13ClientSessionValue")
+            .field("common", &self.common)
             .field("suite", &self.suite)
-            .field("ticket_len", &self.ticket.len())
-            .field("received_at", &self.received_at)
-            .field("lifetime_secs", &self.lifetime_secs)
+            .field("ticket_len", &self.ticket_len)
             .field("age_add", &self.age_add)
             .field("max_early_data_size", &self.max_early_data_size)
             .finish_non_exhaustive()

@@ -8,6 +8,9 @@
 //!                 0
 //!                 |
 //!      PSK --> Extract = EarlySecret
+//!                 +--> "res binder"   = binder_key
+//!                 +--> "c e traffic"  = client_early_traffic_secret
+//!                 +--> "e exp master" = early_exporter_secret
 //!                 |
 //!              "derived"
 //!   asymmetric    |
@@ -28,6 +31,7 @@
 
 use alloc::boxed::Box;
 
+use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use crate::crypto::ActiveKeyExchange;
@@ -43,6 +47,7 @@ use crate::suites::Tls13CipherSuite;
 /// The stage that the schedule starts with, before the key exchange is complete.
 pub(crate) struct EarlySecret(Stage);
 
+#[allow(dead_code)] // for the resumption that follows
 impl EarlySecret {
     /// `psk` is the pre-shared key that was agreed on; `None` when there is none.
     pub(crate) fn new(suite: &'static Tls13CipherSuite, psk: Option<&[u8]>) -> Self {
@@ -52,6 +57,31 @@ impl EarlySecret {
             None => suite.hkdf_provider.extract_from_zero_ikm(None),
         };
         Self(Stage { suite, expander })
+    }
+
+    /// The binder of a resumption PSK (RFC 9846 §4.3.11.2). `transcript` ends before the binders of the
+    /// ClientHello; the messages before a second ClientHello are in it, too.
+    pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
+        let no_messages = self.0.no_messages();
+        let binder_key = self.0.derive_secret(b"res binder", &no_messages);
+        finished_verify_data(self.0.suite, &binder_key, transcript)
+    }
+
+    /// Whether `binder` is the one of [`Self::resumption_binder`], found out in constant time. A binder of
+    /// another length is not.
+    pub(crate) fn is_resumption_binder(&self, transcript: &Output, binder: &[u8]) -> bool {
+        let expected = self.resumption_binder(transcript);
+        expected.as_ref().ct_eq(binder).into()
+    }
+
+    /// `transcript` is the ClientHello.
+    pub(crate) fn client_early_traffic_secret(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"c e traffic", transcript)
+    }
+
+    /// `transcript` is the ClientHello.
+    pub(crate) fn early_exporter_secret(&self, transcript: &Output) -> OkmBlock {
+        self.0.derive_secret(b"e exp master", transcript)
     }
 
     /// Completes `kx` with the peer's share and goes on with its result.
@@ -148,8 +178,12 @@ impl Stage {
 
     /// `Derive-Secret(., "derived", "")`: the salt of the stage below.
     fn derived(&self) -> OkmBlock {
-        let no_messages = self.suite.common.hash_provider.hash(&[]);
-        self.derive_secret(b"derived", &no_messages)
+        self.derive_secret(b"derived", &self.no_messages())
+    }
+
+    /// `Transcript-Hash("")`.
+    fn no_messages(&self) -> Output {
+        self.suite.common.hash_provider.hash(&[])
     }
 }
 

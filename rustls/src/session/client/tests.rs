@@ -1,20 +1,73 @@
-use std::{format, vec};
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::format;
+
+use pki_types::CertificateDer;
 
 use super::*;
+use crate::client::WebPkiServerVerifier;
 use crate::crypto::any_provider;
+use crate::enums::SignatureScheme;
+use crate::sign::CertifiedKey;
+use crate::webpki::RootCertStore;
 
 fn suite() -> &'static Tls13CipherSuite {
     any_provider().cipher_suites[0].tls13().unwrap()
 }
 
+#[derive(Debug)]
+struct NoCertificate;
+
+impl ResolvesClientCert for NoCertificate {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
+}
+
+fn verifier() -> Arc<dyn ServerCertVerifier> {
+    Arc::new(WebPkiServerVerifier::without_revocation(
+        Arc::new(RootCertStore::empty()),
+        any_provider().signature_verification_algorithms,
+    ))
+}
+
+fn at(secs: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(secs))
+}
+
+/// What a session received at 1000 seconds has in common with others.
+fn common(
+    verifier: &Arc<dyn ServerCertVerifier>,
+    client_auth: &Arc<dyn ResolvesClientCert>,
+    lifetime_secs: u32,
+) -> ClientSessionCommon {
+    let chain = [CertificateDer::from(&b"certificate"[..])];
+    ClientSessionCommon::new(
+        chain.into_iter().collect(),
+        verifier,
+        client_auth,
+        at(1_000),
+        lifetime_secs,
+    )
+}
+
+fn lasting(lifetime_secs: u32) -> ClientSessionCommon {
+    let client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);
+    common(&verifier(), &client_auth, lifetime_secs)
+}
+
 /// A session that can be told from others by its age_add.
 fn session(age_add: u32) -> Tls13ClientSessionValue {
     Tls13ClientSessionValue::new(
+        lasting(3600),
         suite(),
-        vec![1, 2, 3],
-        Zeroizing::new(vec![0xab; 32]),
-        UnixTime::since_unix_epoch(core::time::Duration::from_secs(1_000)),
-        3600,
+        OkmBlock::new(&[0xab; 32]),
+        &[1, 2, 3],
+        None,
         age_add,
         0,
     )
@@ -110,22 +163,48 @@ fn resumption_is_in_memory_unless_said_otherwise() {
 }
 
 #[test]
-fn tickets_live_for_a_week_at_most() {
-    let lifetime = |secs| {
-        Tls13ClientSessionValue::new(
-            suite(),
-            vec![1],
-            Zeroizing::new(vec![]),
-            UnixTime::since_unix_epoch(core::time::Duration::ZERO),
-            secs,
-            0,
-            0,
-        )
-        .lifetime_secs
-    };
-    assert_eq!(lifetime(604_799), 604_799);
-    assert_eq!(lifetime(604_801), 604_800);
-    assert_eq!(lifetime(u32::MAX), 604_800);
+fn sessions_live_for_a_week_at_most() {
+    for (lifetime, week) in [
+        (604_799, 604_799),
+        (604_801, 604_800),
+        (u32::MAX, 604_800),
+        (0, 0),
+    ] {
+        let common = lasting(lifetime);
+        assert!(common.has_expired(at(1_000 + week)), "{lifetime}");
+        assert_eq!(
+            common.has_expired(at(1_000 + week.saturating_sub(1))),
+            week == 0
+        );
+        assert!(common.has_expired(at(u64::MAX)));
+    }
+}
+
+#[test]
+fn a_clock_set_back_makes_no_session_old() {
+    let common = lasting(60);
+    assert_eq!(common.age_secs(at(1_003)), 3);
+    assert_eq!(common.age_secs(at(999)), 0);
+    assert_eq!(common.age_secs(at(0)), 0);
+    assert!(!common.has_expired(at(0)));
+}
+
+#[test]
+fn a_session_belongs_to_the_objects_that_it_was_made_with() {
+    let (verifier, other_verifier) = (verifier(), verifier());
+    let client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);
+    let other_client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);
+    let session = common(&verifier, &client_auth, 60);
+
+    assert!(session.is_of(&verifier.clone(), &client_auth.clone()));
+    assert!(!session.is_of(&other_verifier, &client_auth));
+    assert!(!session.is_of(&verifier, &other_client_auth));
+
+    // objects that are gone leave nothing that a new one could be taken for
+    drop(verifier);
+    for _ in 0..100 {
+        assert!(!session.is_of(&self::verifier(), &client_auth));
+    }
 }
 
 #[test]

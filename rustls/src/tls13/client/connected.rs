@@ -3,15 +3,16 @@
 use alloc::sync::Arc;
 
 use pki_types::ServerName;
-use zeroize::Zeroizing;
 
 use super::extension_checks::check_extensions;
 use crate::client::{ClientConfig, Tls13ClientSessionValue};
+use crate::conn::negotiated::Negotiated;
 use crate::crypto::tls13::OkmBlock;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
+use crate::session::client::ClientSessionCommon;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::ticket_psk;
 
@@ -45,27 +46,36 @@ impl Connected {
     ) -> Result<Self, Failure> {
         check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
-        self.store(&ticket);
+        self.store(&ticket, cx.negotiated);
         Ok(self)
     }
 
     /// Keeps the ticket for a later connection to this server. One that cannot be dated is of no use.
-    fn store(&self, ticket: &NewSessionTicket<'_>) {
+    fn store(&self, ticket: &NewSessionTicket<'_>, negotiated: &Negotiated) {
         // RFC 9846 §4.7.1: a lifetime of zero means to discard it at once
         if ticket.lifetime == 0 {
             return;
         }
-        let Ok(now) = self.config.current_time() else {
+        let config = &*self.config;
+        let (Ok(now), Some(server_chain)) = (config.current_time(), &negotiated.peer_certificates)
+        else {
             return;
         };
+        let common = ClientSessionCommon::new(
+            server_chain.clone(),
+            &config.verifier,
+            &config.client_auth_cert_resolver,
+            now,
+            ticket.lifetime,
+        );
         let suite = self.suite;
         let psk = ticket_psk(suite, &self.resumption_secret, ticket.nonce);
         let value = Tls13ClientSessionValue::new(
+            common,
             suite,
-            ticket.ticket.to_vec(),
-            Zeroizing::new(psk.as_ref().to_vec()),
-            now,
-            ticket.lifetime,
+            psk,
+            ticket.ticket,
+            negotiated.alpn_protocol.as_deref(),
             ticket.age_add,
             ticket.max_early_data_size.unwrap_or_default(),
         );

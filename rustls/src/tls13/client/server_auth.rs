@@ -3,8 +3,6 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use pki_types::CertificateDer;
-
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
@@ -13,6 +11,7 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::session::chain::PeerChain;
 use crate::tls13::certificate_verify::signed_content;
 
 /// Waits for the server's Certificate.
@@ -63,7 +62,7 @@ pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
     /// At least the end entity's.
-    chain: Vec<CertificateDer<'static>>,
+    chain: PeerChain,
     ocsp_response: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The trace of RFC 8448 §3, and values of an independent implementation (Python's hmac) where that has
+//! The traces of RFC 8448 §3 and §4, and values of an independent implementation (Python's hmac) where that has
 //! none.
 
 use alloc::vec::Vec;
@@ -113,6 +113,75 @@ fn rfc8448_client_finished() {
     assert_hex(
         finished_verify_data(aes128(), &client, &output(SERVER_FINISHED)),
         "a8ec436d677634ae525ac1fcebe11a039ec17694fac6e98527b642f2edd5ce61",
+    );
+}
+
+/// The trace of RFC 8448 §4, which resumes the one of §3: the hashes of the ClientHello without its binders,
+/// of the whole of it, and of ClientHello…ServerHello.
+const PARTIAL_CLIENT_HELLO: &str =
+    "63224b2e4573f2d3454ca84b9d009a04f6be9e05711a8396473aefa01e924a14";
+const RESUMING_CLIENT_HELLO: &str =
+    "08ad0fa05d7c7233b1775ba2ff9f4c5b8b59276b7f227f13a976245f5d960913";
+const RESUMING_SERVER_HELLO: &str =
+    "f736cb34fe25e701551bee6fd24c1cc7102a7daf9405cb15d97aafe16f757d03";
+
+/// Its early secret, from the PSK of the ticket of §3.
+fn resuming_early_secret() -> EarlySecret {
+    let psk = hex("4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3");
+    EarlySecret::new(aes128(), Some(&psk))
+}
+
+#[test]
+fn rfc8448_binder() {
+    let secret = resuming_early_secret();
+    let transcript = output(PARTIAL_CLIENT_HELLO);
+    let binder = hex("3add4fb2d8fdf822a0ca3cf7678ef5e88dae990141c5924d57bb6fa31b9e5f9d");
+    assert_eq!(secret.resumption_binder(&transcript).as_ref(), binder);
+
+    assert!(secret.is_resumption_binder(&transcript, &binder));
+    for at in 0..binder.len() {
+        let mut other = binder.clone();
+        other[at] ^= 1;
+        assert!(!secret.is_resumption_binder(&transcript, &other), "{at}");
+        assert!(
+            !secret.is_resumption_binder(&transcript, &binder[..at]),
+            "{at}"
+        );
+    }
+    assert!(!secret.is_resumption_binder(&transcript, &[&binder[..], &[0]].concat()));
+    assert!(!secret.is_resumption_binder(&output(RESUMING_CLIENT_HELLO), &binder));
+}
+
+#[test]
+fn rfc8448_early_data() {
+    let secret = resuming_early_secret();
+    let transcript = output(RESUMING_CLIENT_HELLO);
+    let traffic = secret.client_early_traffic_secret(&transcript);
+    assert_hex(
+        &traffic,
+        "3fbbe6a60deb66c30a32795aba0eff7eaa10105586e7be5c09678d63b6caab62",
+    );
+    let (key, iv) = traffic_key(aes128(), &traffic);
+    assert_hex(key, "920205a5b7bf2115e6fc5c2942834f54");
+    assert_hex(iv, "6d475f0993c8e564610db2b9");
+    assert_hex(
+        secret.early_exporter_secret(&transcript),
+        "b2026866610937d7423e5be90862ccf24c0e6091186d34f812089ff5be2ef7df",
+    );
+}
+
+#[test]
+fn rfc8448_resumed_handshake() {
+    let shared = hex("f44194756ff9ec9d25180635d66ea6824c6ab3bf179977be37f723570e7ccb2e");
+    let secret = resuming_early_secret().into_handshake_secret_with_shared(&shared);
+    let hellos = output(RESUMING_SERVER_HELLO);
+    assert_hex(
+        secret.client_handshake_traffic_secret(&hellos),
+        "2faac08f851d35fea3604fcb4de82dc62c9b164a70974d0462e27f1ab278700f",
+    );
+    assert_hex(
+        secret.server_handshake_traffic_secret(&hellos),
+        "fe927ae271312e8bf0275b581c54eef020450dc4ecffaa05a1a35d27518e7803",
     );
 }
 

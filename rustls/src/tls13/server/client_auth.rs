@@ -1,9 +1,6 @@
 //! The client's certificate and the proof that it has the key (RFC 9846 §4.5.1, §4.5.2).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-
-use pki_types::CertificateDer;
 
 use super::finished::WaitFinished;
 use crate::enums::Side;
@@ -11,6 +8,7 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::session::chain::PeerChain;
 use crate::tls13::certificate_verify::signed_content;
 
 /// Waits for the answer to CertificateRequest.
@@ -46,9 +44,9 @@ impl WaitCertificate {
         {
             return Err(PeerMisbehaved::UnsolicitedCertExtension.into());
         }
-        let chain = certificate.to_owned_chain();
+        let chain: PeerChain = certificate.to_owned_chain();
         let verifier = &finished.config.verifier;
-        let [end_entity, intermediates @ ..] = chain.as_slice() else {
+        let [end_entity, intermediates @ ..] = &*chain else {
             // RFC 9846 §4.5.1.3: certificate_required, if one is required
             if verifier.client_auth_mandatory() {
                 return Err(Error::NoCertificatesPresented.into());
@@ -73,7 +71,7 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// Of the client; not empty.
-    chain: Vec<CertificateDer<'static>>,
+    chain: PeerChain,
 }
 
 impl WaitCertificateVerify {
