@@ -12,6 +12,7 @@ use crate::key_log::{KeyLog, NoKeyLog};
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::server::ProducesTickets;
 use crate::server::resolver::ResolvesServerCert;
+use crate::session::client_auth::ClientAuthId;
 use crate::session::server::{NoTickets, StoresServerSessions, default_session_storage};
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 #[cfg(feature = "std")]
@@ -77,6 +78,8 @@ pub struct ServerConfig {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) verifier: Arc<dyn ClientCertVerifier>,
+    /// What `verifier` asks of clients.
+    pub(crate) client_auth: ClientAuthId,
 }
 
 impl ServerConfig {
@@ -240,6 +243,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             send_tls13_tickets: 2,
             send_half_rtt_data: false,
             time_provider: self.time_provider,
+            client_auth: ClientAuthId::of(&*self.state.verifier, &self.provider),
             provider: self.provider,
             versions: self.state.versions,
             verifier: self.state.verifier,

@@ -2,6 +2,7 @@
 //!
 //! - [`chain`]: the certificates of a peer, which connections share.
 //! - [`client`]: what a client remembers of servers, and where.
+//! - [`client_auth`]: what ties a server's sessions to how it authenticates clients.
 //! - [`server`]: where a server keeps sessions.
 //! - [`value`]: what a server must know of a session, as bytes.
 
@@ -9,6 +10,7 @@
 mod bounded_map;
 pub(crate) mod chain;
 pub(crate) mod client;
+pub(crate) mod client_auth;
 pub(crate) mod server;
 pub(crate) mod value;
 

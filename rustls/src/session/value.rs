@@ -1,49 +1,91 @@
 //! What a server must know of a session to resume it, as bytes: the content of a sealed ticket, or of the
 //! session storage.
 //!
-//! Only this library reads them. Where they are kept is the handshakes' business.
+//! One value for each version, which cannot be read as the other's, and within it [`SessionFacts`], which both
+//! have. Only this library reads them. Where they are kept, and when a session may be resumed, is the
+//! handshakes' business.
+//!
+//! ```text
+//!   struct {
+//!       ProtocolVersion version;
+//!       CipherSuite cipher_suite;
+//!       select (SessionValue.version) {
+//!           case 0x0304:
+//!               opaque psk<1..2^8-1>;
+//!               uint32 ticket_age_add;
+//!               uint32 max_early_data_size;
+//!           case 0x0303:
+//!               opaque master_secret[48];
+//!               boolean extended_master_secret;
+//!       };
+//!       SessionFacts facts;
+//!   } SessionValue;
+//!
+//!   struct {
+//!       uint64 issued_at;                     /* seconds since 1970 */
+//!       uint64 authenticated_at;              /* seconds since 1970 */
+//!       opaque client_auth[32];
+//!       opaque alpn_protocol<0..2^8-1>;       /* empty if none was agreed on */
+//!       opaque server_name<0..2^8-1>;         /* empty if none was sent */
+//!       opaque client_chain<0..2^24-1>;       /* certificates, each as opaque<1..2^24-1> */
+//!       opaque application_data<0..2^16-1>;
+//!   } SessionFacts;
+//! ```
 
 use alloc::vec::Vec;
+use core::fmt;
 
-use pki_types::CertificateDer;
+use pki_types::{CertificateDer, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 
+use super::MAX_TICKET_LIFETIME;
+use super::client_auth::{ClientAuthId, is_still_accepted};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
+use crate::server::ServerConfig;
 
-/// A session that may be resumed.
-///
-/// ```text
-///   struct {
-///       ProtocolVersion version;              /* 0x0304 */
-///       CipherSuite cipher_suite;
-///       opaque psk<1..2^8-1>;
-///       uint64 issued_at;                     /* seconds since 1970 */
-///       uint32 ticket_age_add;
-///       opaque alpn_protocol<0..2^8-1>;       /* empty if none was agreed on */
-///       opaque server_name<0..2^8-1>;         /* empty if none was sent */
-///       opaque client_chain<0..2^24-1>;       /* certificates, each as opaque<1..2^24-1> */
-///       opaque application_data<0..2^16-1>;
-///   } SessionValue;
-/// ```
+#[cfg(feature = "tls12")]
+#[allow(dead_code)] // for the server of TLS 1.2, which is being written
+mod tls12;
+#[cfg(feature = "tls12")]
+#[allow(unused_imports)] // the same
+pub(crate) use tls12::Tls12Session;
+
+/// What is kept of a session of any version.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SessionValue<'a> {
-    pub(crate) suite: CipherSuite,
-    /// RFC 9846 §4.7.1: derived from the resumption secret and the ticket's nonce.
-    pub(crate) psk: &'a [u8],
-    /// In seconds since 1970.
+pub(crate) struct SessionFacts<'a> {
+    /// When it could first be resumed, in seconds since 1970.
     pub(crate) issued_at: u64,
-    /// `ticket_age_add`.
-    pub(crate) age_add: u32,
+    /// When its secrets were agreed on with certificates, in seconds since 1970: long before `issued_at`
+    /// when sessions were resumed one after the other.
+    pub(crate) authenticated_at: u64,
+    /// How clients were authenticated.
+    pub(crate) client_auth: ClientAuthId,
     pub(crate) alpn_protocol: Option<&'a [u8]>,
     pub(crate) server_name: Option<&'a str>,
     /// The certificates that the client authenticated with; empty if it did not.
     pub(crate) client_chain: Vec<CertificateDer<'a>>,
-    /// What the application has the ticket say.
+    /// What the application has the session say.
     pub(crate) application_data: &'a [u8],
 }
 
-impl<'a> SessionValue<'a> {
+/// A session of TLS 1.3 that may be resumed.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Tls13Session<'a> {
+    pub(crate) suite: CipherSuite,
+    /// RFC 9846 §4.7.1: derived from the resumption secret and the ticket's nonce.
+    pub(crate) psk: &'a [u8],
+    /// `ticket_age_add`.
+    pub(crate) age_add: u32,
+    /// How many bytes of early data the ticket allows; 0 for none at all.
+    pub(crate) max_early_data_size: u32,
+    pub(crate) facts: SessionFacts<'a>,
+}
+
+/// Length in bytes of version and cipher suite.
+const HEADER_LEN: usize = 2 + 2;
+
+impl<'a> SessionFacts<'a> {
     /// The certificates, without copying them.
     pub(crate) fn borrow_chain(chain: Option<&'a [CertificateDer<'_>]>) -> Vec<CertificateDer<'a>> {
         chain
@@ -53,32 +95,103 @@ impl<'a> SessionValue<'a> {
             .collect()
     }
 
-    /// The encoding, in a vector that never grew: no copy of the PSK is left in freed memory.
-    pub(crate) fn to_vec(&self) -> Vec<u8> {
+    /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be
+    /// kept for `lifetime` seconds. The client's certificates are looked at last, as that takes long.
+    #[allow(dead_code)] // for resumption, which is being written
+    pub(crate) fn may_be_resumed(
+        &self,
+        config: &ServerConfig,
+        server_name: Option<&str>,
+        lifetime: u32,
+        now: UnixTime,
+    ) -> bool {
+        let age = now.as_secs().abs_diff(self.issued_at);
+        let whole_age = now.as_secs().abs_diff(self.authenticated_at);
+        // RFC 9846 §4.3.11: a ticket is good for its lifetime. A clock that was set back makes none younger
+        age <= lifetime.min(MAX_TICKET_LIFETIME).into()
+            // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
+            && whole_age <= MAX_TICKET_LIFETIME.into()
+            // RFC 6066 §3: not under another name
+            && self.server_name == server_name
+            && self.client_auth == config.client_auth
+            && is_still_accepted(&self.client_chain, &*config.verifier, now)
+    }
+
+    fn encoded_len(&self) -> usize {
         let chain: usize = self.client_chain.iter().map(|cert| 3 + cert.len()).sum();
-        let len = 2
-            + 2
-            + (1 + self.psk.len())
-            + 8
-            + 4
+        8 + 8
+            + ClientAuthId::LEN
             + (1 + self.alpn_protocol.unwrap_or(&[]).len())
             + (1 + self.server_name.unwrap_or("").len())
             + (3 + chain)
-            + (2 + self.application_data.len());
-        let mut bytes = Vec::with_capacity(len);
-        self.encode(&mut bytes);
-        debug_assert_eq!(bytes.len(), len);
-        bytes
+            + (2 + self.application_data.len())
     }
 }
 
-impl<'a> Codec<'a> for SessionValue<'a> {
+impl<'a> Tls13Session<'a> {
+    /// The encoding, in a vector that never grew: no copy of the PSK is left in freed memory.
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        let own_len = (1 + self.psk.len()) + 4 + 4;
+        encode_exactly(self, HEADER_LEN + own_len + self.facts.encoded_len())
+    }
+}
+
+fn encode_exactly<'a>(value: &impl Codec<'a>, len: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(len);
+    value.encode(&mut bytes);
+    debug_assert_eq!(bytes.len(), len);
+    bytes
+}
+
+/// Reads the version, which must be `expected`: no session is resumed in another.
+fn expect_version(r: &mut Reader<'_>, expected: ProtocolVersion) -> Result<(), InvalidMessage> {
+    if ProtocolVersion::read(r)? != expected {
+        return Err(InvalidMessage::UnknownProtocolVersion);
+    }
+    Ok(())
+}
+
+impl<'a> Codec<'a> for Tls13Session<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         ProtocolVersion::TLSv1_3.encode(bytes);
         self.suite.encode(bytes);
         encode_bytes(bytes, LengthSize::U8, self.psk);
-        self.issued_at.encode(bytes);
         self.age_add.encode(bytes);
+        self.max_early_data_size.encode(bytes);
+        self.facts.encode(bytes);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        expect_version(r, ProtocolVersion::TLSv1_3)?;
+        let session = Self {
+            suite: CipherSuite::read(r)?,
+            psk: r.prefixed_bytes(LengthSize::U8)?,
+            age_add: u32::read(r)?,
+            max_early_data_size: u32::read(r)?,
+            facts: SessionFacts::read(r)?,
+        };
+        if session.psk.is_empty() {
+            return Err(InvalidMessage::IllegalEmptyValue);
+        }
+        Ok(session)
+    }
+}
+
+impl fmt::Debug for Tls13Session<'_> {
+    /// Leaves out the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls13Session")
+            .field("suite", &self.suite)
+            .field("facts", &self.facts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Codec<'a> for SessionFacts<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.issued_at.encode(bytes);
+        self.authenticated_at.encode(bytes);
+        bytes.extend_from_slice(&self.client_auth.0);
         encode_bytes(bytes, LengthSize::U8, self.alpn_protocol.unwrap_or(&[]));
         encode_bytes(
             bytes,
@@ -94,14 +207,10 @@ impl<'a> Codec<'a> for SessionValue<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        if ProtocolVersion::read(r)? != ProtocolVersion::TLSv1_3 {
-            return Err(InvalidMessage::UnknownProtocolVersion);
-        }
         Ok(Self {
-            suite: CipherSuite::read(r)?,
-            psk: r.prefixed_bytes(LengthSize::U8)?,
             issued_at: u64::read(r)?,
-            age_add: u32::read(r)?,
+            authenticated_at: u64::read(r)?,
+            client_auth: ClientAuthId(r.take_array("client_auth")?),
             alpn_protocol: Some(r.prefixed_bytes(LengthSize::U8)?).filter(|it| !it.is_empty()),
             server_name: read_server_name(r)?,
             client_chain: read_chain(r)?,
@@ -122,23 +231,25 @@ fn read_chain<'a>(r: &mut Reader<'a>) -> Result<Vec<CertificateDer<'a>>, Invalid
     let mut list = r.prefixed(LengthSize::U24)?;
     let mut chain = Vec::new();
     while list.any_left() {
-        chain.push(CertificateDer::from(list.prefixed_bytes(LengthSize::U24)?));
+        match list.prefixed_bytes(LengthSize::U24)? {
+            [] => return Err(InvalidMessage::IllegalEmptyValue),
+            cert => chain.push(CertificateDer::from(cert)),
+        }
     }
     Ok(chain)
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
+    use alloc::{format, vec};
 
     use super::*;
 
-    fn full() -> SessionValue<'static> {
-        SessionValue {
-            suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
-            psk: &[1; 32],
+    pub(super) fn facts() -> SessionFacts<'static> {
+        SessionFacts {
             issued_at: 0x0102_0304_0506_0708,
-            age_add: 0x090a_0b0c,
+            authenticated_at: 0x0102_0304_0506_0000,
+            client_auth: ClientAuthId([9; 32]),
             alpn_protocol: Some(b"h2"),
             server_name: Some("example.com"),
             client_chain: vec![
@@ -149,57 +260,89 @@ mod tests {
         }
     }
 
-    #[test]
-    fn round_trip() {
-        let empty = SessionValue {
-            psk: &[4; 48],
+    pub(super) fn no_facts() -> SessionFacts<'static> {
+        SessionFacts {
             alpn_protocol: None,
             server_name: None,
             client_chain: vec![],
             application_data: &[],
-            ..full()
+            ..facts()
+        }
+    }
+
+    pub(super) fn tls13() -> Tls13Session<'static> {
+        Tls13Session {
+            suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
+            psk: &[0xab; 32],
+            age_add: 0x090a_0b0c,
+            max_early_data_size: 1000,
+            facts: facts(),
+        }
+    }
+
+    #[test]
+    fn round_trip() {
+        let empty = Tls13Session {
+            psk: &[4; 48],
+            max_early_data_size: 0,
+            facts: no_facts(),
+            ..tls13()
         };
-        for value in [full(), empty] {
+        for value in [tls13(), empty] {
             let bytes = value.to_vec();
-            assert_eq!(SessionValue::read_bytes(&bytes), Ok(value));
+            assert_eq!(bytes.capacity(), bytes.len(), "it grew");
+            assert_eq!(Tls13Session::read_bytes(&bytes), Ok(value));
         }
     }
 
     #[test]
-    fn to_vec_never_grows() {
-        let bytes = full().to_vec();
-        assert_eq!(bytes.capacity(), bytes.len());
-    }
-
-    #[test]
-    fn every_cut_is_refused() {
-        let bytes = full().to_vec();
+    fn what_is_cut_or_too_long_is_refused() {
+        let mut bytes = tls13().to_vec();
         for len in 0..bytes.len() {
-            assert!(
-                SessionValue::read_bytes(&bytes[..len]).is_err(),
-                "cut to {len}"
-            );
+            Tls13Session::read_bytes(&bytes[..len]).unwrap_err();
         }
+        bytes.push(0);
+        Tls13Session::read_bytes(&bytes).unwrap_err();
     }
 
     #[test]
-    fn other_versions_and_names_that_are_no_text_are_refused() {
-        let mut bytes = full().to_vec();
-        bytes[1] = 0x03;
-        assert_eq!(
-            SessionValue::read_bytes(&bytes),
-            Err(InvalidMessage::UnknownProtocolVersion)
-        );
-
-        let mut bytes = full().to_vec();
+    fn malformed_fields_are_refused() {
+        let mut bytes = tls13().to_vec();
         let name = bytes
             .windows(11)
             .position(|at| at == b"example.com")
             .unwrap();
         bytes[name] = 0xff;
         assert_eq!(
-            SessionValue::read_bytes(&bytes),
+            Tls13Session::read_bytes(&bytes),
             Err(InvalidMessage::InvalidServerName)
         );
+
+        let no_psk = Tls13Session {
+            psk: &[],
+            ..tls13()
+        };
+        assert_eq!(
+            Tls13Session::read_bytes(&no_psk.to_vec()),
+            Err(InvalidMessage::IllegalEmptyValue)
+        );
+
+        let mut empty_cert = tls13();
+        empty_cert
+            .facts
+            .client_chain
+            .push(CertificateDer::from(&[][..]));
+        assert_eq!(
+            Tls13Session::read_bytes(&empty_cert.to_vec()),
+            Err(InvalidMessage::IllegalEmptyValue)
+        );
+    }
+
+    #[test]
+    fn debug_does_not_print_secrets() {
+        // the secret is 0xab = 171 throughout
+        let text = format!("{:?}", tls13());
+        assert!(text.contains("example.com"), "{text}");
+        assert!(!text.contains("171") && !text.contains("ab, "), "{text}");
     }
 }

@@ -87,8 +87,11 @@ impl Ticket {
 struct Session {
     suite: u16,
     psk: Vec<u8>,
-    issued_at: u64,
     age_add: u32,
+    max_early_data_size: u32,
+    issued_at: u64,
+    authenticated_at: u64,
+    client_auth: [usize; 4],
     alpn_protocol: Vec<u8>,
     server_name: Vec<u8>,
     client_chain: Vec<Vec<u8>>,
@@ -101,8 +104,11 @@ impl Session {
         let mut read = Self {
             suite: value.u16(),
             psk: value.vector(1).to_vec(),
-            issued_at: value.number(8) as u64,
             age_add: value.number(4) as u32,
+            max_early_data_size: value.number(4) as u32,
+            issued_at: value.number(8) as u64,
+            authenticated_at: value.number(8) as u64,
+            client_auth: [0; 4].map(|_| value.number(8)),
             alpn_protocol: value.vector(1).to_vec(),
             server_name: value.vector(1).to_vec(),
             client_chain: Vec::new(),
@@ -175,6 +181,9 @@ fn sealed_ticket_holds_the_session() {
         assert!(session.client_chain.is_empty());
         let now = UnixTime::now().as_secs();
         assert!(session.issued_at <= now && now - session.issued_at < 60);
+        assert_eq!(session.authenticated_at, session.issued_at);
+        assert_ne!(session.client_auth, [0; 4]);
+        assert_eq!(session.max_early_data_size, 0);
     }
 }
 

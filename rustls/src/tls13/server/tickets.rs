@@ -14,7 +14,7 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::MAX_TICKET_LIFETIME;
-use crate::session::value::SessionValue;
+use crate::session::value::{SessionFacts, Tls13Session};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::TicketPsks;
 
@@ -55,15 +55,22 @@ pub(super) fn send_tickets(
         // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
         let nonce = (number as u64).to_be_bytes();
         let psk = psks.psk(&nonce);
-        let session = SessionValue {
+        let session = Tls13Session {
             suite: suite.common.suite,
             psk: psk.as_ref(),
-            issued_at: now.as_secs(),
             age_add: random_age_add(config)?,
-            alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
-            server_name: cx.data.server_name(),
-            client_chain: SessionValue::borrow_chain(cx.negotiated.peer_certificates.as_deref()),
-            application_data: &[],
+            max_early_data_size: 0,
+            facts: SessionFacts {
+                issued_at: now.as_secs(),
+                authenticated_at: now.as_secs(),
+                client_auth: config.client_auth,
+                alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
+                server_name: cx.data.server_name(),
+                client_chain: SessionFacts::borrow_chain(
+                    cx.negotiated.peer_certificates.as_deref(),
+                ),
+                application_data: &[],
+            },
         };
         let Some(ticket) = kind.make(&session, config)? else {
             break;
@@ -116,7 +123,7 @@ impl TicketKind {
     /// `None` when the session is too large, or the storage refuses it.
     fn make(
         self,
-        session: &SessionValue<'_>,
+        session: &Tls13Session<'_>,
         config: &ServerConfig,
     ) -> Result<Option<Ticket>, Error> {
         match self {

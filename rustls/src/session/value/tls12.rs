@@ -1,0 +1,142 @@
+//! What a server must know of a session of TLS 1.2; [`super`] has its encoding.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use rustls_core::codec::{Codec, Reader};
+
+use super::{HEADER_LEN, SessionFacts, encode_exactly, expect_version};
+use crate::enums::{CipherSuite, ProtocolVersion};
+use crate::error::InvalidMessage;
+
+/// A session of TLS 1.2 that may be resumed.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Tls12Session<'a> {
+    pub(crate) suite: CipherSuite,
+    pub(crate) master_secret: &'a [u8; MASTER_SECRET_LEN],
+    /// RFC 7627 §5.3: it must be used again, or not, when the session is resumed.
+    pub(crate) extended_master_secret: bool,
+    pub(crate) facts: SessionFacts<'a>,
+}
+
+/// RFC 5246 §8.1: length in bytes of a master secret.
+const MASTER_SECRET_LEN: usize = 48;
+
+impl Tls12Session<'_> {
+    /// The encoding, in a vector that never grew: no copy of the secret is left in freed memory.
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        let own_len = MASTER_SECRET_LEN + 1;
+        encode_exactly(self, HEADER_LEN + own_len + self.facts.encoded_len())
+    }
+}
+
+impl<'a> Codec<'a> for Tls12Session<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        ProtocolVersion::TLSv1_2.encode(bytes);
+        self.suite.encode(bytes);
+        bytes.extend_from_slice(self.master_secret);
+        bytes.push(self.extended_master_secret.into());
+        self.facts.encode(bytes);
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        expect_version(r, ProtocolVersion::TLSv1_2)?;
+        Ok(Self {
+            suite: CipherSuite::read(r)?,
+            master_secret: read_master_secret(r)?,
+            extended_master_secret: match u8::read(r)? {
+                0 => false,
+                1 => true,
+                _ => return Err(InvalidMessage::TrailingData("boolean")),
+            },
+            facts: SessionFacts::read(r)?,
+        })
+    }
+}
+
+fn read_master_secret<'a>(
+    r: &mut Reader<'a>,
+) -> Result<&'a [u8; MASTER_SECRET_LEN], InvalidMessage> {
+    r.take(MASTER_SECRET_LEN)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or(InvalidMessage::MissingData("master_secret"))
+}
+
+impl fmt::Debug for Tls12Session<'_> {
+    /// Leaves out the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls12Session")
+            .field("suite", &self.suite)
+            .field("facts", &self.facts)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::super::Tls13Session;
+    use super::super::tests::{facts, no_facts, tls13};
+    use super::*;
+
+    fn tls12() -> Tls12Session<'static> {
+        Tls12Session {
+            suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            master_secret: &[0xab; 48],
+            extended_master_secret: true,
+            facts: facts(),
+        }
+    }
+
+    #[test]
+    fn round_trip() {
+        let empty = Tls12Session {
+            extended_master_secret: false,
+            facts: no_facts(),
+            ..tls12()
+        };
+        for value in [tls12(), empty] {
+            let bytes = value.to_vec();
+            assert_eq!(bytes.capacity(), bytes.len(), "it grew");
+            assert_eq!(Tls12Session::read_bytes(&bytes), Ok(value));
+        }
+    }
+
+    #[test]
+    fn what_is_cut_or_too_long_is_refused() {
+        let mut bytes = tls12().to_vec();
+        for len in 0..bytes.len() {
+            Tls12Session::read_bytes(&bytes[..len]).unwrap_err();
+        }
+        bytes.push(0);
+        Tls12Session::read_bytes(&bytes).unwrap_err();
+    }
+
+    #[test]
+    fn no_session_is_one_of_another_version() {
+        assert_eq!(
+            Tls13Session::read_bytes(&tls12().to_vec()),
+            Err(InvalidMessage::UnknownProtocolVersion)
+        );
+        assert_eq!(
+            Tls12Session::read_bytes(&tls13().to_vec()),
+            Err(InvalidMessage::UnknownProtocolVersion)
+        );
+    }
+
+    #[test]
+    fn a_boolean_is_0_or_1() {
+        let mut bytes = tls12().to_vec();
+        bytes[HEADER_LEN + MASTER_SECRET_LEN] = 2;
+        Tls12Session::read_bytes(&bytes).unwrap_err();
+    }
+
+    #[test]
+    fn debug_does_not_print_secrets() {
+        // the secret is 0xab = 171 throughout
+        let text = format!("{:?}", tls12());
+        assert!(text.contains("example.com"), "{text}");
+        assert!(!text.contains("171") && !text.contains("ab, "), "{text}");
+    }
+}
