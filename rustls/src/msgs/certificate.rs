@@ -88,7 +88,7 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U24, &self.cert);
         encode_extensions(bytes, |block| {
-            let status = self.ocsp_response.map(OcspStatus);
+            let status = self.ocsp_response.map(CertificateStatus);
             block.value(ExtensionType::StatusRequest, status.as_ref());
         });
     }
@@ -98,7 +98,9 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
         let mut ocsp_response = None;
         read_extensions(r, ExtensionContext::Certificate, |typ, body| {
             match typ {
-                ExtensionType::StatusRequest => ocsp_response = Some(OcspStatus::read(body)?.0),
+                ExtensionType::StatusRequest => {
+                    ocsp_response = Some(CertificateStatus::read(body)?.0)
+                }
                 // RFC 9846 §4.5.1: nothing that was not asked for, and only status_request ever is
                 _ => return Err(InvalidMessage::UnknownCertificateExtension),
             }
@@ -111,11 +113,13 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
     }
 }
 
-/// `CertificateStatus` (RFC 6066 §8), as RFC 9846 §4.5.1.1 puts it into an entry.
-#[derive(Debug)]
-struct OcspStatus<'a>(&'a [u8]);
+/// `CertificateStatus` (RFC 6066 §8): an OCSP response, not empty when received.
+///
+/// A message of its own in TLS 1.2; RFC 9846 §4.5.1.1 puts it into an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CertificateStatus<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Codec<'a> for OcspStatus<'a> {
+impl<'a> Codec<'a> for CertificateStatus<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         CertificateStatusType::Ocsp.encode(bytes);
         encode_bytes(bytes, LengthSize::U24, self.0);

@@ -10,6 +10,7 @@ use rustls_core::error::InvalidMessage;
 use super::EncodeMessage;
 use super::extensions::{
     ExtensionContext, ProtocolName, encode_extensions, read_empty, read_extensions,
+    read_selected_protocol,
 };
 
 /// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
@@ -102,18 +103,6 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
         ee.received = received;
         Ok(ee)
     }
-}
-
-/// Reads the server's `ProtocolNameList`, which holds the one protocol it selected.
-fn read_selected_protocol<'a>(r: &mut Reader<'a>) -> Result<ProtocolName<'a>, InvalidMessage> {
-    let mut list = r.prefixed(LengthSize::U16)?;
-    if !list.any_left() {
-        return Err(InvalidMessage::IllegalEmptyList("ProtocolNames"));
-    }
-    let selected = ProtocolName::read(&mut list)?;
-    // RFC 7301 §3.1: the server's list holds exactly one name
-    list.expect_empty("SingleProtocolName")?;
-    Ok(selected)
 }
 
 impl EncodeMessage for EncryptedExtensions<'_> {

@@ -279,6 +279,20 @@ pub(super) fn read_value<'a>(
     }
 }
 
+/// Reads a server's `ProtocolNameList`, which holds the one protocol it selected.
+pub(super) fn read_selected_protocol<'a>(
+    r: &mut Reader<'a>,
+) -> Result<ProtocolName<'a>, InvalidMessage> {
+    let mut list = r.prefixed(LengthSize::U16)?;
+    if !list.any_left() {
+        return Err(InvalidMessage::IllegalEmptyList("ProtocolNames"));
+    }
+    let selected = ProtocolName::read(&mut list)?;
+    // RFC 7301 §3.1: the server's list holds exactly one name
+    list.expect_empty("SingleProtocolName")?;
+    Ok(selected)
+}
+
 /// Reads a `SignatureSchemeList`: [`InvalidMessage::NoSignatureSchemes`] if it is empty.
 pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,

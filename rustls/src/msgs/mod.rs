@@ -1,10 +1,10 @@
-//! The handshake messages of TLS 1.3 (RFC 9846 §4), as structs with a codec.
+//! The handshake messages of TLS 1.3 (RFC 9846 §4) and 1.2 ([`tls12`]), as structs with a codec.
 //!
 //! Reading checks syntax only: lengths, bounds, duplicates. The handshakes decide what a message means and
 //! whether it may come now. Everything read borrows from the message it was read from.
 //!
 //! ```text
-//!   record::joiner ──► HandshakeMessage ──► the tables of handshake and tls13, which decode
+//!   record::joiner ──► HandshakeMessage ──► the tables of handshake, tls13 and tls12, which decode
 //!                                                       │
 //!   record::sender ◄── one Vec for a flight ◄── EncodeMessage::encode_message
 //! ```
@@ -27,6 +27,9 @@ pub(crate) mod session_ticket;
 pub(crate) mod short_list;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls12")]
+#[allow(dead_code, reason = "the handshakes of TLS 1.2 are about to use it")]
+pub(crate) mod tls12;
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -124,7 +127,7 @@ pub(crate) trait EncodeMessage {
     }
 }
 
-/// Finished: the `verify_data` of RFC 9846 §4.5.3.
+/// Finished: the `verify_data` of RFC 9846 §4.5.3, or of RFC 5246 §7.4.9.
 #[derive(Debug)]
 pub(crate) struct Finished<'a>(pub(crate) &'a [u8]);
 

@@ -1,19 +1,23 @@
-//! ServerHello and HelloRetryRequest: RFC 9846 §4.2.3 and §4.2.4. One structure on the wire, told apart by
+//! ServerHello and HelloRetryRequest: RFC 9846 §4.2.3 and §4.2.4, RFC 5246 §7.4.1.3. One structure on the wire, told apart by
 //! its random.
 
 use alloc::vec::Vec;
+use core::slice;
 
 use rustls_core::codec::{Codec, LengthSize, Reader};
 use rustls_core::enums::{
-    CipherSuite, Compression, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion,
+    CipherSuite, Compression, ECPointFormat, ExtensionType, HandshakeType, NamedGroup,
+    ProtocolVersion,
 };
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::client_hello::{Random, SessionId};
 use super::extensions::{
-    ExtensionContext, KeyShareEntry, encode_extensions, read_extensions, read_value,
+    ExtensionContext, KeyShareEntry, ProtocolName, encode_extensions, read_empty, read_extensions,
+    read_selected_protocol, read_short_list, read_value,
 };
+use super::short_list::ShortList;
 
 /// The random of a HelloRetryRequest: SHA-256 of `HelloRetryRequest` (RFC 9846 §4.2.3).
 pub(crate) const HELLO_RETRY_REQUEST_RANDOM: Random = Random([
@@ -33,14 +37,31 @@ pub(crate) struct ServerHello<'a> {
     pub(crate) extensions: ServerHelloExtensions<'a>,
 }
 
-/// The extensions of a ServerHello. One that selects TLS 1.2 has none of these fields set.
+/// The extensions of a ServerHello. Which of them may come depends on the version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerHelloExtensions<'a> {
+    // of TLS 1.3
     /// `supported_versions`: the selected version.
     pub(crate) supported_version: Option<ProtocolVersion>,
     pub(crate) key_share: Option<KeyShareEntry<'a>>,
     /// `pre_shared_key`: the index of the selected identity.
     pub(crate) pre_shared_key: Option<u16>,
+
+    // of TLS 1.2
+    /// `server_name`, empty: the name was used.
+    pub(crate) server_name_ack: bool,
+    /// `status_request`, empty: a CertificateStatus may follow.
+    pub(crate) status_request_ack: bool,
+    pub(crate) ec_point_formats: Option<ShortList<ECPointFormat>>,
+    /// `application_layer_protocol_negotiation`: the selected protocol.
+    pub(crate) selected_protocol: Option<ProtocolName<'a>>,
+    /// `extended_master_secret`, empty: RFC 7627 §5.1.
+    pub(crate) extended_master_secret_ack: bool,
+    /// `session_ticket`, empty: a NewSessionTicket will follow (RFC 5077 §3.2).
+    pub(crate) session_ticket_ack: bool,
+    /// `renegotiation_info`: empty in an initial handshake.
+    pub(crate) renegotiation_info: Option<&'a [u8]>,
+
     /// The types of all extensions received, in order. Not sent.
     pub(crate) received: Vec<ExtensionType>,
 }
@@ -110,6 +131,9 @@ pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessag
 
 impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
+        use LengthSize::{U8, U16};
+
+        let start = bytes.len();
         encode_extensions(bytes, |block| {
             block.value(
                 ExtensionType::SupportedVersions,
@@ -117,7 +141,34 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
             );
             block.value(ExtensionType::KeyShare, self.key_share.as_ref());
             block.value(ExtensionType::PreSharedKey, self.pre_shared_key.as_ref());
+
+            block.opaque(
+                ExtensionType::RenegotiationInfo,
+                U8,
+                self.renegotiation_info,
+            );
+            block.flag(ExtensionType::ServerName, self.server_name_ack);
+            block.flag(ExtensionType::StatusRequest, self.status_request_ack);
+            block.list(
+                ExtensionType::EcPointFormats,
+                U8,
+                self.ec_point_formats.as_deref(),
+            );
+            block.list(
+                ExtensionType::ApplicationLayerProtocolNegotiation,
+                U16,
+                self.selected_protocol.as_ref().map(slice::from_ref),
+            );
+            block.flag(
+                ExtensionType::ExtendedMasterSecret,
+                self.extended_master_secret_ack,
+            );
+            block.flag(ExtensionType::SessionTicket, self.session_ticket_ack);
         });
+        // RFC 5246 §7.4.1.3: a client that sent no extensions need not know what a block of them is
+        if bytes.len() == start + U16.width() {
+            bytes.truncate(start);
+        }
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
@@ -127,24 +178,54 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
             return Ok(extensions);
         }
         let received = read_extensions(r, ExtensionContext::ServerHello, |typ, body| {
-            match typ {
-                ExtensionType::SupportedVersions => {
-                    extensions.supported_version = Some(ProtocolVersion::read(body)?);
-                }
-                ExtensionType::KeyShare => {
-                    extensions.key_share = Some(KeyShareEntry::read(body)?);
-                }
-                ExtensionType::PreSharedKey => {
-                    extensions.pre_shared_key = Some(u16::read(body)?);
-                }
-                _ => {
-                    body.rest();
-                }
-            }
-            Ok(())
+            extensions.read_one(typ, body)
         })?;
         extensions.received = received;
         Ok(extensions)
+    }
+}
+
+impl<'a> ServerHelloExtensions<'a> {
+    /// Reads the body of the extension `typ` into its field.
+    fn read_one(&mut self, typ: ExtensionType, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
+        match typ {
+            ExtensionType::SupportedVersions => {
+                self.supported_version = Some(ProtocolVersion::read(r)?);
+            }
+            ExtensionType::KeyShare => self.key_share = Some(KeyShareEntry::read(r)?),
+            ExtensionType::PreSharedKey => self.pre_shared_key = Some(u16::read(r)?),
+
+            ExtensionType::ServerName => {
+                read_empty(r)?;
+                self.server_name_ack = true;
+            }
+            ExtensionType::StatusRequest => {
+                read_empty(r)?;
+                self.status_request_ack = true;
+            }
+            ExtensionType::EcPointFormats => {
+                self.ec_point_formats = Some(read_short_list(r, LengthSize::U8, "ECPointFormats")?);
+            }
+            ExtensionType::ApplicationLayerProtocolNegotiation => {
+                self.selected_protocol = Some(read_selected_protocol(r)?);
+            }
+            ExtensionType::ExtendedMasterSecret => {
+                read_empty(r)?;
+                self.extended_master_secret_ack = true;
+            }
+            ExtensionType::SessionTicket => {
+                read_empty(r)?;
+                self.session_ticket_ack = true;
+            }
+            ExtensionType::RenegotiationInfo => {
+                self.renegotiation_info = Some(r.prefixed_bytes(LengthSize::U8)?);
+            }
+            // whether it may come at all is the handshake's business
+            _ => {
+                r.rest();
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod decoded;
 mod samples;
+#[cfg(feature = "tls12")]
+mod tls12;
 mod upstream;
 
 use alloc::vec;

@@ -146,7 +146,7 @@ fn server_hello() -> ServerHello<'static> {
                 payload: &[7; 32],
             }),
             pre_shared_key: Some(1),
-            received: Vec::new(),
+            ..ServerHelloExtensions::default()
         },
     }
 }

@@ -1,0 +1,69 @@
+//! Certificate and CertificateStatus of TLS 1.2: RFC 5246 §7.4.2 and RFC 6066 §8.
+
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+use rustls_core::codec::{Codec, LengthSize, Reader, U24, encode_bytes, with_length_prefix};
+use rustls_core::enums::HandshakeType;
+use rustls_core::error::InvalidMessage;
+
+use crate::msgs::EncodeMessage;
+use crate::msgs::certificate::{CertificateStatus, MAX_CERTIFICATE_LIST_LEN};
+
+/// `Certificate`: the sender's certificate first; empty if a client has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CertificateChain<'a>(pub(crate) Vec<CertificateDer<'a>>);
+
+impl<'a> CertificateChain<'a> {
+    /// The message for `chain`, which is not copied.
+    pub(crate) fn new(chain: &'a [CertificateDer<'_>]) -> Self {
+        let borrowed = chain.iter().map(|cert| CertificateDer::from(cert.as_ref()));
+        Self(borrowed.collect())
+    }
+
+    /// The certificates, out of the message's lifetime.
+    pub(crate) fn into_owned(self) -> Vec<CertificateDer<'static>> {
+        self.0.into_iter().map(CertificateDer::into_owned).collect()
+    }
+}
+
+impl<'a> Codec<'a> for CertificateChain<'a> {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        with_length_prefix(bytes, LengthSize::U24, |bytes| {
+            for cert in &self.0 {
+                encode_bytes(bytes, LengthSize::U24, cert);
+            }
+        });
+    }
+
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let len = usize::from(U24::read(r)?);
+        if len > MAX_CERTIFICATE_LIST_LEN {
+            return Err(InvalidMessage::CertificatePayloadTooLarge);
+        }
+        let mut list = r.sub(len)?;
+        let mut chain = Vec::new();
+        while list.any_left() {
+            chain.push(CertificateDer::from(list.prefixed_bytes(LengthSize::U24)?));
+        }
+        Ok(Self(chain))
+    }
+}
+
+impl EncodeMessage for CertificateChain<'_> {
+    const TYPE: HandshakeType = HandshakeType::Certificate;
+    const MAX_LEN: usize = LengthSize::U24.max_len();
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}
+
+impl EncodeMessage for CertificateStatus<'_> {
+    const TYPE: HandshakeType = HandshakeType::CertificateStatus;
+    const MAX_LEN: usize = LengthSize::U24.max_len();
+
+    fn encode_body(&self, bytes: &mut Vec<u8>) {
+        self.encode(bytes);
+    }
+}
