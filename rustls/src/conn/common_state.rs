@@ -148,9 +148,14 @@ impl CommonState {
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         match &mut self.established {
-            Some(established) if self.records.receiving != Receiving::Handshake => established
-                .refresh(&mut self.records)
-                .map_err(|error| self.fail(error.into())),
+            Some(established)
+                if self.records.receiving != Receiving::Handshake && established.can_refresh() =>
+            {
+                established
+                    .refresh(&mut self.records)
+                    .map_err(|error| self.fail(error.into()))
+            }
+            // 0.23 says so in TLS 1.2 too, which cannot
             _ => Err(Error::HandshakeNotComplete),
         }
     }

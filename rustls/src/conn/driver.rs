@@ -11,7 +11,7 @@ use core::ops::Range;
 use super::common_state::CommonState;
 use super::records::Receiving;
 use super::tolerance::Tolerance;
-use crate::enums::{AlertDescription, AlertLevel, ContentType, Side};
+use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Context, Failure, Machine};
 use crate::logging::{trace, warn};
@@ -147,8 +147,11 @@ impl<Data> Driver<Data> {
         Error::InappropriateMessage {
             expect_types: if self.common.is_handshaking() {
                 vec![ContentType::Handshake]
-            } else {
+            } else if self.is_tls13() {
                 vec![ContentType::ApplicationData, ContentType::Handshake]
+            } else {
+                // no message is left but what is refused
+                vec![ContentType::ApplicationData]
             },
             got_type,
         }
@@ -162,25 +165,34 @@ impl<Data> Driver<Data> {
         }
         self.common.records.joiner.push(payload)?;
         while let Some(message) = self.common.records.joiner.next_message()? {
-            let mut cx = Context {
-                transport: &mut self.common.records,
-                negotiated: &mut self.common.negotiated,
-                established: &mut self.common.established,
-                tolerance: &mut self.tolerance,
-                data: &mut self.data,
-            };
             let message_in = HandshakeMessage::new(&message)?;
             trace!("received {:?}, {} bytes", message_in.typ, message.len());
-            self.machine.handle(message_in, &mut cx)?;
+            let (machine, mut cx) = self.machine_and_context();
+            machine.handle(message_in, &mut cx)?;
             self.common.records.joiner.give_back(message);
             self.common.send_what_waited()?;
         }
         Ok(())
     }
 
+    fn machine_and_context(&mut self) -> (&mut dyn Machine<Data>, Context<'_, Data>) {
+        let cx = Context {
+            transport: &mut self.common.records,
+            negotiated: &mut self.common.negotiated,
+            established: &mut self.common.established,
+            tolerance: &mut self.tolerance,
+            data: &mut self.data,
+        };
+        (&mut *self.machine, cx)
+    }
+
+    fn is_tls13(&self) -> bool {
+        self.common.negotiated.version == Some(ProtocolVersion::TLSv1_3)
+    }
+
     /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other
-    /// alert ends the connection, whatever level it claims. Until the version is negotiated the peer may send
-    /// warnings, as TLS 1.2 allows.
+    /// alert ends the connection, whatever level it claims. Before TLS 1.3 is negotiated the peer may send
+    /// warnings (RFC 5246 §7.2).
     fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
         let (level, description) = match *content {
             [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
@@ -202,8 +214,7 @@ impl<Data> Driver<Data> {
             self.common.records.receiving = Receiving::Closed;
             return Ok(());
         }
-        let is_tolerated = description == AlertDescription::UserCanceled
-            || self.common.negotiated.version.is_none();
+        let is_tolerated = description == AlertDescription::UserCanceled || !self.is_tls13();
         if level == AlertLevel::Warning && is_tolerated {
             warn!("received warning alert {description:?}");
             return Ok(self.tolerance.count_warning()?);
@@ -211,8 +222,13 @@ impl<Data> Driver<Data> {
         Err(Error::AlertReceived(description).into())
     }
 
-    /// RFC 9846 §5: dropped from the first ClientHello to the peer's Finished, illegal before and after.
+    /// RFC 9846 §5: dropped from the first ClientHello to the peer's Finished, illegal before and after. In TLS
+    /// 1.2 it is a message like others.
     fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
+        #[cfg(feature = "tls12")]
+        if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {
+            return self.change_cipher(content);
+        }
         let has_client_hello =
             self.common.side == Side::Client || self.common.negotiated.version.is_some();
         if !has_client_hello || !self.common.is_handshaking() {
@@ -224,6 +240,23 @@ impl<Data> Driver<Data> {
         }
         trace!("dropped a change_cipher_spec");
         Ok(())
+    }
+
+    /// The machine decides whether the one place of the message is here (RFC 5246 §7.1).
+    #[cfg(feature = "tls12")]
+    fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
+        match content {
+            [1] => {}
+            [1, ..] => return Err(InvalidMessage::TrailingData("ChangeCipherSpecPayload").into()),
+            [] => return Err(InvalidMessage::MissingData("u8").into()),
+            _ => return Err(InvalidMessage::InvalidCcs.into()),
+        }
+        // one that was dropped while TLS 1.3 was possible came too early
+        if self.change_cipher_specs != 0 {
+            return Err(self.inappropriate(ContentType::ChangeCipherSpec));
+        }
+        let (machine, mut cx) = self.machine_and_context();
+        machine.handle_change_cipher_spec(&mut cx)
     }
 
     /// The error that ended the connection, if one did. If a write has failed since the last call, this drops

@@ -1,5 +1,5 @@
 //! The secrets that outlive a handshake, version by version: replacing keys (RFC 9846 §4.7.3) and exporting
-//! (§7.5).
+//! (RFC 9846 §7.5, RFC 5705).
 //!
 //! They are kept next to the sender, so that a write that wears out a key need not call the handshake. The
 //! handshake makes them, and installs the first keys itself.
@@ -12,6 +12,8 @@ use crate::enums::KeyUpdateRequest;
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
 use crate::suites::Tls13CipherSuite;
+#[cfg(feature = "tls12")]
+use crate::tls12::key_schedule::MasterSecret;
 use crate::tls13::key_schedule;
 
 /// RFC 9846 §4.7.3: how many times a sender may update its keys.
@@ -23,17 +25,31 @@ pub(crate) const KEY_UPDATE_LEN: usize = 5;
 /// What is left of the key schedule once the handshake is complete.
 pub(crate) enum Established {
     Tls13(Tls13Secrets),
+    #[cfg(feature = "tls12")]
+    #[allow(dead_code)] // for the handshakes of TLS 1.2, which are not there yet
+    Tls12(MasterSecret),
 }
 
 impl Established {
+    /// Whether keys can be replaced. TLS 1.2 would have to renegotiate.
+    pub(crate) fn can_refresh(&self) -> bool {
+        match self {
+            Self::Tls13(_) => true,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => false,
+        }
+    }
+
     /// Sends a KeyUpdate that requests one in return, and switches to new sending keys.
     ///
     /// # Errors
     ///
-    /// As for [`Transport::send_handshake`].
+    /// As for [`Transport::send_handshake`]; [`Error::HandshakeNotComplete`] unless [`Self::can_refresh`].
     pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
         match self {
             Self::Tls13(secrets) => secrets.refresh(transport),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => Err(Error::HandshakeNotComplete),
         }
     }
 
@@ -41,15 +57,23 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `output` is empty or too long, or `label` is.
+    /// [`Error::General`] when `output` is empty or too long, or `label` is; in TLS 1.2, when `context` is,
+    /// or the peer does not support the extended master secret.
     pub(crate) fn export_keying_material(
         &self,
         output: &mut [u8],
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<(), Error> {
+        if output.is_empty() {
+            return Err(Error::General(
+                "no keying material is asked for: the output is empty".into(),
+            ));
+        }
         match self {
             Self::Tls13(secrets) => secrets.export_keying_material(output, label, context),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(secret) => secret.export(output, label, context),
         }
     }
 }
@@ -185,11 +209,6 @@ impl Tls13Secrets {
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<(), Error> {
-        if output.is_empty() {
-            return Err(Error::General(
-                "no keying material is asked for: the output is empty".into(),
-            ));
-        }
         key_schedule::exporter(self.suite, &self.exporter_secret, label, context, output)
             .map_err(|_| Error::General("the exporter's output or label is too long".into()))
     }

@@ -14,6 +14,8 @@ use alloc::vec::Vec;
 use super::transport::{Level, Transport};
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::tls13::OkmBlock;
+#[cfg(feature = "tls12")]
+use crate::enums::Side;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::logging::debug;
@@ -22,6 +24,8 @@ use crate::record::joiner::HandshakeJoiner;
 use crate::record::receiver::RecordReceiver;
 use crate::record::sender::{RecordSender, SealError};
 use crate::suites::Tls13CipherSuite;
+#[cfg(feature = "tls12")]
+use crate::tls12::key_schedule::KeyBlock;
 use crate::tls13::key_schedule::traffic_key;
 
 /// The records of one connection.
@@ -181,6 +185,42 @@ impl Transport for Records {
             self.receiving = Receiving::Traffic;
         }
         Ok(())
+    }
+
+    #[cfg(feature = "tls12")]
+    fn change_sending_cipher(&mut self, keys: &KeyBlock, side: Side) {
+        self.send_change_cipher_spec();
+        self.sender.set_encrypter(
+            keys.encrypter(side),
+            ProtocolVersion::TLSv1_2,
+            keys.confidentiality_limit(),
+        );
+    }
+
+    #[cfg(feature = "tls12")]
+    fn change_receiving_cipher(
+        &mut self,
+        keys: &KeyBlock,
+        peer: Side,
+    ) -> Result<(), PeerMisbehaved> {
+        self.check_aligned()?;
+        self.receiver
+            .set_decrypter(keys.decrypter(peer), ProtocolVersion::TLSv1_2);
+        Ok(())
+    }
+
+    #[cfg(feature = "tls12")]
+    fn start_receiving(&mut self) {
+        self.receiving = Receiving::Traffic;
+    }
+
+    #[cfg(feature = "tls12")]
+    fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error> {
+        // RFC 5246 §7.2.1: nothing follows a close_notify
+        if self.is_closed() {
+            return Ok(());
+        }
+        Ok(self.send_alert(AlertLevel::Warning, description)?)
     }
 
     fn check_aligned(&self) -> Result<(), PeerMisbehaved> {

@@ -14,6 +14,7 @@ use super::unbuffered::EncryptError;
 use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
 use crate::error::Error;
+use crate::logging::warn;
 use crate::record::sender::{InPlaceError, SealError};
 
 impl CommonState {
@@ -59,6 +60,12 @@ impl CommonState {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         if self.records.sending == Sending::Traffic {
+            let left = self.payload_over_keys();
+            if left == 0 && !payload.is_empty() {
+                self.close_worn_out();
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let accepted = Ord::min(accepted, left);
             let (payload, _) = payload.split_at(accepted);
             self.seal_over_keys(payload).map_err(invalid_data)?;
             return Ok(accepted);
@@ -100,15 +107,32 @@ impl CommonState {
 
     #[cold]
     fn replace_worn_key(&mut self) -> Result<(), Error> {
-        if let Some(established) = &mut self.established {
-            established
+        match &mut self.established {
+            Some(established) if established.can_refresh() => established
                 .refresh(&mut self.records)
-                .map_err(|error| self.fail(error.into()))?;
+                .map_err(|error| self.fail(error.into()))?,
+            _ => self.close_worn_out(),
         }
         match self.records.sender.payload_left() {
             0 => Err(Error::EncryptError),
             _ => Ok(()),
         }
+    }
+
+    /// How many bytes of payload can be sent before keys are worn out that cannot be replaced.
+    fn payload_over_keys(&self) -> usize {
+        match &self.established {
+            Some(established) if !established.can_refresh() => self.records.sender.payload_left(),
+            _ => usize::MAX,
+        }
+    }
+
+    /// Closes a connection whose keys are worn out and cannot be replaced. The limit leaves a record for the
+    /// close_notify.
+    #[cold]
+    fn close_worn_out(&mut self) {
+        warn!("the sending key has reached its limit");
+        self.send_close_notify();
     }
 
     /// Sends what was written before there were keys to send it with, and the close_notify behind it.
@@ -152,6 +176,10 @@ impl CommonState {
     #[cold]
     fn encrypt_slowly(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
         if self.records.sending != Sending::Traffic {
+            return Err(EncryptError::EncryptExhausted);
+        }
+        if payload.len() > self.payload_over_keys() {
+            self.close_worn_out();
             return Err(EncryptError::EncryptExhausted);
         }
         let sealed_len = self

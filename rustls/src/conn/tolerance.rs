@@ -5,6 +5,10 @@ use crate::error::PeerMisbehaved;
 /// How many warning alerts are taken. One is all that an honest peer has use for.
 const MAX_WARNINGS: u8 = 4;
 
+/// How many attempts to renegotiate are refused. Whoever tries again has not listened.
+#[cfg(feature = "tls12")]
+const MAX_RENEGOTIATIONS: u8 = 1;
+
 /// How many KeyUpdates are taken between two pieces of application data.
 const MAX_KEY_UPDATES: u8 = 32;
 
@@ -13,6 +17,8 @@ const MAX_KEY_UPDATES: u8 = 32;
 pub(crate) struct Tolerance {
     warnings: u8,
     key_updates: u8,
+    #[cfg(feature = "tls12")]
+    renegotiations: u8,
 }
 
 impl Tolerance {
@@ -31,6 +37,16 @@ impl Tolerance {
             return Err(PeerMisbehaved::TooManyKeyUpdateRequests);
         }
         self.key_updates += 1;
+        Ok(())
+    }
+
+    /// Counts an attempt to renegotiate.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn count_renegotiation(&mut self) -> Result<(), PeerMisbehaved> {
+        if self.renegotiations >= MAX_RENEGOTIATIONS {
+            return Err(PeerMisbehaved::TooManyRenegotiationRequests);
+        }
+        self.renegotiations += 1;
         Ok(())
     }
 

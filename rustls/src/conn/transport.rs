@@ -4,10 +4,15 @@
 //! implements it for TLS over a stream.
 
 use crate::crypto::tls13::OkmBlock;
+#[cfg(feature = "tls12")]
+use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::suites::Tls13CipherSuite;
+#[cfg(feature = "tls12")]
+use crate::tls12::key_schedule::KeyBlock;
 
 /// What a handshake needs of whatever carries it.
+#[cfg_attr(feature = "tls12", allow(dead_code))] // for the handshakes of TLS 1.2, which are not there yet
 pub(crate) trait Transport {
     /// Sends handshake messages, one or a flight of them, under the present keys.
     ///
@@ -43,6 +48,36 @@ pub(crate) trait Transport {
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
     ) -> Result<(), PeerMisbehaved>;
+
+    /// Sends the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1), and protects all that follows with this
+    /// `side`'s keys.
+    #[cfg(feature = "tls12")]
+    fn change_sending_cipher(&mut self, keys: &KeyBlock, side: Side);
+
+    /// The change_cipher_spec of `peer` has come: opens all that follows with its keys. What follows first is
+    /// its Finished, and [`Self::start_receiving`] ends the handshake in this direction.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::check_aligned`].
+    #[cfg(feature = "tls12")]
+    fn change_receiving_cipher(
+        &mut self,
+        keys: &KeyBlock,
+        peer: Side,
+    ) -> Result<(), PeerMisbehaved>;
+
+    /// From now on application data is received (TLS 1.2).
+    #[cfg(feature = "tls12")]
+    fn start_receiving(&mut self);
+
+    /// Sends an alert that does not end the connection (TLS 1.2); none after close_notify.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::send_handshake`].
+    #[cfg(feature = "tls12")]
+    fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error>;
 
     /// Makes sure that nothing follows the message that is being handled.
     ///

@@ -21,6 +21,11 @@ pub(crate) trait Machine<Data>: Send + Sync {
         cx: &mut Context<'_, Data>,
     ) -> Result<(), Failure>;
 
+    /// Handles the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1); called once that version is negotiated. No
+    /// handshake bytes wait.
+    #[cfg(feature = "tls12")]
+    fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
+
     /// Drops all secrets; every later message is refused.
     fn fail(&mut self);
 }

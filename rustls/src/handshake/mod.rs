@@ -25,6 +25,8 @@ pub(crate) mod transcript;
 pub(crate) use context::{ClientContext, Context, Machine, ServerContext};
 pub(crate) use failure::Failure;
 
+#[cfg(feature = "tls12")]
+use crate::enums::ContentType;
 use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
@@ -34,6 +36,17 @@ pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeTy
     Error::InappropriateHandshakeMessage {
         expect_types: expected.to_vec(),
         got_type: message.typ,
+    }
+    .into()
+}
+
+/// RFC 5246 §7.1: a change_cipher_spec has one place in a handshake, and so has what must follow it. Anything
+/// else is an unexpected_message.
+#[cfg(feature = "tls12")]
+pub(crate) fn unexpected_content(got_type: ContentType, expected: &[ContentType]) -> Failure {
+    Error::InappropriateMessage {
+        expect_types: expected.to_vec(),
+        got_type,
     }
     .into()
 }

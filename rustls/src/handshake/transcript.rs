@@ -5,6 +5,8 @@
 //! ClientHello; a server knows the suite when it has read the message.
 
 use alloc::boxed::Box;
+#[cfg(feature = "tls12")]
+use alloc::vec::Vec;
 
 use crate::crypto::hash::{self, Hash};
 use crate::enums::HandshakeType;
@@ -13,22 +15,47 @@ use crate::enums::HandshakeType;
 pub(crate) struct Transcript {
     hash: &'static dyn Hash,
     messages: Box<dyn hash::Context>,
+    /// The messages themselves, while a CertificateVerify of TLS 1.2 may come: the hash function of its
+    /// signature need not be this one (RFC 5246 §7.4.8).
+    #[cfg(feature = "tls12")]
+    kept: Option<Vec<u8>>,
 }
 
+#[cfg_attr(feature = "tls12", allow(dead_code))] // for the handshakes of TLS 1.2, which are not there yet
 impl Transcript {
     /// Starts with the encoded ClientHello.
     pub(crate) fn start(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
         let mut transcript = Self {
             hash,
             messages: hash.start(),
+            #[cfg(feature = "tls12")]
+            kept: None,
         };
         transcript.add(client_hello);
         transcript
     }
 
+    /// The same, and keeps all messages until [`Self::take_kept`].
+    #[cfg(feature = "tls12")]
+    pub(crate) fn start_kept(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
+        let mut transcript = Self::start(hash, client_hello);
+        transcript.kept = Some(client_hello.to_vec());
+        transcript
+    }
+
+    /// All messages so far, if they were kept. They are not kept any longer.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn take_kept(&mut self) -> Option<Vec<u8>> {
+        self.kept.take()
+    }
+
     /// Adds messages with their headers: one, or a flight of them.
     pub(crate) fn add(&mut self, messages: &[u8]) {
         self.messages.update(messages);
+        #[cfg(feature = "tls12")]
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(messages);
+        }
     }
 
     /// The hash of all messages so far. More may follow.
@@ -72,6 +99,26 @@ mod tests {
         transcript.add(b"...");
         let all = hash.hash(b"ClientHelloServerHello...");
         assert_eq!(transcript.current().as_ref(), all.as_ref());
+        assert_eq!(transcript.current().as_ref(), all.as_ref());
+    }
+
+    #[cfg(feature = "tls12")]
+    #[test]
+    fn messages_are_kept_until_they_are_taken() {
+        let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
+        let mut transcript = Transcript::start(hash, b"ClientHello");
+        transcript.add(b"ServerHello");
+        assert_eq!(transcript.take_kept(), None);
+
+        let mut transcript = Transcript::start_kept(hash, b"ClientHello");
+        transcript.add(b"ServerHello");
+        assert_eq!(
+            transcript.take_kept().as_deref(),
+            Some(&b"ClientHelloServerHello"[..])
+        );
+        transcript.add(b"...");
+        assert_eq!(transcript.take_kept(), None);
+        let all = hash.hash(b"ClientHelloServerHello...");
         assert_eq!(transcript.current().as_ref(), all.as_ref());
     }
 

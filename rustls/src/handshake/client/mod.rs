@@ -29,8 +29,12 @@ use self::key_shares::KeyShares;
 use self::offer::Offer;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
+#[cfg(feature = "tls12")]
+use super::unexpected_content;
 use super::{ClientContext, Failure, Machine, unexpected};
 use crate::client::{ClientConfig, ClientConnectionData};
+#[cfg(feature = "tls12")]
+use crate::enums::ContentType;
 use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
@@ -120,6 +124,15 @@ impl Machine<ClientConnectionData> for ClientHandshake {
         let state = mem::replace(self, Self::Failed);
         *self = state.read(message, cx)?;
         Ok(())
+    }
+
+    #[cfg(feature = "tls12")]
+    fn handle_change_cipher_spec(&mut self, _cx: &mut ClientContext<'_>) -> Result<(), Failure> {
+        self.fail();
+        Err(unexpected_content(
+            ContentType::ChangeCipherSpec,
+            &[ContentType::Handshake],
+        ))
     }
 
     fn fail(&mut self) {

@@ -21,7 +21,11 @@ use core::mem;
 use rustls_core::codec::Codec;
 
 use self::client_hello::{Answered, WaitClientHello};
+#[cfg(feature = "tls12")]
+use super::unexpected_content;
 use super::{Failure, Machine, ServerContext, unexpected};
+#[cfg(feature = "tls12")]
+use crate::enums::ContentType;
 use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
@@ -86,6 +90,15 @@ impl Machine<ServerConnectionData> for ServerHandshake {
         let state = mem::replace(self, Self::Failed);
         *self = state.read(message, cx)?;
         Ok(())
+    }
+
+    #[cfg(feature = "tls12")]
+    fn handle_change_cipher_spec(&mut self, _cx: &mut ServerContext<'_>) -> Result<(), Failure> {
+        self.fail();
+        Err(unexpected_content(
+            ContentType::ChangeCipherSpec,
+            &[ContentType::Handshake],
+        ))
     }
 
     fn fail(&mut self) {

@@ -1,0 +1,12 @@
+//! TLS 1.2 (RFC 5246), from the point where it is chosen: the handshake of each side, and what both sides
+//! share.
+//!
+//! ```text
+//!   client ──┐   ┌─► key_schedule    secrets in, secrets out
+//!            ├───┼─► finished        the check of the peer's Finished
+//!   server ──┘   └─► renegotiation   how it is refused
+//! ```
+
+pub(crate) mod finished;
+pub(crate) mod key_schedule;
+pub(crate) mod renegotiation;
