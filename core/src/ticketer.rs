@@ -12,6 +12,7 @@ use core::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
+pub use self::fleet::{FleetCrypto, FleetTicketer};
 #[cfg(feature = "std")]
 pub use self::rotation::{TicketRotator, TicketSwitcher};
 use crate::crypto::aead::{Aead, TAG_LEN};
@@ -19,6 +20,8 @@ use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
 use crate::crypto::{GetRandomFailed, SecureRandom};
 #[cfg(feature = "std")]
 use crate::error::Error;
+
+mod fleet;
 
 /// Turns session state into tickets, and tickets back into session state.
 pub trait ProducesTickets: fmt::Debug + Send + Sync {

@@ -9,7 +9,7 @@
 //! | both | | cipher suites: [`Tls13Suite`], [`Tls12Suite`] |
 //! | Diffie-Hellman on a curve | [`Ecdh`] | key exchange: [`EcdhGroup`] |
 //! | private keys | [`KeyPair`] | signing keys out of PKCS#8, SEC1 and PKCS#1: [`KeyLoader`], [`any_supported_type`] |
-//! | an AEAD to be shared | [`Aead`] | protection of tickets: [`make_ticketer`] |
+//! | an AEAD to be shared | [`Aead`] | protection of tickets: [`make_ticketer`]; with HKDF, tickets that any machine of a fleet opens: [`FleetTicketer`] |
 //!
 //! What remains is the library's spelling, a source of randomness
 //! ([`SecureRandom`](crate::crypto::SecureRandom)), the algorithms that verify signatures, and the lists of
@@ -36,7 +36,7 @@ pub use crate::crypto::quic::{
 pub use crate::record::framing::{Tls12Chacha20Framing, Tls12GcmFraming, Tls13Framing};
 #[cfg(feature = "std")]
 pub use crate::ticketer::make_rotating_ticketer;
-pub use crate::ticketer::{AeadTicketer, make_ticketer};
+pub use crate::ticketer::{AeadTicketer, FleetCrypto, FleetTicketer, make_ticketer};
 
 mod ecdh;
 mod hash;

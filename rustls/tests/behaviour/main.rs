@@ -12,6 +12,7 @@ mod closing;
 mod compared;
 mod connected;
 mod failing;
+mod fleet;
 mod floods;
 mod fragmentation;
 mod in_place;

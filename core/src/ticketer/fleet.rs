@@ -1,0 +1,209 @@
+//! Tickets that any machine of a fleet can open, with nothing between the machines but a secret that all
+//! were given, and their clocks.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::UnixTime;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{MAX_TICKET_LEN, ProducesTickets};
+use crate::crypto::SecureRandom;
+use crate::crypto::aead::{Aead, TAG_LEN};
+use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
+use crate::crypto::tls13::{Hkdf, HkdfExpander};
+use crate::error::Error;
+
+/// Ticket protection by keys that every machine derives from one shared secret and the time of day, so that a
+/// session started on one machine resumes on any other.
+///
+/// Time is cut into epochs. A ticket is made in the epoch that the maker's clock shows, and opened by machines
+/// whose clocks show this epoch or a neighbouring one:
+///
+/// ```text
+///   epoch               n - 1       n         n + 1       n + 2
+///   the maker's clock ─┼─────────┼────●────┼─────────┼─────────┼──
+///   opens it           │ ◄───────── yes ──────────► │   no
+/// ```
+///
+/// The ticket:
+///
+/// ```text
+///   ┌────────────────┬────────────────┬─────────────────────────┬───────────────┐
+///   │ epoch, 8 bytes │ salt, 32 bytes │ ciphertext              │ tag, 16 bytes │
+///   └────────────────┴────────────────┴─────────────────────────┴───────────────┘
+///     authenticated    random           as long as the plaintext
+/// ```
+///
+/// Each ticket has a key and nonce of its own, `HKDF-Expand` (RFC 5869 §2.3) from the secret with epoch and salt
+/// as info. So no number of machines or tickets wears a key out, and no key is kept: not that of a past epoch,
+/// nor any other. What is kept is HKDF's pseudorandom key. Whoever has the secret can open every ticket, the
+/// old ones too: guard it like the private key of a certificate, and replace it from time to time. Machines
+/// with different secrets, or epochs of different lengths, refuse each other's tickets, and their clients do a
+/// full handshake.
+///
+/// Early data that is not to be replayed needs more than this: a ticket can be used once on each machine.
+pub struct FleetTicketer<A> {
+    pseudorandom_key: Box<dyn HkdfExpander>,
+    new_aead: fn(AeadKey) -> A,
+    random: &'static dyn SecureRandom,
+    clock: Box<dyn Fn() -> Option<UnixTime> + Send + Sync>,
+    epoch_secs: u32,
+}
+
+/// What a [`FleetTicketer`] is made of: a provider's HKDF, AEAD and randomness.
+///
+/// Machines understand each other if they have the same hash function and AEAD, whatever their providers.
+pub struct FleetCrypto<A> {
+    /// HKDF, preferably with SHA-384 or longer: a key and nonce are then one block.
+    pub hkdf: &'static dyn Hkdf,
+    /// Makes an AEAD of a key of 32 bytes.
+    pub new_aead: fn(AeadKey) -> A,
+    /// For the salts.
+    pub random: &'static dyn SecureRandom,
+}
+
+impl<A: Aead> FleetTicketer<A> {
+    /// Length in bytes of the shortest secret.
+    pub const MIN_SECRET_LEN: usize = 32;
+
+    /// The shortest epoch in seconds: an hour.
+    pub const MIN_EPOCH_SECS: u32 = 60 * 60;
+
+    /// The longest epoch in seconds: half of the seven days for which a ticket may be used (RFC 9846 §4.7.1),
+    /// because a ticket made when an epoch begins opens until the next one ends.
+    pub const MAX_EPOCH_SECS: u32 = 7 * 24 * 60 * 60 / 2;
+
+    /// By how many seconds two machines' clocks may differ so that [`lifetime`](ProducesTickets::lifetime)
+    /// stays true. With a larger difference tickets are refused earlier than clients were told; tickets made
+    /// more than one epoch ahead are refused, too.
+    pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
+
+    /// Makes tickets in epochs of `epoch_secs` seconds by `clock`, under keys derived from `secret`.
+    ///
+    /// The secret is a random one, not a password; it is not kept. `clock` tells the time since 1970 in UTC, as
+    /// [`UnixTime::now`] does; while it says `None`, no tickets are made or opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when `secret` is shorter than [`Self::MIN_SECRET_LEN`], or `epoch_secs` is not from
+    /// [`Self::MIN_EPOCH_SECS`] to [`Self::MAX_EPOCH_SECS`].
+    pub fn new(
+        secret: &[u8],
+        epoch_secs: u32,
+        crypto: FleetCrypto<A>,
+        clock: impl Fn() -> Option<UnixTime> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        if secret.len() < Self::MIN_SECRET_LEN {
+            return Err(Error::General(
+                "a fleet's ticket secret has at least 32 bytes".into(),
+            ));
+        }
+        if !(Self::MIN_EPOCH_SECS..=Self::MAX_EPOCH_SECS).contains(&epoch_secs) {
+            return Err(Error::General(
+                "an epoch of tickets takes from 3600 to 302400 seconds".into(),
+            ));
+        }
+        Ok(Self {
+            pseudorandom_key: crypto.hkdf.extract_from_secret(Some(DOMAIN), secret),
+            new_aead: crypto.new_aead,
+            random: crypto.random,
+            clock: Box::new(clock),
+            epoch_secs,
+        })
+    }
+
+    fn current_epoch(&self) -> Option<u64> {
+        let now = (self.clock)()?.as_secs();
+        Some(now / u64::from(self.epoch_secs))
+    }
+
+    /// Key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt, 44)`.
+    fn ticket_key(&self, header: &Header) -> Option<(A, Nonce)> {
+        let mut okm = Zeroizing::new([0; AeadKey::MAX_LEN + NONCE_LEN]);
+        let info = [&self.epoch_secs.to_be_bytes()[..], header];
+        self.pseudorandom_key.expand_slice(&info, &mut *okm).ok()?;
+        let (key, nonce) = okm.split_first_chunk::<{ AeadKey::MAX_LEN }>()?;
+        let nonce = Nonce(*nonce.first_chunk()?);
+        let mut key = *key;
+        let aead = (self.new_aead)(AeadKey::from(key));
+        key.zeroize();
+        Some((aead, nonce))
+    }
+}
+
+/// HKDF's salt: what else is derived from the same secret has nothing to do with it.
+const DOMAIN: &[u8] = b"rustls-inplace fleet tickets 1";
+
+const EPOCH_LEN: usize = 8;
+const SALT_LEN: usize = 32;
+const HEADER_LEN: usize = EPOCH_LEN + SALT_LEN;
+
+/// Epoch and salt.
+type Header = [u8; HEADER_LEN];
+
+impl<A: Aead> ProducesTickets for FleetTicketer<A> {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    /// One epoch less [`CLOCK_TOLERANCE_SECS`](FleetTicketer::CLOCK_TOLERANCE_SECS): a ticket made at the very
+    /// end of an epoch opens until the end of the next one, by the clock of the machine that opens it.
+    fn lifetime(&self) -> u32 {
+        self.epoch_secs - Self::CLOCK_TOLERANCE_SECS
+    }
+
+    /// Also `None` without the time or randomness, or when the ticket would be longer than 65 535 bytes.
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        if plain.len() > MAX_TICKET_LEN - HEADER_LEN - TAG_LEN {
+            return None;
+        }
+        let mut ticket = vec![0; HEADER_LEN + plain.len() + TAG_LEN];
+        let (header, sealed) = ticket.split_first_chunk_mut::<HEADER_LEN>()?;
+        let (epoch, salt) = header.split_at_mut(EPOCH_LEN);
+        epoch.copy_from_slice(&self.current_epoch()?.to_be_bytes());
+        self.random.fill(salt).ok()?;
+
+        let (text, tag) = sealed.split_last_chunk_mut::<TAG_LEN>()?;
+        let (aead, nonce) = self.ticket_key(header)?;
+        text.copy_from_slice(plain);
+        match aead.seal_in_place(nonce, header, text) {
+            Ok(sealed) => *tag = sealed,
+            Err(_) => {
+                text.zeroize();
+                return None;
+            }
+        }
+        Some(ticket)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        if cipher.len() > MAX_TICKET_LEN {
+            return None;
+        }
+        let (header, sealed) = cipher.split_first_chunk::<HEADER_LEN>()?;
+        let epoch = u64::from_be_bytes(*header.first_chunk()?);
+        // the neighbouring epochs: tickets live on, and clocks differ
+        if epoch.abs_diff(self.current_epoch()?) > 1 {
+            return None;
+        }
+        let (aead, nonce) = self.ticket_key(header)?;
+        let mut text = sealed.to_vec();
+        let plain_len = aead.open_in_place(nonce, header, &mut text).ok()?;
+        text.truncate(plain_len);
+        Some(text)
+    }
+}
+
+impl<A> fmt::Debug for FleetTicketer<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FleetTicketer")
+            .field("epoch_secs", &self.epoch_secs)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

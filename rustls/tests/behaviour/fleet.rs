@@ -1,0 +1,63 @@
+//! Tickets of a fleet: what one machine makes any other opens, whatever provider each uses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::configs::Provider;
+use rustls::crypto::{aws_lc_rs, ring};
+use rustls::pki_types::UnixTime;
+use rustls::server::ProducesTickets;
+
+const SECRET: [u8; 32] = [0x5e; 32];
+const HOUR: u32 = 60 * 60;
+
+/// Two machines at `secs` since 1970, by provider.
+fn machine(provider: Provider, secret: &[u8], secs: u64) -> Arc<dyn ProducesTickets> {
+    let clock = move || Some(UnixTime::since_unix_epoch(Duration::from_secs(secs)));
+    let made = match provider {
+        Provider::AwsLc => aws_lc_rs::Ticketer::for_fleet_with_clock(secret, 6 * HOUR, clock),
+        Provider::Ring => ring::Ticketer::for_fleet_with_clock(secret, 6 * HOUR, clock),
+    };
+    made.unwrap()
+}
+
+#[test]
+fn machines_with_one_secret_open_each_others_tickets() {
+    let providers = harness::configs::PROVIDERS;
+    for (maker, opener) in providers.iter().flat_map(|m| providers.map(|o| (*m, o))) {
+        let begin = 80_000 * 6 * u64::from(HOUR);
+        let maker = machine(maker, &SECRET, begin);
+        let ticket = maker.encrypt(b"session").unwrap();
+        for (at, opens) in [
+            (begin - 1, true),
+            (begin, true),
+            (begin + u64::from(maker.lifetime()), true),
+            (begin + 12 * u64::from(HOUR), false),
+        ] {
+            let plain = machine(opener, &SECRET, at).decrypt(&ticket);
+            assert_eq!(plain.as_deref(), opens.then_some(&b"session"[..]));
+        }
+        let opener = machine(opener, &SECRET, begin);
+        for at in 0..ticket.len() {
+            let mut changed = ticket.clone();
+            changed[at] ^= 0x10;
+            assert!(opener.decrypt(&changed).is_none(), "byte {at} changed");
+        }
+        let stranger = machine(Provider::Ring, &[0x5f; 32], begin);
+        assert!(stranger.decrypt(&ticket).is_none());
+    }
+}
+
+#[test]
+fn system_clock_and_refused_secrets() {
+    let makers = [aws_lc_rs::Ticketer::for_fleet, ring::Ticketer::for_fleet];
+    for make in makers {
+        let machine = make(&SECRET, 6 * HOUR).unwrap();
+        assert!(machine.enabled());
+        let ticket = machine.encrypt(b"session").unwrap();
+        // even if an epoch ended meanwhile
+        assert_eq!(machine.decrypt(&ticket).unwrap(), b"session");
+        assert!(make(&SECRET[1..], 6 * HOUR).is_err());
+        assert!(make(&SECRET, HOUR - 1).is_err());
+    }
+}
