@@ -123,12 +123,13 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
 
     /// Enables `versions`, in whatever order; the newest one in common is what gets negotiated.
     ///
-    /// TLS 1.2 has no handshake in this library yet and is passed over.
+    /// A version for which the crypto provider has no cipher suite, or no key exchange group, is passed over
+    /// as long as another one remains.
     ///
     /// # Errors
     ///
     /// [`Error::General`], saying which, when
-    /// - `versions` is empty, or TLS 1.2 alone;
+    /// - `versions` is empty;
     /// - the crypto provider has no cipher suite for any of `versions`;
     /// - it has no key exchange group for any of `versions`, or none of the kind that one of its
     ///   cipher suites needs.
@@ -136,32 +137,36 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
         self,
         versions: &[&'static SupportedProtocolVersion],
     ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
-        let versions = EnabledVersions::new(versions)?;
-        check_provider(&self.provider, versions)?;
+        let asked = EnabledVersions::new(versions);
+        let versions = usable_versions(&self.provider, asked)?;
         Ok(self.with_state(WantsVerifier { versions }))
     }
 }
 
-/// Can `provider` serve `versions`?
-fn check_provider(provider: &CryptoProvider, versions: EnabledVersions) -> Result<(), Error> {
-    let has_suite = provider
-        .cipher_suites
-        .iter()
-        .any(|suite| versions.contains(suite.version().version));
-    if !has_suite {
+/// Those of the versions `asked` for that `provider` can serve: at least one.
+fn usable_versions(
+    provider: &CryptoProvider,
+    asked: EnabledVersions,
+) -> Result<EnabledVersions, Error> {
+    if asked.iter().next().is_none() {
+        return Err(Error::General("no protocol version is enabled".into()));
+    }
+    let with_suite = asked.only(|version| {
+        let mut suites = provider.cipher_suites.iter();
+        suites.any(|suite| suite.version().version == version)
+    });
+    if with_suite.iter().next().is_none() {
         return Err(Error::General(format!(
-            "the crypto provider has no cipher suite for {versions:?}"
+            "the crypto provider has no cipher suite for {asked:?}"
         )));
     }
-
-    let has_group = provider.kx_groups.iter().any(|group| {
-        versions
-            .iter()
-            .any(|version| group.usable_for_version(version))
+    let usable = with_suite.only(|version| {
+        let mut groups = provider.kx_groups.iter();
+        groups.any(|group| group.usable_for_version(version))
     });
-    if !has_group {
+    if usable.iter().next().is_none() {
         return Err(Error::General(format!(
-            "the crypto provider has no key exchange group for {versions:?}"
+            "the crypto provider has no key exchange group for {with_suite:?}"
         )));
     }
 
@@ -176,7 +181,7 @@ fn check_provider(provider: &CryptoProvider, versions: EnabledVersions) -> Resul
             )));
         }
     }
-    Ok(())
+    Ok(usable)
 }
 
 fn has_group_of_kind(provider: &CryptoProvider, kind: KeyExchangeAlgorithm) -> bool {

@@ -9,7 +9,6 @@ pub use rustls_core::versions::TLS12;
 pub use rustls_core::versions::{SupportedProtocolVersion, TLS13};
 
 use crate::enums::ProtocolVersion;
-use crate::error::Error;
 
 /// Every protocol version that this library can name, most preferred first.
 pub static ALL_VERSIONS: &[&SupportedProtocolVersion] = &[
@@ -19,35 +18,33 @@ pub static ALL_VERSIONS: &[&SupportedProtocolVersion] = &[
 ];
 
 /// The protocol versions of a configuration that names none, most preferred first.
-///
-/// A version whose handshake is not there yet is passed over, silently, as long as another one
-/// remains: at present that leaves TLS 1.3.
 pub static DEFAULT_VERSIONS: &[&SupportedProtocolVersion] = ALL_VERSIONS;
 
-/// The protocol versions of one configuration: those that were asked for and have a handshake.
-///
-/// There is at least one.
-#[derive(Clone, Copy)]
+/// The protocol versions of one configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EnabledVersions {
-    tls13: &'static SupportedProtocolVersion,
+    tls13: bool,
+    #[cfg(feature = "tls12")]
+    tls12: bool,
 }
 
 impl EnabledVersions {
-    /// # Errors
-    ///
-    /// [`Error::General`] when `asked` is empty, or names only versions without a handshake.
-    pub(crate) fn new(asked: &[&'static SupportedProtocolVersion]) -> Result<Self, Error> {
-        if asked.is_empty() {
-            return Err(Error::General("no protocol version is enabled".into()));
+    /// Those that were `asked` for.
+    pub(crate) fn new(asked: &[&'static SupportedProtocolVersion]) -> Self {
+        let has = |wanted| asked.iter().any(|asked| asked.version == wanted);
+        Self {
+            tls13: has(ProtocolVersion::TLSv1_3),
+            #[cfg(feature = "tls12")]
+            tls12: has(ProtocolVersion::TLSv1_2),
         }
-        match asked
-            .iter()
-            .find(|version| version.version == ProtocolVersion::TLSv1_3)
-        {
-            Some(tls13) => Ok(Self { tls13 }),
-            None => Err(Error::General(
-                "TLS 1.2 connections are not supported yet: enable TLS 1.3".into(),
-            )),
+    }
+
+    /// Those of them for which `keep` is true.
+    pub(crate) fn only(self, keep: impl Fn(ProtocolVersion) -> bool) -> Self {
+        Self {
+            tls13: self.tls13 && keep(ProtocolVersion::TLSv1_3),
+            #[cfg(feature = "tls12")]
+            tls12: self.tls12 && keep(ProtocolVersion::TLSv1_2),
         }
     }
 
@@ -55,8 +52,15 @@ impl EnabledVersions {
         self.iter().any(|enabled| enabled == version)
     }
 
+    /// Most preferred first.
     pub(crate) fn iter(self) -> impl Iterator<Item = ProtocolVersion> {
-        [self.tls13.version].into_iter()
+        [
+            self.tls13.then_some(ProtocolVersion::TLSv1_3),
+            #[cfg(feature = "tls12")]
+            self.tls12.then_some(ProtocolVersion::TLSv1_2),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 

@@ -1,5 +1,6 @@
 use std::boxed::Box;
 use std::string::{String, ToString};
+use std::vec::Vec;
 use std::{format, vec};
 
 use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
@@ -47,20 +48,65 @@ fn versions() {
     {
         use crate::versions::TLS12;
         assert_eq!(verdict(&provider, &[&TLS12, &TLS13]), Ok(()));
-        assert_refused(verdict(&provider, &[&TLS12]), "TLS 1.2");
+        assert_eq!(verdict(&provider, &[&TLS12]), Ok(()));
     }
 }
 
-#[test]
-fn only_versions_with_a_handshake_are_enabled() {
-    let config = ClientConfig::builder_with_provider(any_provider().into())
-        .with_protocol_versions(ALL_VERSIONS)
+/// The versions that a configuration with this provider enables.
+fn enabled(
+    provider: &CryptoProvider,
+    versions: &[&'static SupportedProtocolVersion],
+) -> Vec<ProtocolVersion> {
+    let config = ClientConfig::builder_with_provider(provider.clone().into())
+        .with_protocol_versions(versions)
         .unwrap()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
-    assert!(config.versions.contains(ProtocolVersion::TLSv1_3));
-    assert!(!config.versions.contains(ProtocolVersion::TLSv1_2));
-    assert_eq!(format!("{:?}", config.versions), "[TLSv1_3]");
+    let enabled: Vec<_> = config.versions.iter().collect();
+    for version in [ProtocolVersion::TLSv1_2, ProtocolVersion::TLSv1_3] {
+        assert_eq!(
+            config.versions.contains(version),
+            enabled.contains(&version)
+        );
+    }
+    enabled
+}
+
+#[test]
+fn versions_are_enabled_in_their_own_order() {
+    let provider = any_provider();
+    let newest = ProtocolVersion::TLSv1_3;
+    assert_eq!(enabled(&provider, &[&TLS13]), [newest]);
+    #[cfg(feature = "tls12")]
+    {
+        use crate::versions::TLS12;
+        let older = ProtocolVersion::TLSv1_2;
+        assert_eq!(enabled(&provider, &[&TLS12]), [older]);
+        assert_eq!(enabled(&provider, &[&TLS12, &TLS13]), [newest, older]);
+    }
+}
+
+#[cfg(feature = "tls12")]
+#[test]
+fn only_versions_that_the_provider_serves_are_enabled() {
+    use crate::versions::TLS12;
+    let older = ProtocolVersion::TLSv1_2;
+    for (version, asked) in [(ProtocolVersion::TLSv1_3, &TLS12), (older, &TLS13)] {
+        let mut provider = any_provider();
+        provider
+            .cipher_suites
+            .retain(|suite| suite.version().version == version);
+        assert_eq!(enabled(&provider, ALL_VERSIONS), [version]);
+        assert_refused(verdict(&provider, &[asked]), "no cipher suite");
+
+        let mut provider = any_provider();
+        provider.kx_groups = match version {
+            ProtocolVersion::TLSv1_2 => vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_2)],
+            _ => vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_3)],
+        };
+        assert_eq!(enabled(&provider, ALL_VERSIONS), [version]);
+        assert_refused(verdict(&provider, &[asked]), "no key exchange group");
+    }
 }
 
 #[test]
@@ -69,7 +115,7 @@ fn provider_without_suites() {
     provider
         .cipher_suites
         .retain(|suite| suite.tls13().is_none());
-    assert_refused(verdict(&provider, ALL_VERSIONS), "no cipher suite");
+    assert_refused(verdict(&provider, &[&TLS13]), "no cipher suite");
     provider.cipher_suites.clear();
     assert_refused(verdict(&provider, ALL_VERSIONS), "no cipher suite");
 }
@@ -82,7 +128,7 @@ fn provider_without_groups() {
     assert_refused(verdict(&provider, ALL_VERSIONS), "no key exchange group");
 
     provider.kx_groups = vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_2)];
-    assert_refused(verdict(&provider, ALL_VERSIONS), "no key exchange group");
+    assert_refused(verdict(&provider, &[&TLS13]), "no key exchange group");
 
     provider.kx_groups = vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_3)];
     assert_eq!(verdict(&provider, ALL_VERSIONS), Ok(()));

@@ -88,7 +88,10 @@ impl Offer {
             signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             alpn_protocol_names: self.protocol_names(),
             // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
-            supported_versions: Some(self.config.versions.iter().collect()),
+            supported_versions: {
+                let offers = self.config.versions.contains(ProtocolVersion::TLSv1_3);
+                offers.then(|| smallvec![ProtocolVersion::TLSv1_3])
+            },
             cookie,
             // RFC 9846 §4.3.9: without it no server sends tickets
             psk_key_exchange_modes: Some(smallvec![PskKeyExchangeMode::PskDheKe]),
