@@ -188,6 +188,25 @@ impl ClientAuth {
     }
 }
 
+/// Which protocol versions a configuration enables.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Versions {
+    Tls12,
+    Tls13,
+    Both,
+}
+
+impl Versions {
+    /// The versions themselves, of `tls12` and `tls13`.
+    fn choose<T>(self, tls12: T, tls13: T) -> Vec<T> {
+        match self {
+            Self::Tls12 => vec![tls12],
+            Self::Tls13 => vec![tls13],
+            Self::Both => vec![tls12, tls13],
+        }
+    }
+}
+
 pub fn server_name() -> ServerName<'static> {
     SERVER_NAME.try_into().unwrap()
 }
@@ -198,7 +217,7 @@ macro_rules! configs {
         pub mod $module {
             use $tls::crypto::CryptoProvider;
             use $tls::server::WebPkiClientVerifier;
-            use $tls::version::TLS13;
+            use $tls::version::{TLS12, TLS13};
 
             use super::*;
 
@@ -208,13 +227,23 @@ macro_rules! configs {
                 Arc::new(roots)
             }
 
+            /// A client of TLS 1.3 alone.
             pub fn client(
                 provider: CryptoProvider,
                 key_type: KeyType,
                 auth: ClientAuth,
             ) -> $tls::ClientConfig {
+                client_of(Versions::Tls13, provider, key_type, auth)
+            }
+
+            pub fn client_of(
+                versions: Versions,
+                provider: CryptoProvider,
+                key_type: KeyType,
+                auth: ClientAuth,
+            ) -> $tls::ClientConfig {
                 let builder = $tls::ClientConfig::builder_with_provider(Arc::new(provider))
-                    .with_protocol_versions(&[&TLS13])
+                    .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
                     .unwrap()
                     .with_root_certificates(roots(key_type));
                 let mut config = if auth.is_presented() {
@@ -229,7 +258,17 @@ macro_rules! configs {
                 config
             }
 
+            /// A server of TLS 1.3 alone.
             pub fn server(
+                provider: CryptoProvider,
+                key_type: KeyType,
+                auth: ClientAuth,
+            ) -> $tls::ServerConfig {
+                server_of(Versions::Tls13, provider, key_type, auth)
+            }
+
+            pub fn server_of(
+                versions: Versions,
                 provider: CryptoProvider,
                 key_type: KeyType,
                 auth: ClientAuth,
@@ -244,7 +283,7 @@ macro_rules! configs {
                 };
                 let identity = &key_type.identities().server;
                 let mut config = $tls::ServerConfig::builder_with_provider(provider)
-                    .with_protocol_versions(&[&TLS13])
+                    .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
                     .unwrap()
                     .with_client_cert_verifier(verifier)
                     .with_single_cert(identity.chain.clone(), identity.key())
