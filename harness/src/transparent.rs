@@ -1,18 +1,21 @@
 //! A crypto provider that hides nothing and leaves nothing to chance, for both crates.
 //!
-//! Its cipher is the identity with a tag that is never checked, its key exchange always yields the
-//! same secret, its random bytes are always the same. So the plaintext of protected handshake messages
-//! is on the wire where a test can change any byte of it, and what a connection is sent can be recorded
-//! once and replayed to any number of others.
+//! Its ciphers, one for each version, are the identity with a tag that is never checked, its key exchange
+//! always yields the same secret, its random bytes and its clock are always the same. So the plaintext of
+//! protected handshake messages is on the wire where a test can change any byte of it, and what a connection is
+//! sent can be recorded once and replayed to any number of others.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use crate::configs::{self, ClientAuth, KeyType};
+use crate::configs::{self, ClientAuth, KeyType, Versions};
 
 /// What ends every protected record.
 pub const TAG: [u8; 16] = [0x77; 16];
 const SHARE: [u8; 32] = [9; 32];
 const SECRET: [u8; 32] = [5; 32];
+/// The one ticket.
+const TICKET: [u8; 48] = [0x71; 48];
 
 const SHA384_OF_NOTHING: [u8; 48] = [
     0x38, 0xb0, 0x60, 0xa7, 0x51, 0xac, 0x96, 0x38, 0x4c, 0xd9, 0x32, 0x7e, 0xb1, 0xb1, 0xe3, 0x6a,
@@ -23,41 +26,67 @@ const SHA384_OF_NOTHING: [u8; 48] = [
 /// What two connections agree on beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
+    pub versions: Versions,
     pub auth: ClientAuth,
     /// The client's first key share is of a group that the server does not have.
     pub retry: bool,
     /// Whether the transcript is hashed. If not, its hash is the same whatever is in it, so that a message
     /// that was changed and accepted does not fail the handshake later.
     pub hashes_transcript: bool,
+    /// Whether sessions are kept: then each connection with the same configurations resumes an earlier one.
+    /// Servers give them out any number of times.
+    pub resumes: Option<Resumes>,
 }
 
 impl Setup {
-    fn usual(auth: ClientAuth) -> Self {
+    /// TLS 1.3 with nothing unusual.
+    pub const fn usual(auth: ClientAuth) -> Self {
         Self {
+            versions: Versions::Tls13,
             auth,
             retry: false,
             hashes_transcript: true,
+            resumes: None,
         }
     }
 }
+
+/// Where a server's sessions are. What names them is on the wire, always the same and equally long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Resumes {
+    /// In its storage, under a ticket or a session ID.
+    Stored,
+    /// In a ticket; which is a number to which the ticketer knows the content.
+    Tickets,
+}
+
+/// The clock of all connections, in seconds since 1970: some time in 2026.
+const NOW: u64 = 1_780_000_000;
 
 macro_rules! transparent {
     ($module:ident, $tls:ident, $configs:ident, $provider:path) => {
         /// The provider, configurations and connections of one crate.
         pub mod $module {
+            use std::collections::HashMap;
+            use std::sync::Mutex;
+
             use $tls::client::Resumption;
             use $tls::crypto::cipher::{
-                AeadKey, InboundOpaqueMessage, InboundPlainMessage, Iv, MessageDecrypter,
-                MessageEncrypter, Tls13AeadAlgorithm, UnsupportedOperationError,
+                AeadKey, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
+                MessageDecrypter, MessageEncrypter, Tls12AeadAlgorithm, Tls13AeadAlgorithm,
+                UnsupportedOperationError,
             };
             use $tls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
             use $tls::crypto::{
                 ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
                 SupportedKxGroup,
             };
+            use $tls::pki_types::UnixTime;
+            use $tls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+            use $tls::time_provider::TimeProvider;
             use $tls::{
-                CipherSuiteCommon, ConnectionTrafficSecrets, Error, NamedGroup, PeerMisbehaved,
-                Tls13CipherSuite,
+                CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, Error, NamedGroup,
+                PeerMisbehaved, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
             };
 
             use super::*;
@@ -77,10 +106,34 @@ macro_rules! transparent {
                         [&[&FIRST], &[&FIRST]]
                     };
                     let [client, server] = groups.map(|groups| provider_with(groups, setup));
-                    let mut client = configs::$configs::client(client, KeyType::Ed25519, auth);
-                    // no connection depends on an earlier one
-                    client.resumption = Resumption::disabled();
-                    let server = configs::$configs::server(server, KeyType::Ed25519, auth);
+                    let mut client = configs::$configs::client_of(
+                        setup.versions,
+                        client,
+                        KeyType::Ed25519,
+                        auth,
+                    );
+                    let mut server = configs::$configs::server_of(
+                        setup.versions,
+                        server,
+                        KeyType::Ed25519,
+                        auth,
+                    );
+                    client.time_provider = Arc::new(FixedClock);
+                    server.time_provider = Arc::new(FixedClock);
+                    // one, so that a client has no choice
+                    server.send_tls13_tickets = 1;
+                    let kept = Arc::new(Kept::default());
+                    match setup.resumes {
+                        // no connection depends on an earlier one
+                        None => {
+                            client.resumption = Resumption::disabled();
+                        }
+                        Some(Resumes::Stored) => server.session_storage = kept,
+                        Some(Resumes::Tickets) => {
+                            server.session_storage = Arc::new(NoServerSessionStorage {});
+                            server.ticketer = kept;
+                        }
+                    }
                     Self {
                         client: Arc::new(client),
                         server: Arc::new(server),
@@ -116,7 +169,8 @@ macro_rules! transparent {
                 setup: Setup,
             ) -> CryptoProvider {
                 let mut provider = $provider();
-                provider.cipher_suites = vec![suite(setup.hashes_transcript).into()];
+                let hashes = setup.hashes_transcript;
+                provider.cipher_suites = vec![suite(hashes).into(), tls12_suite(hashes).into()];
                 provider.kx_groups = groups.to_vec();
                 provider.secure_random = &FixedRandom;
                 provider
@@ -139,10 +193,89 @@ macro_rules! transparent {
                             confidentiality_limit: u64::MAX,
                         },
                         hkdf_provider: suite.hkdf_provider,
-                        aead_alg: &Identity,
+                        aead_alg: &Identity13,
                         quic: None,
                     }
                 })
+            }
+
+            /// The suite of ring's for TLS 1.2 that has the same hash function, changed in the same way.
+            fn tls12_suite(hashes_transcript: bool) -> &'static Tls12CipherSuite {
+                static MADE: [OnceLock<Tls12CipherSuite>; 2] = [const { OnceLock::new() }; 2];
+                MADE[usize::from(hashes_transcript)].get_or_init(|| {
+                    let name = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384;
+                    let all = $provider().cipher_suites;
+                    let suite = all.iter().find(|suite| suite.suite() == name).unwrap();
+                    let SupportedCipherSuite::Tls12(suite) = suite else {
+                        panic!("{name:?} is of TLS 1.2");
+                    };
+                    Tls12CipherSuite {
+                        common: CipherSuiteCommon {
+                            suite: name,
+                            hash_provider: if hashes_transcript {
+                                suite.common.hash_provider
+                            } else {
+                                &FixedHash
+                            },
+                            confidentiality_limit: u64::MAX,
+                        },
+                        kx: suite.kx,
+                        sign: suite.sign,
+                        aead_alg: &Identity12,
+                        prf_provider: suite.prf_provider,
+                    }
+                })
+            }
+
+            #[derive(Debug)]
+            struct FixedClock;
+
+            impl TimeProvider for FixedClock {
+                fn current_time(&self) -> Option<UnixTime> {
+                    Some(UnixTime::since_unix_epoch(Duration::from_secs(NOW)))
+                }
+            }
+
+            /// The sessions of a server, which stay when they are taken.
+            #[derive(Debug, Default)]
+            struct Kept(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
+
+            impl StoresServerSessions for Kept {
+                fn can_cache(&self) -> bool {
+                    true
+                }
+
+                fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+                    self.0.lock().unwrap().insert(key, value);
+                    true
+                }
+
+                fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    self.0.lock().unwrap().get(key).cloned()
+                }
+
+                fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    self.get(key)
+                }
+            }
+
+            impl ProducesTickets for Kept {
+                fn enabled(&self) -> bool {
+                    true
+                }
+
+                fn lifetime(&self) -> u32 {
+                    60 * 60
+                }
+
+                fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+                    self.put(TICKET.to_vec(), plain.to_vec())
+                        .then(|| TICKET.to_vec())
+                }
+
+                fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
+                    self.get(ticket)
+                }
             }
 
             /// Not a hash function: a fixed output, as long as that of the suite's hash.
@@ -229,15 +362,16 @@ macro_rules! transparent {
                 }
             }
 
-            struct Identity;
+            /// What records are protected with in TLS 1.3.
+            struct Identity13;
 
-            impl Tls13AeadAlgorithm for Identity {
+            impl Tls13AeadAlgorithm for Identity13 {
                 fn encrypter(&self, _: AeadKey, _: Iv) -> Box<dyn MessageEncrypter> {
-                    Box::new(Identity)
+                    Box::new(Identity::<1>)
                 }
 
                 fn decrypter(&self, _: AeadKey, _: Iv) -> Box<dyn MessageDecrypter> {
-                    Box::new(Identity)
+                    Box::new(Identity::<1>)
                 }
 
                 fn key_len(&self) -> usize {
@@ -253,7 +387,40 @@ macro_rules! transparent {
                 }
             }
 
-            impl MessageDecrypter for Identity {
+            /// What records are protected with in TLS 1.2.
+            struct Identity12;
+
+            impl Tls12AeadAlgorithm for Identity12 {
+                fn encrypter(&self, _: AeadKey, _: &[u8], _: &[u8]) -> Box<dyn MessageEncrypter> {
+                    Box::new(Identity::<0>)
+                }
+
+                fn decrypter(&self, _: AeadKey, _: &[u8]) -> Box<dyn MessageDecrypter> {
+                    Box::new(Identity::<0>)
+                }
+
+                fn key_block_shape(&self) -> KeyBlockShape {
+                    KeyBlockShape {
+                        enc_key_len: 16,
+                        fixed_iv_len: 12,
+                        explicit_nonce_len: 0,
+                    }
+                }
+
+                fn extract_keys(
+                    &self,
+                    _: AeadKey,
+                    _: &[u8],
+                    _: &[u8],
+                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+                    Err(UnsupportedOperationError)
+                }
+            }
+
+            /// With an inner content type of so many bytes, one or none.
+            struct Identity<const INNER_TYPE: usize>;
+
+            impl<const INNER_TYPE: usize> MessageDecrypter for Identity<INNER_TYPE> {
                 fn decrypt<'a>(
                     &mut self,
                     mut msg: InboundOpaqueMessage<'a>,
@@ -261,15 +428,19 @@ macro_rules! transparent {
                 ) -> Result<InboundPlainMessage<'a>, Error> {
                     let len = msg.payload.len().checked_sub(TAG.len());
                     msg.payload.truncate(len.ok_or(Error::DecryptError)?);
-                    msg.into_tls13_unpadded_message()
+                    match INNER_TYPE {
+                        0 if msg.payload.len() > 1 << 14 => Err(Error::PeerSentOversizedRecord),
+                        0 => Ok(msg.into_plain_message()),
+                        _ => msg.into_tls13_unpadded_message(),
+                    }
                 }
             }
 
-            impl MessageEncrypter for Identity {
+            impl<const INNER_TYPE: usize> MessageEncrypter for Identity<INNER_TYPE> {
                 $module!(encrypt);
 
                 fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-                    payload_len + 1 + TAG.len()
+                    payload_len + INNER_TYPE + TAG.len()
                 }
             }
         }
@@ -298,9 +469,10 @@ macro_rules! this {
             _: u64,
             out: &mut [u8],
         ) -> Result<usize, rustls::crypto::cipher::EncryptError> {
-            out[len] = typ.into();
-            out[len + 1..len + 1 + TAG.len()].copy_from_slice(&TAG);
-            Ok(len + 1 + TAG.len())
+            let (inner_type, tag) = out[len..].split_at_mut(INNER_TYPE);
+            inner_type.fill(typ.into());
+            tag[..TAG.len()].copy_from_slice(&TAG);
+            Ok(len + INNER_TYPE + TAG.len())
         }
 
         fn payload_offset(&self) -> usize {
@@ -321,10 +493,14 @@ macro_rules! upstream {
                 self.encrypted_payload_len(msg.payload.len()),
             );
             payload.extend_from_chunks(&msg.payload);
-            payload.extend_from_slice(&[msg.typ.into()]);
+            payload.extend_from_slice(&[msg.typ.into(); INNER_TYPE]);
             payload.extend_from_slice(&TAG);
+            let typ = match INNER_TYPE {
+                0 => msg.typ,
+                _ => rustls_upstream::ContentType::ApplicationData,
+            };
             Ok(rustls_upstream::crypto::cipher::OutboundOpaqueMessage::new(
-                rustls_upstream::ContentType::ApplicationData,
+                typ,
                 rustls_upstream::ProtocolVersion::TLSv1_2,
                 payload,
             ))

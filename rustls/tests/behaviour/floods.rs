@@ -11,11 +11,7 @@ use rustls::server::UnbufferedServerConnection;
 
 use crate::connected::{ROLES, Role};
 
-const SETUP: Setup = Setup {
-    auth: ClientAuth::None,
-    retry: false,
-    hashes_transcript: true,
-};
+const SETUP: Setup = Setup::usual(ClientAuth::None);
 
 /// A record under the transparent cipher.
 fn protected(typ: ContentType, content: &[u8]) -> Vec<u8> {

@@ -34,11 +34,7 @@ fn alert(level: u8, description: u8) -> Vec<u8> {
 fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
     let mut client = ThisBuffered::new(this::client(ClientAuth::None));
     let mut buffered = ThisBuffered::new(this::server(ClientAuth::None));
-    let setup = harness::transparent::Setup {
-        auth: ClientAuth::None,
-        retry: false,
-        hashes_transcript: true,
-    };
+    let setup = harness::transparent::Setup::usual(ClientAuth::None);
     let config = this::Configs::new(setup).server;
     let mut server = UnbufferedServerConnection::new(config).unwrap();
     let mut incoming = Vec::new();

@@ -162,9 +162,9 @@ fn conversations(
     MADE[usize::from(hashes_transcript)].get_or_init(|| {
         let make = |auth, retry| -> &'static Conversation {
             Box::leak(Box::new(Conversation::new(Setup {
-                auth,
                 retry,
                 hashes_transcript,
+                ..Setup::usual(auth)
             })))
         };
         vec![
