@@ -12,18 +12,18 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 /// A server's side of a connection.
 pub type ServerStream = StreamOwned<ServerConnection, TcpStream>;
 
-/// A server for `localhost`, for one connection.
-pub struct Server {
-    /// Where it waits.
-    pub address: SocketAddr,
-    /// The authority of its certificate.
+/// A certificate for `localhost` and the authority that it comes from.
+pub struct Credentials {
+    /// The authority.
     pub authority: CertificateDer<'static>,
-    thread: JoinHandle<io::Result<()>>,
+    certificate: CertificateDer<'static>,
+    key: Vec<u8>,
 }
 
-impl Server {
-    /// Starts it; `serve` gets the connection.
-    pub fn start(serve: impl FnOnce(&mut ServerStream) -> io::Result<()> + Send + 'static) -> Self {
+impl Credentials {
+    /// Makes them, and aws-lc-rs the default provider.
+    #[allow(clippy::new_without_default, reason = "each is another")]
+    pub fn new() -> Self {
         // both providers are compiled in, as happens where dependencies ask for either
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         let _ = provider.install_default();
@@ -37,14 +37,39 @@ impl Server {
         let certificate = CertificateParams::new(["localhost".to_owned()])
             .and_then(|params| params.signed_by(&key, &issuer))
             .unwrap();
+        Self {
+            authority,
+            certificate: certificate.der().clone(),
+            key: key.serialize_der(),
+        }
+    }
 
-        let config = ServerConfig::builder()
+    /// A server that has the certificate.
+    pub fn server_config(&self) -> ServerConfig {
+        ServerConfig::builder()
             .with_no_client_auth()
             .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+                vec![self.certificate.clone()],
+                PrivateKeyDer::try_from(self.key.clone()).unwrap(),
             )
-            .unwrap();
+            .unwrap()
+    }
+}
+
+/// A server for `localhost`, for one connection.
+pub struct Server {
+    /// Where it waits.
+    pub address: SocketAddr,
+    /// The authority of its certificate.
+    pub authority: CertificateDer<'static>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Server {
+    /// Starts it; `serve` gets the connection.
+    pub fn start(serve: impl FnOnce(&mut ServerStream) -> io::Result<()> + Send + 'static) -> Self {
+        let credentials = Credentials::new();
+        let config = credentials.server_config();
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let thread = thread::spawn(move || {
@@ -57,7 +82,7 @@ impl Server {
         });
         Self {
             address,
-            authority,
+            authority: credentials.authority,
             thread,
         }
     }

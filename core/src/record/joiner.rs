@@ -110,6 +110,13 @@ impl HandshakeJoiner {
         }))
     }
 
+    /// The next message, header included, where it lies; `None` when it is not complete yet, or while another
+    /// is lent.
+    pub fn peek(&self) -> Option<&[u8]> {
+        let rest = self.memory.get(self.read..).filter(|_| !self.lent)?;
+        rest.get(..message_len(rest).ok()??)
+    }
+
     /// Takes back what [`Self::next_message`] has lent.
     pub fn give_back(&mut self, message: JoinedMessage) {
         let pushed = core::mem::replace(&mut self.memory, message.memory);

@@ -12,6 +12,7 @@ use super::records::Receiving;
 use super::sending::invalid_data;
 use super::writer::Writer;
 use crate::error::Error;
+use crate::record::buffer::OutgoingBuffer;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 
 /// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
@@ -86,14 +87,7 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Those of `wr`; what was not written still waits.
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
-        let outgoing = &mut self.driver.common.records.outgoing;
-        if outgoing.is_empty() {
-            return Ok(0);
-        }
-        // not `write`: some writers implement `write_vectored` only
-        let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
-        outgoing.consume(written);
-        Ok(written)
+        write_outgoing(&mut self.driver.common.records.outgoing, wr)
     }
 
     /// Processes what [`Self::read_tls`] has read: goes on with the handshake, opens application data
@@ -302,6 +296,21 @@ impl<Data> ConnectionCommon<Data> {
     ) -> Result<Range<usize>, InPlaceError> {
         self.driver.common.encrypt_in_place(buf, payload)
     }
+}
+
+/// Writes what waits in `outgoing` to `wr`, with one call at most.
+#[inline]
+pub(crate) fn write_outgoing(
+    outgoing: &mut OutgoingBuffer,
+    wr: &mut dyn io::Write,
+) -> Result<usize, io::Error> {
+    if outgoing.is_empty() {
+        return Ok(0);
+    }
+    // not `write`: some writers implement `write_vectored` only
+    let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
+    outgoing.consume(written);
+    Ok(written)
 }
 
 /// Why [`ConnectionCommon::write_all_tls`] stopped.

@@ -112,6 +112,48 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
+    /// Processes what was received up to the first handshake message, and has `look` see it; `None` when it is
+    /// not complete yet. The message stays where it is, and so does what was received behind it, for
+    /// [`Self::go_on_with`].
+    #[cfg(feature = "std")]
+    pub(crate) fn first_message<T>(
+        &mut self,
+        look: impl FnOnce(HandshakeMessage<'_>) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Error> {
+        self.check_failed()?;
+        let mut received = core::mem::take(&mut self.common.records.received);
+        let result = self.receive_first_message(&mut received);
+        received.park(true);
+        self.common.records.received = received;
+        result?;
+        let Some(message) = self.common.records.joiner.peek() else {
+            return Ok(None);
+        };
+        let looked = HandshakeMessage::new(message)
+            .map_err(Failure::from)
+            .and_then(look);
+        looked.map(Some).map_err(|failure| self.fail(failure))
+    }
+
+    #[cfg(feature = "std")]
+    fn receive_first_message(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
+        while self.common.records.joiner.peek().is_none() {
+            match self.process_record(received.unopened())? {
+                Some(record) => received.keep(record.record_len, record.plaintext),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Has `machine` handle the message that [`Self::first_message`] has shown, and all that follow. Records
+    /// behind it are not opened yet.
+    #[cfg(feature = "std")]
+    pub(crate) fn go_on_with(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
+        self.machine = machine;
+        self.handle_messages().map_err(|failure| self.fail(failure))
+    }
+
     /// Acts on the content of a record, other than expected application data.
     #[inline(never)]
     fn act(&mut self, typ: ContentType, content: &[u8]) -> Result<(), Failure> {
@@ -164,7 +206,13 @@ impl<Data> Driver<Data> {
             return Err(InvalidMessage::InvalidEmptyPayload.into());
         }
         self.common.records.joiner.push(payload)?;
-        while let Some(message) = self.common.records.joiner.next_message()? {
+        self.handle_messages()
+    }
+
+    fn handle_messages(&mut self) -> Result<(), Failure> {
+        while self.machine.is_ready()
+            && let Some(message) = self.common.records.joiner.next_message()?
+        {
             let message_in = HandshakeMessage::new(&message)?;
             trace!("received {:?}, {} bytes", message_in.typ, message.len());
             let (machine, mut cx) = self.machine_and_context();

@@ -26,6 +26,11 @@ pub(crate) trait Machine<Data>: Send + Sync {
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
 
+    /// False until the application has chosen a configuration: messages wait until then.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// Drops all secrets; every later message is refused.
     fn fail(&mut self);
 }

@@ -1,5 +1,7 @@
 //! What the application may know of a ClientHello.
 
+use alloc::vec::Vec;
+
 use crate::enums::{CertificateType, CipherSuite, NamedGroup, SignatureScheme};
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::extensions::ProtocolName;
@@ -12,7 +14,7 @@ pub struct ClientHello<'a> {
     /// In lower case.
     pub(crate) server_name: Option<&'a str>,
     pub(crate) signature_schemes: &'a [SignatureScheme],
-    pub(crate) alpn: Option<&'a [ProtocolName<'a>]>,
+    pub(crate) alpn: Option<ProtocolNames<'a>>,
     pub(crate) server_cert_types: Option<&'a [CertificateType]>,
     pub(crate) client_cert_types: Option<&'a [CertificateType]>,
     pub(crate) cipher_suites: &'a [CipherSuite],
@@ -32,7 +34,7 @@ impl<'a> ClientHello<'a> {
     /// The application protocols that the client offers, most preferred first (RFC 7301). `None` when
     /// it offers none.
     pub fn alpn(&self) -> Option<impl Iterator<Item = &'a [u8]>> {
-        Some(self.alpn?.iter().map(|name| name.0))
+        Some(self.alpn?.iter())
     }
 
     /// The cipher suites that the client offers, most preferred first.
@@ -67,5 +69,25 @@ impl<'a> ClientHello<'a> {
     /// 7250). `None` when it does not say, which means X.509 alone.
     pub fn client_cert_types(&self) -> Option<&'a [CertificateType]> {
         self.client_cert_types
+    }
+}
+
+/// A list of protocol names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ProtocolNames<'a> {
+    /// As it was decoded, in the message.
+    Decoded(&'a [ProtocolName<'a>]),
+    /// Kept beyond the message.
+    Kept(&'a [Vec<u8>]),
+}
+
+impl<'a> ProtocolNames<'a> {
+    fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        let (decoded, kept): (&[_], &[_]) = match self {
+            Self::Decoded(names) => (names, &[]),
+            Self::Kept(names) => (&[], names),
+        };
+        let decoded = decoded.iter().map(|name| name.0);
+        decoded.chain(kept.iter().map(Vec::as_slice))
     }
 }

@@ -14,6 +14,7 @@ use crate::conn::side_data::{Sealed, SideData};
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::enums::Side;
 use crate::error::Error;
+use crate::handshake::Machine;
 use crate::handshake::server::ServerHandshake;
 
 impl Sealed for ServerConnectionData {}
@@ -21,18 +22,26 @@ impl SideData for ServerConnectionData {}
 
 /// A connection that waits for a ClientHello.
 fn start(config: Arc<ServerConfig>) -> Result<Driver<ServerConnectionData>, Error> {
-    config.check()?;
     let mut common = CommonState::new(Side::Server);
+    let handshake = configure(config, &mut common)?;
+    Ok(Driver::new(
+        handshake,
+        ServerConnectionData::default(),
+        common,
+    ))
+}
+
+/// Applies `config` to a connection that has not begun its handshake, and returns that handshake.
+pub(super) fn configure(
+    config: Arc<ServerConfig>,
+    common: &mut CommonState,
+) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
+    config.check()?;
     common
         .records
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
-    let handshake = ServerHandshake::start(config)?;
-    Ok(Driver::new(
-        Box::new(handshake),
-        ServerConnectionData::default(),
-        common,
-    ))
+    Ok(Box::new(ServerHandshake::start(config)?))
 }
 
 /// A buffered server connection.
@@ -42,7 +51,7 @@ fn start(config: Arc<ServerConfig>) -> Result<Driver<ServerConnectionData>, Erro
 /// [`ConnectionCommon::reader`]; or put [`Stream`](crate::Stream) on top.
 #[cfg(feature = "std")]
 pub struct ServerConnection {
-    inner: ConnectionCommon<ServerConnectionData>,
+    pub(super) inner: ConnectionCommon<ServerConnectionData>,
 }
 
 #[cfg(feature = "std")]

@@ -1,11 +1,15 @@
 //! The server's side of the public API: configuration, certificate resolvers, session storage.
 
-mod client_hello;
+#[cfg(feature = "std")]
+mod acceptor;
+pub(crate) mod client_hello;
 mod config;
 mod connection;
 mod connection_data;
 mod resolver;
 
+#[cfg(feature = "std")]
+pub use acceptor::{Accepted, AcceptedAlert, Acceptor};
 pub use client_hello::ClientHello;
 pub use config::{ServerConfig, WantsServerCert};
 #[cfg(feature = "std")]

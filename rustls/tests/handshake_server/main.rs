@@ -3,6 +3,7 @@
 //! A server of upstream rustls gets the same bytes: error and alert must be the same, except where RFC 9846
 //! demands more than 0.23 does.
 
+mod acceptor;
 mod client_auth;
 mod client_hello;
 mod negotiation;

@@ -11,6 +11,7 @@ use crate::handshake::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_name::ServerNamePayload;
+use crate::server::client_hello::ProtocolNames;
 use crate::server::{self, ServerConfig};
 use crate::sign::CertifiedKey;
 
@@ -36,7 +37,10 @@ pub(crate) fn resolve_certificate(
     let view = server::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
         signature_schemes: extensions.signature_algorithms.as_deref().unwrap_or(&[]),
-        alpn: extensions.alpn_protocol_names.as_deref(),
+        alpn: extensions
+            .alpn_protocol_names
+            .as_deref()
+            .map(ProtocolNames::Decoded),
         server_cert_types: extensions.server_certificate_type.as_deref(),
         client_cert_types: extensions.client_certificate_type.as_deref(),
         cipher_suites: &hello.cipher_suites,

@@ -1,9 +1,9 @@
 //! A server's handshake: from the ClientHello to the version, and on in that version's states.
 //!
 //! ```text
-//!      START
-//!        │
-//!        ├───────────────────┐
+//!      START ──► Unconfigured, at whose ClientHello the application chooses a configuration
+//!        │              │
+//!        ├──────────────┴────┐
 //!        ▼                   │ HelloRetryRequest, once
 //!   Hello(WaitClientHello)   │                                    client_hello
 //!        │ ClientHello: which version?
@@ -18,8 +18,12 @@ pub(crate) mod client_hello;
 use alloc::sync::Arc;
 use core::mem;
 
+#[cfg(feature = "std")]
+use pki_types::DnsName;
 use rustls_core::codec::Codec;
 
+#[cfg(feature = "std")]
+use self::certificate::server_name;
 use self::client_hello::{Answered, WaitClientHello};
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
@@ -35,6 +39,8 @@ use crate::tls13;
 
 /// A server's side of one connection, version by version.
 pub(crate) enum ServerHandshake {
+    /// Waits for a configuration, and leaves messages where they are until it has one.
+    Unconfigured,
     /// Waits for a ClientHello.
     Hello(WaitClientHello),
     Tls13(tls13::server::State),
@@ -76,9 +82,26 @@ impl ServerHandshake {
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
 
             (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
-            (Self::Failed, _) => Err(unexpected(&message, &[])),
+            (Self::Unconfigured | Self::Failed, _) => Err(unexpected(&message, &[])),
         }
     }
+}
+
+/// Reads the first message of a client, and the name that it asks for, for whoever chooses by them.
+///
+/// # Errors
+///
+/// What no configuration can accept.
+#[cfg(feature = "std")]
+pub(crate) fn read_client_hello<'a>(
+    message: &HandshakeMessage<'a>,
+) -> Result<(ClientHello<'a>, Option<DnsName<'static>>), Failure> {
+    if message.typ != HandshakeType::ClientHello {
+        return Err(unexpected(message, &[HandshakeType::ClientHello]));
+    }
+    let hello = message.decode(ClientHello::read)?;
+    let server_name = server_name(&hello.extensions)?;
+    Ok((hello, server_name))
 }
 
 impl Machine<ServerConnectionData> for ServerHandshake {
@@ -99,6 +122,10 @@ impl Machine<ServerConnectionData> for ServerHandshake {
             ContentType::ChangeCipherSpec,
             &[ContentType::Handshake],
         ))
+    }
+
+    fn is_ready(&self) -> bool {
+        !matches!(self, Self::Unconfigured)
     }
 
     fn fail(&mut self) {

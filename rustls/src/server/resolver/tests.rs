@@ -8,6 +8,7 @@ use crate::crypto::any_provider;
 use crate::enums::{CipherSuite, NamedGroup, SignatureScheme};
 use crate::error::CertificateError;
 use crate::msgs::extensions::ProtocolName;
+use crate::server::client_hello::ProtocolNames;
 
 fn identity(names: &[&str]) -> CertifiedKey {
     let names = names
@@ -28,7 +29,10 @@ fn client_hello(server_name: Option<&str>) -> ClientHello<'_> {
     ClientHello {
         server_name,
         signature_schemes: &[SignatureScheme::ED25519],
-        alpn: Some(&[ProtocolName(b"h2"), ProtocolName(b"http/1.1")]),
+        alpn: Some(ProtocolNames::Decoded(&[
+            ProtocolName(b"h2"),
+            ProtocolName(b"http/1.1"),
+        ])),
         server_cert_types: None,
         client_cert_types: None,
         cipher_suites: &[CipherSuite::TLS13_AES_128_GCM_SHA256],

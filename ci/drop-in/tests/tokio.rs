@@ -1,0 +1,192 @@
+//! tokio-rustls, whose acceptors serve and whose connector asks; reqwest, which is built on it with hyper-rustls.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use drop_in::Credentials;
+use rustls::pki_types::ServerName;
+use rustls::server::Acceptor;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::server::TlsStream;
+use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor, TlsConnector};
+
+/// Bytes that any mistake in their order would show in.
+fn page() -> Vec<u8> {
+    (0u32..500_000)
+        .map(|i| (i.wrapping_mul(i) >> 7) as u8)
+        .collect()
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
+
+fn client_config(credentials: &Credentials) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(credentials.authority.clone()).unwrap();
+    ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+/// Sends back what comes, until the client closes.
+async fn echo(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
+    let (mut buffer, mut total) = (vec![0; 10_000], 0);
+    loop {
+        match stream.read(&mut buffer).await? {
+            0 => break,
+            len => {
+                total += len;
+                stream.write_all(&buffer[..len]).await?;
+                stream.flush().await?;
+            }
+        }
+    }
+    assert_eq!(total, page().len());
+    stream.shutdown().await
+}
+
+/// Sends a page to an echo, both ways at once, and closes.
+async fn ask(credentials: &Credentials, listener: &TcpListener) -> io::Result<()> {
+    let connector = TlsConnector::from(Arc::new(client_config(credentials)));
+    let socket = TcpStream::connect(listener.local_addr()?).await?;
+    let name = ServerName::try_from("localhost").unwrap();
+    let stream = connector.connect(name, socket).await?;
+    let (mut reading, mut writing) = tokio::io::split(stream);
+    let sending = async {
+        writing.write_all(&page()).await?;
+        writing.shutdown().await
+    };
+    let mut echoed = Vec::new();
+    let (sent, received) = tokio::join!(sending, reading.read_to_end(&mut echoed));
+    sent?;
+    received?;
+    assert!(echoed == page(), "the echo is another");
+    Ok(())
+}
+
+#[test]
+fn acceptor_and_connector_of_tokio_rustls() {
+    run(async {
+        let credentials = Credentials::new();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(credentials.server_config()));
+        let serving = async {
+            let (socket, _) = listener.accept().await?;
+            echo(acceptor.accept(socket).await?).await
+        };
+        let (served, asked) = tokio::join!(serving, ask(&credentials, &listener));
+        served.unwrap();
+        asked.unwrap();
+    });
+}
+
+/// Accepts a connection, and chooses the configuration by the name that the client asks for.
+async fn accept_lazily(
+    listener: &TcpListener,
+    config: Arc<ServerConfig>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let (socket, _) = listener.accept().await?;
+    let start = LazyConfigAcceptor::new(Acceptor::default(), socket).await?;
+    assert_eq!(start.client_hello().server_name(), Some("localhost"));
+    start.into_stream(config).await
+}
+
+#[test]
+fn lazy_acceptor_of_tokio_rustls() {
+    run(async {
+        let credentials = Credentials::new();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let config = Arc::new(credentials.server_config());
+        let serving = async { echo(accept_lazily(&listener, config).await?).await };
+        let (served, asked) = tokio::join!(serving, ask(&credentials, &listener));
+        served.unwrap();
+        asked.unwrap();
+    });
+}
+
+#[test]
+fn lazy_acceptor_tells_the_client_why() {
+    run(async {
+        let credentials = Credentials::new();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        // what is not TLS
+        let serving = async {
+            let (socket, _) = listener.accept().await.unwrap();
+            let refused = LazyConfigAcceptor::new(Acceptor::default(), socket).await;
+            refused.err().unwrap()
+        };
+        let asking = async {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+            let mut answer = Vec::new();
+            socket.read_to_end(&mut answer).await.unwrap();
+            answer
+        };
+        let (error, answer) = tokio::join!(serving, asking);
+        assert!(error.to_string().contains("InvalidContentType"), "{error}");
+        assert_eq!(answer[..5], [21, 3, 3, 0, 2], "an alert");
+
+        // what the configuration that was chosen refuses
+        let mut config = credentials.server_config();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let mut client = client_config(&credentials);
+        client.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let serving = accept_lazily(&listener, Arc::new(config));
+        let asking = async {
+            let socket = TcpStream::connect(address).await.unwrap();
+            let name = ServerName::try_from("localhost").unwrap();
+            let connector = TlsConnector::from(Arc::new(client));
+            connector.connect(name, socket).await.err().unwrap()
+        };
+        let (refused, error) = tokio::join!(serving, asking);
+        refused.unwrap_err();
+        assert!(
+            error.to_string().contains("NoApplicationProtocol"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn reqwest_fetches_a_page() {
+    run(async {
+        let credentials = Credentials::new();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let config = Arc::new(credentials.server_config());
+        let serving = async {
+            let mut stream = accept_lazily(&listener, config).await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            let page = page();
+            let length = page.len();
+            let answer =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.write_all(&page).await.unwrap();
+            stream.shutdown().await.unwrap();
+        };
+        let client = reqwest::Client::builder()
+            .use_preconfigured_tls(client_config(&credentials))
+            .build()
+            .unwrap();
+        let asking = async {
+            let url = format!("https://localhost:{port}/");
+            let response = client.get(url).send().await.unwrap();
+            response.bytes().await.unwrap()
+        };
+        let ((), body) = tokio::join!(serving, asking);
+        assert!(body == page(), "another page");
+    });
+}

@@ -1,0 +1,269 @@
+//! Reading a ClientHello before a configuration is chosen.
+//!
+//! The connection exists from the first byte on. Its handshake waits for a configuration, and the ClientHello
+//! with it, in the memory where it was put together; with a configuration the handshake starts, and handles
+//! the same bytes.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use std::io;
+
+use pki_types::DnsName;
+
+use super::client_hello::{ClientHello, ProtocolNames};
+use super::connection::configure;
+use super::{ServerConfig, ServerConnection, ServerConnectionData};
+use crate::conn::ConnectionCommon;
+use crate::conn::common_state::CommonState;
+use crate::conn::connection::write_outgoing;
+use crate::conn::driver::Driver;
+use crate::enums::{CertificateType, CipherSuite, NamedGroup, Side, SignatureScheme};
+use crate::error::Error;
+use crate::handshake::Failure;
+use crate::handshake::server::{ServerHandshake, read_client_hello};
+use crate::msgs::HandshakeMessage;
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::msgs::short_list::ShortList;
+use crate::record::buffer::OutgoingBuffer;
+
+/// Reads a ClientHello, for a server whose configuration depends on it.
+///
+/// ```text
+///   read_tls ──► accept ──► Accepted ── client_hello(), and a choice ──► into_connection(config)
+///       ▲          │                                                           │
+///       └── None ──┘                                                           ▼
+///                                                                      ServerConnection
+/// ```
+///
+/// ```no_run
+/// # fn choose_config(_: rustls::server::ClientHello<'_>) -> std::sync::Arc<rustls::ServerConfig> {
+/// #     unimplemented!()
+/// # }
+/// use rustls::server::Acceptor;
+///
+/// fn accept(
+///     socket: &mut std::net::TcpStream,
+/// ) -> Result<rustls::ServerConnection, Box<dyn std::error::Error>> {
+///     let mut acceptor = Acceptor::default();
+///     let result = loop {
+///         if acceptor.read_tls(socket)? == 0 {
+///             return Err("the client has gone".into());
+///         }
+///         if let Some(result) = acceptor.accept().transpose() {
+///             break result;
+///         }
+///     };
+///     result
+///         .and_then(|accepted| {
+///             let config = choose_config(accepted.client_hello());
+///             accepted.into_connection(config)
+///         })
+///         .or_else(|(error, mut alert)| {
+///             alert.write_all(socket)?;
+///             Err(error.into())
+///         })
+/// }
+/// ```
+pub struct Acceptor {
+    /// `None` once it was handed out, or has failed.
+    connection: Option<ConnectionCommon<ServerConnectionData>>,
+}
+
+impl Default for Acceptor {
+    /// An acceptor that waits for a client.
+    fn default() -> Self {
+        let driver = Driver::new(
+            Box::new(ServerHandshake::Unconfigured),
+            ServerConnectionData::default(),
+            CommonState::new(Side::Server),
+        );
+        Self {
+            connection: Some(ConnectionCommon::new(driver)),
+        }
+    }
+}
+
+impl Acceptor {
+    /// Reads TLS bytes from `rd`, with one call of its `read`; returns how many, zero at the end of the
+    /// stream. [`Self::accept`] must follow.
+    ///
+    /// # Errors
+    ///
+    /// Those of `rd`; [`io::ErrorKind::InvalidData`] while more than a record waits for [`Self::accept`];
+    /// [`io::ErrorKind::Other`] after [`Self::accept`] has returned an [`Accepted`] or an error.
+    pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
+        match &mut self.connection {
+            Some(connection) => connection.read_tls(rd),
+            None => Err(io::Error::other("the acceptor has finished already")),
+        }
+    }
+
+    /// Looks whether the whole ClientHello has been read. `None` when not: read more, and ask again.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may be wrong with the records and the ClientHello, whichever the configuration, with the alert
+    /// that tells the client; [`Error::General`] without an alert after an [`Accepted`] or an error was
+    /// returned before.
+    pub fn accept(&mut self) -> Result<Option<Accepted>, (Error, AcceptedAlert)> {
+        let Some(mut connection) = self.connection.take() else {
+            let error = Error::General("Acceptor polled after completion".into());
+            return Err((error, AcceptedAlert::none()));
+        };
+        match connection.driver.first_message(Offered::read) {
+            Ok(Some(offered)) => Ok(Some(Accepted {
+                connection,
+                offered,
+            })),
+            Ok(None) => {
+                self.connection = Some(connection);
+                Ok(None)
+            }
+            Err(error) => Err((error, connection.into())),
+        }
+    }
+}
+
+/// A connection whose ClientHello has been read, and that waits for a configuration.
+pub struct Accepted {
+    connection: ConnectionCommon<ServerConnectionData>,
+    offered: Offered,
+}
+
+impl Accepted {
+    /// What the client says about itself.
+    pub fn client_hello(&self) -> ClientHello<'_> {
+        self.offered.client_hello()
+    }
+
+    /// Goes on with the handshake as `config` says.
+    ///
+    /// What the server has to send waits for [`ConnectionCommon::write_tls`] then, and what was read behind the
+    /// ClientHello, if anything, for [`ConnectionCommon::process_new_packets`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ServerConnection::new`], without an alert; any [`Error`] that the ClientHello leads to, with
+    /// the alert that tells the client.
+    pub fn into_connection(
+        mut self,
+        config: Arc<ServerConfig>,
+    ) -> Result<ServerConnection, (Error, AcceptedAlert)> {
+        let driver = &mut self.connection.driver;
+        let handshake = match configure(config, &mut driver.common) {
+            Ok(handshake) => handshake,
+            Err(error) => return Err((error, AcceptedAlert::none())),
+        };
+        match driver.go_on_with(handshake) {
+            Ok(()) => Ok(ServerConnection {
+                inner: self.connection,
+            }),
+            Err(error) => Err((error, self.connection.into())),
+        }
+    }
+}
+
+impl fmt::Debug for Accepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accepted").finish_non_exhaustive()
+    }
+}
+
+/// The alert that tells a client why its ClientHello was refused, ready to be sent.
+pub struct AcceptedAlert(OutgoingBuffer);
+
+impl AcceptedAlert {
+    /// For errors that the client is not told about.
+    fn none() -> Self {
+        Self(OutgoingBuffer::default())
+    }
+
+    /// Writes the alert to `wr`, with one call of its `write_vectored`; returns how many bytes it took. To be
+    /// called until that is zero, which it is when nothing is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of `wr`; what was not written can be written later.
+    pub fn write(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
+        write_outgoing(&mut self.0, wr)
+    }
+
+    /// Writes all of the alert to `wr`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `wr`, except that [`io::ErrorKind::Interrupted`] is tried again;
+    /// [`io::ErrorKind::WriteZero`] when it takes nothing. What was not written can be written later.
+    pub fn write_all(&mut self, wr: &mut dyn io::Write) -> Result<(), io::Error> {
+        while !self.0.is_empty() {
+            match self.write(wr) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<ConnectionCommon<ServerConnectionData>> for AcceptedAlert {
+    /// What `connection` has to send.
+    fn from(mut connection: ConnectionCommon<ServerConnectionData>) -> Self {
+        Self(core::mem::take(
+            &mut connection.driver.common.records.outgoing,
+        ))
+    }
+}
+
+impl fmt::Debug for AcceptedAlert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AcceptedAlert").finish_non_exhaustive()
+    }
+}
+
+/// What [`ClientHello`] shows, apart from the message that it came in.
+struct Offered {
+    server_name: Option<DnsName<'static>>,
+    signature_schemes: ShortList<SignatureScheme>,
+    alpn: Option<Vec<Vec<u8>>>,
+    server_cert_types: Option<Vec<CertificateType>>,
+    client_cert_types: Option<Vec<CertificateType>>,
+    cipher_suites: ShortList<CipherSuite>,
+    certificate_authorities: Option<Vec<DistinguishedName>>,
+    named_groups: Option<ShortList<NamedGroup>>,
+}
+
+impl Offered {
+    fn read(message: HandshakeMessage<'_>) -> Result<Self, Failure> {
+        let (hello, server_name) = read_client_hello(&message)?;
+        let extensions = hello.extensions;
+        Ok(Self {
+            server_name,
+            signature_schemes: extensions.signature_algorithms.unwrap_or_default(),
+            alpn: extensions
+                .alpn_protocol_names
+                .map(|names| names.iter().map(|name| name.0.to_vec()).collect()),
+            server_cert_types: extensions.server_certificate_type,
+            client_cert_types: extensions.client_certificate_type,
+            cipher_suites: hello.cipher_suites,
+            certificate_authorities: extensions.certificate_authorities,
+            named_groups: extensions.supported_groups,
+        })
+    }
+
+    fn client_hello(&self) -> ClientHello<'_> {
+        ClientHello {
+            server_name: self.server_name.as_ref().map(AsRef::as_ref),
+            signature_schemes: &self.signature_schemes,
+            alpn: self.alpn.as_deref().map(ProtocolNames::Kept),
+            server_cert_types: self.server_cert_types.as_deref(),
+            client_cert_types: self.client_cert_types.as_deref(),
+            cipher_suites: &self.cipher_suites,
+            certificate_authorities: self.certificate_authorities.as_deref(),
+            named_groups: self.named_groups.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! Reading a ClientHello before a configuration is chosen: what the acceptor shows of it, and that a handshake
+//! through it is the same as without.
+
+use std::io::{self, ErrorKind, IoSlice, Write};
+use std::sync::Arc;
+
+use harness::client_hello::*;
+use harness::configs::{self, ClientAuth, KeyType};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close};
+use harness::wire::{message, record, u8_vec, u16_vec, u16s};
+use rustls::server::{Accepted, AcceptedAlert, Acceptor};
+use rustls::{AlertDescription, Error, HandshakeKind};
+use rustls_upstream as theirs;
+
+use crate::servers::{PROVIDERS, Sent, Setup, ours_with, records};
+
+/// A ClientHello that says something to every question.
+fn full_hello() -> ClientHello {
+    let authorities = [u16_vec(b"\x30\x00"), u16_vec(b"\x30\x02\x31\x00")].concat();
+    ClientHello::new()
+        .with(SERVER_NAME, host_name(b"Some.Example"))
+        .with(ALPN, protocols(&[b"h2", b"http/1.1"]))
+        .with(CLIENT_CERTIFICATE_TYPE, u8_vec(&[2, 0]))
+        .with(SERVER_CERTIFICATE_TYPE, u8_vec(&[0, 2]))
+        .with(CERTIFICATE_AUTHORITIES, u16_vec(&authorities))
+}
+
+/// What both crates' views show, in the order of their methods.
+macro_rules! shown {
+    ($accepted:expr) => {{
+        let accepted = &$accepted;
+        let hello = accepted.client_hello();
+        let authorities = hello.certificate_authorities();
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            hello.server_name(),
+            hello.signature_schemes(),
+            hello.alpn().map(|names| names.collect::<Vec<_>>()),
+            hello.cipher_suites(),
+            hello.server_cert_types(),
+            hello.client_cert_types(),
+            authorities.map(|names| names
+                .iter()
+                .map(|n| n.as_ref().to_vec())
+                .collect::<Vec<_>>()),
+            hello.named_groups(),
+        )
+    }};
+}
+
+/// Feeds `pieces`, asking after each; the first answer that is not "not yet".
+macro_rules! accepted {
+    ($lib:ident, $pieces:expr) => {{
+        let mut acceptor = $lib::server::Acceptor::default();
+        let mut answer = acceptor.accept();
+        for piece in $pieces {
+            let mut piece: &[u8] = &piece[..];
+            while matches!(answer, Ok(None)) && !piece.is_empty() {
+                acceptor.read_tls(&mut piece).unwrap();
+                answer = acceptor.accept();
+            }
+        }
+        answer
+    }};
+}
+
+fn accept(pieces: &[&[u8]]) -> Accepted {
+    accepted!(rustls, pieces)
+        .map_err(|(error, _)| error)
+        .unwrap()
+        .expect("the ClientHello is complete")
+}
+
+/// Both crates' answers, the views printed.
+fn both_shown(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
+    let ours = accepted!(rustls, pieces);
+    let upstream = accepted!(theirs, pieces);
+    [
+        ours.map(|accepted| accepted.map(|it| shown!(it)))
+            .map_err(|(error, _)| format!("{error:?}")),
+        upstream
+            .map(|accepted| accepted.map(|it| shown!(it)))
+            .map_err(|(error, _)| format!("{error:?}")),
+    ]
+}
+
+fn written(mut alert: AcceptedAlert) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    alert.write_all(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn everything_that_the_client_says_is_shown() {
+    let hello = full_hello().record();
+    let [ours, upstream] = both_shown(&[&hello]);
+    assert_eq!(ours, upstream);
+    // the resolver is shown the same
+    let mut setup = Setup::new(PROVIDERS[0]);
+    setup.resolves_nothing = true;
+    setup.ours().receive(&hello).unwrap_err();
+    assert_eq!(ours.unwrap(), *setup.seen.lock().unwrap());
+
+    let [ours, upstream] = both_shown(&[&ClientHello::new().without(SERVER_NAME).record()]);
+    assert_eq!(ours, upstream);
+    assert!(ours.unwrap().unwrap().starts_with("None "));
+}
+
+/// RUSTSEC-2024-0399: a ClientHello in pieces must not make `accept` panic.
+#[test]
+fn a_hello_that_is_cut_anywhere_is_read() {
+    let hello = full_hello().record();
+    let whole = Ok(Some(shown!(accept(&[&hello]))));
+    for at in 0..=hello.len() {
+        let [ours, upstream] = both_shown(&[&hello[..at], &hello[at..]]);
+        assert_eq!(ours, whole, "cut at {at}");
+        assert_eq!(upstream, whole, "cut at {at}");
+        let [ours, _] = both_shown(&[&hello[..at]]);
+        assert_eq!(ours.is_ok_and(|it| it.is_some()), at == hello.len());
+    }
+    let bytes: Vec<&[u8]> = hello.chunks(1).collect();
+    assert_eq!(both_shown(&bytes)[0], whole);
+}
+
+#[test]
+fn a_hello_over_many_records_is_read() {
+    let setup = Setup::new(PROVIDERS[0]);
+    let message = full_hello().message();
+    let whole = shown!(accept(&[&full_hello().record()]));
+    for len in [1, 2, 3, 4, 5, 7, 64, 100, message.len() - 1] {
+        let fragments: Vec<u8> = message
+            .chunks(len)
+            .flat_map(|fragment| record(22, fragment))
+            .collect();
+        for cut in [0, 1, 4, 5, 6, fragments.len() - 1] {
+            let accepted = accept(&[&fragments[..cut], &fragments[cut..]]);
+            assert_eq!(shown!(accepted), whole, "fragments of {len}");
+            let connection = accepted.into_connection(Arc::new(setup.our_config()));
+            assert!(connection.is_ok_and(|connection| connection.wants_write()));
+        }
+    }
+}
+
+/// Whatever is wrong, the error is that of a connection with the same configuration, and the alert what that
+/// would send.
+#[test]
+fn errors_and_alerts_are_those_of_a_connection() {
+    let hello = ClientHello::new().record();
+    let cases: &[(&str, Vec<u8>)] = &[
+        ("another protocol", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
+        ("ChangeCipherSpec", record(20, &[1])),
+        ("fatal alert", record(21, &[2, 40])),
+        ("half an alert", record(21, &[2])),
+        ("warnings", record(21, &[1, 112]).repeat(5)),
+        ("application data", record(23, b"data")),
+        ("empty handshake record", record(22, &[])),
+        ("another message", record(22, &message(2, &[0; 40]))),
+        ("too long a message", record(22, &[1, 1, 0, 0])),
+        ("alert in the message", {
+            let message = ClientHello::new().message();
+            [record(22, &message[..9]), record(21, &[1, 0])].concat()
+        }),
+        ("truncated hello", record(22, &message(1, &[3, 3, 1]))),
+        (
+            "bytes behind the hello's fields",
+            ClientHello::new().edit(|it| it.trailing.push(0)).record(),
+        ),
+        ("bytes behind the hello", {
+            let message = [ClientHello::new().message(), vec![1, 0, 0]].concat();
+            record(22, &message)
+        }),
+        (
+            "no signature_algorithms",
+            ClientHello::new().without(SIGNATURE_ALGORITHMS).record(),
+        ),
+        (
+            "wrong host name",
+            ClientHello::new()
+                .with(SERVER_NAME, host_name(b"a..b"))
+                .record(),
+        ),
+        (
+            "no null compression",
+            ClientHello::new().edit(|it| it.compression[0] = 1).record(),
+        ),
+        (
+            "no suite in common",
+            ClientHello::new()
+                .edit(|it| it.cipher_suites = vec![0x1399])
+                .record(),
+        ),
+        (
+            "too old",
+            ClientHello::new()
+                .with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0301])))
+                .record(),
+        ),
+        (
+            "no application protocol in common",
+            ClientHello::new().with(ALPN, protocols(&[b"x"])).record(),
+        ),
+    ];
+    for provider in PROVIDERS {
+        let mut setup = Setup::new(provider);
+        setup.alpn = vec![b"h2".to_vec()];
+        for (name, bytes) in cases {
+            let mut connection = setup.ours();
+            let expected = connection.receive(bytes).unwrap_err();
+            let expected = (expected, connection.take_output());
+            assert_eq!(refused(&setup, &[bytes]), expected, "{name}");
+            let pieces: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(refused(&setup, &pieces), expected, "{name}, in pieces");
+        }
+        // as a connection does, the acceptor passes over a few warnings
+        let warned = [record(21, &[1, 112]), hello.clone()].concat();
+        let connection = accept(&[&warned]).into_connection(Arc::new(setup.our_config()));
+        assert!(connection.is_ok());
+    }
+}
+
+/// The error of an acceptor, or of the connection that its ClientHello leads to, and the alert.
+fn refused(setup: &Setup, pieces: &[&[u8]]) -> (String, Vec<u8>) {
+    let refused = match accepted!(rustls, pieces) {
+        Ok(accepted) => accepted
+            .expect("there is an answer")
+            .into_connection(Arc::new(setup.our_config()))
+            .map(|_| ()),
+        Err(refused) => Err(refused),
+    };
+    let (error, alert) = refused.unwrap_err();
+    (format!("{error:?}"), written(alert))
+}
+
+#[test]
+fn an_acceptor_that_has_finished_says_so() {
+    let polled = |(error, alert)| (error, written(alert));
+    let expected = Error::General("Acceptor polled after completion".into());
+    for bytes in [ClientHello::new().record(), record(23, b"data")] {
+        let mut acceptor = Acceptor::default();
+        let mut upstream = theirs::server::Acceptor::default();
+        acceptor.read_tls(&mut &bytes[..]).unwrap();
+        upstream.read_tls(&mut &bytes[..]).unwrap();
+        let (first, upstreams) = (acceptor.accept(), upstream.accept());
+        assert_eq!(first.is_ok(), upstreams.is_ok());
+        for _ in 0..2 {
+            let again = acceptor.accept().map(|_| ()).map_err(polled);
+            assert_eq!(again, Err((expected.clone(), vec![])));
+            let error = upstream.accept().map(|_| ()).unwrap_err().0;
+            assert_eq!(format!("{error:?}"), format!("{expected:?}"));
+            let error = acceptor.read_tls(&mut &b"more"[..]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Other);
+            let error = upstream.read_tls(&mut &b"more"[..]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Other);
+        }
+    }
+}
+
+#[test]
+fn an_acceptor_that_is_not_asked_reads_only_so_much() {
+    let mut acceptor = Acceptor::default();
+    let endless = record(22, &[0; 1 << 14]).repeat(4);
+    let (mut rest, mut read) = (&endless[..], 0);
+    let error = loop {
+        match acceptor.read_tls(&mut rest) {
+            Ok(len) => read += len,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    assert!(read < 1 << 15, "{read} bytes");
+}
+
+#[test]
+fn a_configuration_that_makes_no_connection_sends_no_alert() {
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut config = setup.our_config();
+    config.max_fragment_size = Some(3);
+    let accepted = accept(&[&ClientHello::new().record()]);
+    let (error, alert) = accepted.into_connection(Arc::new(config)).unwrap_err();
+    assert_eq!(error, Error::BadMaxFragmentSize);
+    assert_eq!(written(alert), []);
+}
+
+#[test]
+fn what_was_read_behind_the_hello_is_not_lost() {
+    let setup = Setup::new(PROVIDERS[0]);
+    let hello = ClientHello::new().record();
+    for (behind, expected) in [
+        (record(20, &[1]), None),
+        (
+            record(21, &[2, 40]),
+            Some("AlertReceived(HandshakeFailure)"),
+        ),
+        (
+            b"garbage".to_vec(),
+            Some("InvalidMessage(InvalidContentType)"),
+        ),
+        (record(23, &[0; 40]), Some("DecryptError")),
+    ] {
+        let accepted = accept(&[&[&hello[..], &behind].concat()]);
+        let connection = accepted.into_connection(Arc::new(setup.our_config()));
+        let mut connection = ThisBuffered::new(connection.map_err(|(error, _)| error).unwrap());
+        assert_eq!(
+            records(&connection.take_output())[0],
+            Sent::Handshake(rustls::HandshakeType::ServerHello)
+        );
+        let processed = connection.process();
+        assert_eq!(processed.err().as_deref(), expected);
+    }
+}
+
+#[test]
+fn a_handshake_goes_on_where_it_stopped() {
+    let (key_type, name) = (KeyType::EcdsaP256, configs::server_name());
+    for provider in PROVIDERS {
+        for auth in [ClientAuth::None, ClientAuth::Required] {
+            for retried in [false, true] {
+                let mut crypto = provider.this();
+                if retried {
+                    // the last group, of which clients send no share unasked
+                    crypto.kx_groups = crypto.kx_groups.split_off(2);
+                }
+                let server = Arc::new(configs::this::server(crypto, key_type, auth));
+
+                let client = configs::upstream::client(provider.upstream(), key_type, auth);
+                let client = theirs::ClientConnection::new(Arc::new(client), name.clone());
+                let kind = connect(&mut UpstreamBuffered::new(client.unwrap()), &server);
+                assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
+
+                let client = configs::this::client(provider.this(), key_type, auth);
+                let client = rustls::ClientConnection::new(Arc::new(client), name.clone());
+                let kind = connect(&mut ThisBuffered::new(client.unwrap()), &server);
+                assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
+            }
+        }
+    }
+}
+
+/// Has `client` connect through an acceptor, and uses the connection; returns how the handshake went.
+fn connect(client: &mut dyn Endpoint, config: &Arc<rustls::ServerConfig>) -> HandshakeKind {
+    let hello = client.take_output();
+    let accepted = accept(&[&hello]);
+    assert_eq!(
+        accepted.client_hello().server_name(),
+        Some(configs::SERVER_NAME)
+    );
+    let server = accepted.into_connection(config.clone());
+    let mut server = ThisBuffered::new(server.map_err(|(error, _)| error).unwrap());
+    handshake(client, &mut server);
+    talk_and_close(client, &mut server);
+    server.conn.handshake_kind().unwrap()
+}
+
+/// Takes a byte at a time, after it has been in trouble first.
+struct Reluctant {
+    trouble: Vec<io::Result<usize>>,
+    taken: Vec<u8>,
+}
+
+impl Write for Reluctant {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        unreachable!("`write_vectored` is what is called")
+    }
+
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let Some(trouble) = self.trouble.pop() {
+            return trouble;
+        }
+        self.taken.push(bytes[0][0]);
+        Ok(1)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_alert_survives_a_reluctant_writer() {
+    let mut acceptor = Acceptor::default();
+    acceptor.read_tls(&mut &record(23, b"data")[..]).unwrap();
+    let (_, mut alert) = acceptor.accept().unwrap_err();
+    let mut socket = Reluctant {
+        trouble: vec![
+            Err(ErrorKind::Interrupted.into()),
+            Err(ErrorKind::WouldBlock.into()),
+            Err(ErrorKind::Interrupted.into()),
+            Ok(0),
+        ],
+        taken: vec![],
+    };
+    let mut write_all = || alert.write_all(&mut socket).map_err(|error| error.kind());
+    assert_eq!(write_all(), Err(ErrorKind::WriteZero));
+    assert_eq!(write_all(), Err(ErrorKind::WouldBlock));
+    assert_eq!(write_all(), Ok(()));
+    assert_eq!(alert.write(&mut socket).unwrap(), 0);
+    assert_eq!(
+        records(&socket.taken),
+        [Sent::Alert(AlertDescription::UnexpectedMessage)]
+    );
+}
+
+/// The connection of a client that fails in the second flight fails as any other does.
+#[test]
+fn a_connection_from_an_acceptor_fails_like_any_other() {
+    let setup = Setup::new(PROVIDERS[0]);
+    let hello = ClientHello::new().record();
+    let accepted = accept(&[&hello]);
+    let connection = accepted.into_connection(Arc::new(setup.our_config()));
+    let mut through = ThisBuffered::new(connection.map_err(|(error, _)| error).unwrap());
+    let mut straight = ours_with(setup.our_config());
+    straight.receive(&hello).unwrap();
+    for bytes in [record(22, &[1, 0, 0, 0]), hello] {
+        assert_eq!(through.receive(&bytes), straight.receive(&bytes));
+    }
+}
