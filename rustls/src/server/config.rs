@@ -78,8 +78,6 @@ pub struct ServerConfig {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) verifier: Arc<dyn ClientCertVerifier>,
-    /// What `verifier` asks of clients.
-    pub(crate) client_auth: ClientAuthId,
 }
 
 impl ServerConfig {
@@ -153,6 +151,11 @@ impl ServerConfig {
             CertificateRequest::check_authorities(self.verifier.root_hint_subjects())?;
         }
         Ok(())
+    }
+
+    /// What the verifier asks of clients now: it may change its mind.
+    pub(crate) fn client_auth(&self) -> ClientAuthId {
+        ClientAuthId::of(&*self.verifier, &self.provider)
     }
 
     /// # Errors
@@ -243,7 +246,6 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             send_tls13_tickets: 2,
             send_half_rtt_data: false,
             time_provider: self.time_provider,
-            client_auth: ClientAuthId::of(&*self.state.verifier, &self.provider),
             provider: self.provider,
             versions: self.state.versions,
             verifier: self.state.verifier,

@@ -21,15 +21,18 @@ impl ClientAuthId {
     /// Length in bytes: that of the shortest hash function of TLS 1.3.
     pub(crate) const LEN: usize = 32;
 
-    /// Hashes what `verifier` says of itself with the first hash function of `provider`.
+    /// Hashes what `verifier` says of itself with the first hash function of `provider`. Where clients are not
+    /// asked there is nothing to hash.
     pub(crate) fn of(verifier: &dyn ClientCertVerifier, provider: &CryptoProvider) -> Self {
         let mut id = Self([0; Self::LEN]);
+        if !verifier.offer_client_auth() {
+            return id;
+        }
         let Some(suite) = provider.cipher_suites.first() else {
             return id;
         };
         let mut hash = suite.common().hash_provider.start();
         hash.update(&[
-            verifier.offer_client_auth().into(),
             verifier.client_auth_mandatory().into(),
             verifier.requires_raw_public_keys().into(),
         ]);

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //!   struct {
+//!       uint8 format;                         /* 1 */
 //!       ProtocolVersion version;
 //!       CipherSuite cipher_suite;
 //!       select (SessionValue.version) {
@@ -82,8 +83,11 @@ pub(crate) struct Tls13Session<'a> {
     pub(crate) facts: SessionFacts<'a>,
 }
 
-/// Length in bytes of version and cipher suite.
-const HEADER_LEN: usize = 2 + 2;
+/// Changes when the encoding does: machines that share sessions may run different releases of this library.
+const FORMAT: u8 = 1;
+
+/// Length in bytes of format, version and cipher suite.
+const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
     /// The certificates, without copying them.
@@ -96,9 +100,9 @@ impl<'a> SessionFacts<'a> {
     }
 
     /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be
-    /// kept for `lifetime` seconds. The client's certificates are looked at last, as that takes long.
+    /// kept for `lifetime` seconds; its certificates not considered.
     #[allow(dead_code)] // for resumption, which is being written
-    pub(crate) fn may_be_resumed(
+    pub(crate) fn fits(
         &self,
         config: &ServerConfig,
         server_name: Option<&str>,
@@ -113,8 +117,14 @@ impl<'a> SessionFacts<'a> {
             && whole_age <= MAX_TICKET_LIFETIME.into()
             // RFC 6066 §3: not under another name
             && self.server_name == server_name
-            && self.client_auth == config.client_auth
-            && is_still_accepted(&self.client_chain, &*config.verifier, now)
+            && self.client_auth == config.client_auth()
+    }
+
+    /// Whether the client's certificates, if it sent any, are still accepted at the time `now`. It takes long,
+    /// so it comes last.
+    #[allow(dead_code)] // for resumption, which is being written
+    pub(crate) fn client_is_accepted(&self, config: &ServerConfig, now: UnixTime) -> bool {
+        is_still_accepted(&self.client_chain, &*config.verifier, now)
     }
 
     fn encoded_len(&self) -> usize {
@@ -143,18 +153,27 @@ fn encode_exactly<'a>(value: &impl Codec<'a>, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Reads the version, which must be `expected`: no session is resumed in another.
-fn expect_version(r: &mut Reader<'_>, expected: ProtocolVersion) -> Result<(), InvalidMessage> {
-    if ProtocolVersion::read(r)? != expected {
+/// Encodes what a value begins with.
+fn encode_header(version: ProtocolVersion, suite: CipherSuite, bytes: &mut Vec<u8>) {
+    bytes.push(FORMAT);
+    version.encode(bytes);
+    suite.encode(bytes);
+}
+
+/// Reads what a value begins with. The version must be `expected`: no session is resumed in another.
+fn read_header(
+    r: &mut Reader<'_>,
+    expected: ProtocolVersion,
+) -> Result<CipherSuite, InvalidMessage> {
+    if u8::read(r)? != FORMAT || ProtocolVersion::read(r)? != expected {
         return Err(InvalidMessage::UnknownProtocolVersion);
     }
-    Ok(())
+    CipherSuite::read(r)
 }
 
 impl<'a> Codec<'a> for Tls13Session<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        ProtocolVersion::TLSv1_3.encode(bytes);
-        self.suite.encode(bytes);
+        encode_header(ProtocolVersion::TLSv1_3, self.suite, bytes);
         encode_bytes(bytes, LengthSize::U8, self.psk);
         self.age_add.encode(bytes);
         self.max_early_data_size.encode(bytes);
@@ -162,9 +181,8 @@ impl<'a> Codec<'a> for Tls13Session<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        expect_version(r, ProtocolVersion::TLSv1_3)?;
         let session = Self {
-            suite: CipherSuite::read(r)?,
+            suite: read_header(r, ProtocolVersion::TLSv1_3)?,
             psk: r.prefixed_bytes(LengthSize::U8)?,
             age_add: u32::read(r)?,
             max_early_data_size: u32::read(r)?,
@@ -302,6 +320,13 @@ mod tests {
             Tls13Session::read_bytes(&bytes[..len]).unwrap_err();
         }
         bytes.push(0);
+        Tls13Session::read_bytes(&bytes).unwrap_err();
+    }
+
+    #[test]
+    fn another_format_is_refused() {
+        let mut bytes = tls13().to_vec();
+        bytes[0] += 1;
         Tls13Session::read_bytes(&bytes).unwrap_err();
     }
 

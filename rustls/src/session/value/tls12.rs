@@ -5,7 +5,7 @@ use core::fmt;
 
 use rustls_core::codec::{Codec, Reader};
 
-use super::{HEADER_LEN, SessionFacts, encode_exactly, expect_version};
+use super::{HEADER_LEN, SessionFacts, encode_exactly, encode_header, read_header};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
 
@@ -32,17 +32,15 @@ impl Tls12Session<'_> {
 
 impl<'a> Codec<'a> for Tls12Session<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        ProtocolVersion::TLSv1_2.encode(bytes);
-        self.suite.encode(bytes);
+        encode_header(ProtocolVersion::TLSv1_2, self.suite, bytes);
         bytes.extend_from_slice(self.master_secret);
         bytes.push(self.extended_master_secret.into());
         self.facts.encode(bytes);
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        expect_version(r, ProtocolVersion::TLSv1_2)?;
         Ok(Self {
-            suite: CipherSuite::read(r)?,
+            suite: read_header(r, ProtocolVersion::TLSv1_2)?,
             master_secret: read_master_secret(r)?,
             extended_master_secret: match u8::read(r)? {
                 0 => false,

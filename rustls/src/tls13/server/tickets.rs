@@ -63,7 +63,7 @@ pub(super) fn send_tickets(
             facts: SessionFacts {
                 issued_at: now.as_secs(),
                 authenticated_at: now.as_secs(),
-                client_auth: config.client_auth,
+                client_auth: config.client_auth(),
                 alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                 server_name: cx.data.server_name(),
                 client_chain: SessionFacts::borrow_chain(
