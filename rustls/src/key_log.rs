@@ -13,6 +13,7 @@ pub trait KeyLog: Debug + Send + Sync {
     /// apart. The labels of TLS 1.3 are
     ///
     /// - `CLIENT_EARLY_TRAFFIC_SECRET`
+    /// - `EARLY_EXPORTER_SECRET`
     /// - `CLIENT_HANDSHAKE_TRAFFIC_SECRET`
     /// - `SERVER_HANDSHAKE_TRAFFIC_SECRET`
     /// - `CLIENT_TRAFFIC_SECRET_0`, and with higher numbers after key updates

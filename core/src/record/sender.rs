@@ -123,6 +123,19 @@ impl RecordSender {
         self.seq = 0;
     }
 
+    /// Drops the encrypter, and its key with it: what follows is in the clear again, as a second ClientHello
+    /// after early data is. Without effect after [`Self::close`].
+    pub fn clear_encrypter(&mut self) {
+        if self.closed {
+            return;
+        }
+        *self = Self {
+            max_fragment_len: self.max_fragment_len,
+            plaintext_version: self.plaintext_version,
+            ..Self::new()
+        };
+    }
+
     /// Drops the encrypter, and its key with it. Nothing can be sealed any more, not even in the clear: every
     /// further call is [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
     pub fn close(&mut self) {

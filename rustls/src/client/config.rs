@@ -10,6 +10,7 @@ use crate::client::resolver::{NoClientCert, ResolvesClientCert};
 use crate::crypto::CryptoProvider;
 use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
+use crate::msgs::client_extensions::TicketRequest;
 use crate::session::client::Resumption;
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 #[cfg(feature = "std")]
@@ -48,6 +49,17 @@ pub struct ClientConfig {
 
     /// What is remembered of sessions, and where. In memory for 256 sessions by default.
     pub resumption: Resumption,
+
+    /// Whether to send early data in TLS 1.3 (0-RTT, RFC 9846 §2.3) to servers that allow it. False by default.
+    ///
+    /// Early data comes from [`ClientConnection::early_data`](super::ClientConnection::early_data) or
+    /// [`may_encrypt_early_data`](crate::unbuffered::TransmitTlsData::may_encrypt_early_data). It has no forward
+    /// secrecy, and an attacker can replay it: send only what may be done twice.
+    pub enable_early_data: bool,
+
+    /// How many session tickets to ask the server for in TLS 1.3 (RFC 9149). `None`, as it is by default, leaves
+    /// the number to the server.
+    pub send_ticket_request: Option<TicketRequest>,
 
     /// How many bytes of plaintext a record carries at most, plus 5 for its header; `None` for no limit
     /// but the protocol's, which is 2¹⁴ + 5.
@@ -219,6 +231,8 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             alpn_protocols: Vec::new(),
             check_selected_alpn: true,
             resumption: Resumption::default(),
+            enable_early_data: false,
+            send_ticket_request: None,
             max_fragment_size: None,
             client_auth_cert_resolver,
             enable_sni: true,

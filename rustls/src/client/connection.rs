@@ -8,6 +8,8 @@ use core::ops::{Deref, DerefMut};
 
 use pki_types::ServerName;
 
+#[cfg(feature = "std")]
+use super::WriteEarlyData;
 use super::{ClientConfig, ClientConnectionData};
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
@@ -85,6 +87,23 @@ impl ClientConnection {
         })
     }
 
+    /// A way to send early data (0-RTT, RFC 9846 §2.3), behind the ClientHello.
+    ///
+    /// `None` unless [`ClientConfig::enable_early_data`] is set, a session with this server is offered that allows
+    /// early data, and the server has neither refused it nor completed the handshake.
+    ///
+    /// Early data has no forward secrecy, and an attacker can replay it.
+    pub fn early_data(&mut self) -> Option<WriteEarlyData<'_>> {
+        WriteEarlyData::new(&mut self.inner.driver.common)
+    }
+
+    /// True once the server has accepted early data.
+    ///
+    /// If it is false when the handshake is complete, what was sent as early data is lost, and may be sent again.
+    pub fn is_early_data_accepted(&self) -> bool {
+        self.inner.driver.data.early_data_accepted
+    }
+
     /// How many session tickets the server has sent.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.driver.data.tickets_received
@@ -144,6 +163,13 @@ impl UnbufferedClientConnection {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(config, name, alpn_protocols)?),
         })
+    }
+
+    /// True once the server has accepted early data.
+    ///
+    /// If it is false when the handshake is complete, what was sent as early data is lost, and may be sent again.
+    pub fn is_early_data_accepted(&self) -> bool {
+        self.inner.data().early_data_accepted
     }
 
     /// How many session tickets the server has sent.

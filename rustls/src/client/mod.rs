@@ -3,6 +3,7 @@
 mod config;
 mod connection;
 mod connection_data;
+mod early_data;
 mod resolver;
 
 pub use config::{ClientConfig, WantsClientCert};
@@ -10,8 +11,12 @@ pub use config::{ClientConfig, WantsClientCert};
 pub use connection::ClientConnection;
 pub use connection::UnbufferedClientConnection;
 pub use connection_data::ClientConnectionData;
+#[cfg(feature = "std")]
+pub use early_data::WriteEarlyData;
+pub use early_data::{EarlyDataError, MayEncryptEarlyData};
 pub use resolver::ResolvesClientCert;
 
+pub use crate::msgs::client_extensions::TicketRequest;
 #[cfg(feature = "std")]
 pub use crate::session::client::ClientSessionMemoryCache;
 pub use crate::session::client::{

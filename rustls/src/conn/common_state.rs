@@ -111,7 +111,13 @@ impl CommonState {
         if records.is_sending_over() {
             return;
         }
-        if records.sending == Sending::Handshake && !records.unsent_plaintext.is_empty() {
+        let waits = match records.sending {
+            Sending::Handshake => !records.unsent_plaintext.is_empty(),
+            // RFC 9846 §4.6: behind early data comes EndOfEarlyData, and nothing can be sent before it
+            Sending::EarlyData { .. } => true,
+            _ => false,
+        };
+        if waits {
             records.sending = Sending::HandshakeThenClose;
             return;
         }

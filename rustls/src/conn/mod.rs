@@ -8,13 +8,15 @@
 //! ```
 //!
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and `established`
-//!   (secrets, for rekeying and exporters), side by side; `sending`: application data on its way out.
+//!   (secrets, for rekeying and exporters), side by side; `sending`: application data on its way out;
+//!   `early_data`: a client's before the handshake is complete.
 //! - `transport`: all that a handshake sees of these.
 
 pub(crate) mod common_state;
 #[cfg(feature = "std")]
 pub(crate) mod connection;
 pub(crate) mod driver;
+mod early_data;
 #[cfg(feature = "std")]
 mod either;
 pub(crate) mod established;

@@ -53,6 +53,8 @@ pub(crate) struct Records {
 pub(crate) enum Sending {
     /// Handshake messages. Application data waits.
     Handshake,
+    /// A client's early data, as many bytes as are `left`. Application data waits.
+    EarlyData { left: usize },
     /// The same, and a close_notify waits behind the application data: no more is taken.
     HandshakeThenClose,
     /// Application data.
@@ -133,6 +135,13 @@ impl Records {
         self.unsent_plaintext = Vec::new();
     }
 
+    /// No more early data is taken.
+    fn end_early_data(&mut self) {
+        if let Sending::EarlyData { .. } = self.sending {
+            self.sending = Sending::Handshake;
+        }
+    }
+
     fn send_alert(
         &mut self,
         level: AlertLevel,
@@ -162,12 +171,28 @@ impl Transport for Records {
     }
 
     fn set_sending_secret(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock) {
+        self.end_early_data();
         let (key, iv) = traffic_key(suite, secret);
         self.sender.set_encrypter(
             suite.aead_alg.encrypter(key, iv),
             ProtocolVersion::TLSv1_3,
             suite.common.confidentiality_limit,
         );
+    }
+
+    fn start_early_data(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        limit: usize,
+    ) {
+        self.set_sending_secret(suite, secret);
+        self.sending = Sending::EarlyData { left: limit };
+    }
+
+    fn drop_sending_secret(&mut self) {
+        self.end_early_data();
+        self.sender.clear_encrypter();
     }
 
     fn set_receiving_secret(

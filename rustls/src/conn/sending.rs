@@ -210,7 +210,7 @@ impl CommonState {
 
     /// Ends the connection unless the output was just too short.
     #[cold]
-    fn seal_failed(&mut self, error: SealError) -> EncryptError {
+    pub(super) fn seal_failed(&mut self, error: SealError) -> EncryptError {
         match error {
             SealError::InsufficientSize(size) => size.into(),
             SealError::Exhausted | SealError::Failed => {

@@ -33,8 +33,20 @@ pub(crate) trait Transport {
     /// protected.
     fn send_change_cipher_spec(&mut self);
 
-    /// Protects all that is sent from now on with the keys of `secret`.
+    /// Protects all that is sent from now on with the keys of `secret`. It ends early data.
     fn set_sending_secret(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock);
+
+    /// From now on early data is sent, up to `limit` bytes of it, protected with the keys of `secret`, until
+    /// another secret is set or this one dropped.
+    fn start_early_data(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        limit: usize,
+    );
+
+    /// Protects nothing any more, as a HelloRetryRequest demands. It ends early data.
+    fn drop_sending_secret(&mut self);
 
     /// Opens all that is received from now on with the keys of `secret`; those of
     /// [`Level::Application`] end the handshake in this direction.

@@ -11,7 +11,7 @@ use core::ops::{Deref, Range};
 use super::common_state::CommonState;
 use super::driver::{Driver, Processed};
 use super::records::{Receiving, Sending};
-use crate::client::ClientConnectionData;
+use crate::client::{ClientConnectionData, MayEncryptEarlyData};
 use crate::crypto::cipher::InsufficientSizeError;
 use crate::error::Error;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
@@ -531,6 +531,14 @@ impl<Data> TransmitTlsData<'_, Data> {
         } else {
             None
         }
+    }
+}
+
+impl TransmitTlsData<'_, ClientConnectionData> {
+    /// A way to add early data to the bytes that are about to be sent, while it is allowed: from the ClientHello
+    /// to the server's answer, if the session that is offered allows any.
+    pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
+        MayEncryptEarlyData::new(&mut self.conn.driver.common)
     }
 }
 

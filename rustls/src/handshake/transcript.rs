@@ -63,6 +63,13 @@ impl Transcript {
         self.messages.fork_finish()
     }
 
+    /// What [`Self::current`] would be with `more` added.
+    pub(crate) fn current_with(&self, more: &[u8]) -> hash::Output {
+        let mut messages = self.messages.fork();
+        messages.update(more);
+        messages.finish()
+    }
+
     /// Replaces what came so far, the first ClientHello, with a message_hash. The HelloRetryRequest is added
     /// after it.
     pub(crate) fn replace_with_message_hash(&mut self) {

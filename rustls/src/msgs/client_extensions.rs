@@ -293,13 +293,15 @@ impl Codec<'_> for CertificateStatusRequest {
     }
 }
 
-/// `TicketRequestContents` of a client: RFC 9149 §3.
+/// How many session tickets a client asks for: the `ticket_request` extension of RFC 9149.
+///
+/// A server need not know the extension, and may send fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TicketRequest {
-    /// How many tickets it wants if the server makes a new session.
-    pub(crate) new_session_count: u8,
-    /// How many tickets it wants if the server resumes one.
-    pub(crate) resumption_count: u8,
+pub struct TicketRequest {
+    /// How many if the server makes a new session.
+    pub new_session_count: u8,
+    /// How many if the server resumes the session that the client offers.
+    pub resumption_count: u8,
 }
 
 impl Codec<'_> for TicketRequest {

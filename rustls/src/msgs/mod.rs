@@ -127,6 +127,16 @@ pub(crate) trait EncodeMessage {
     }
 }
 
+/// EndOfEarlyData: RFC 9846 §4.6. It has no content.
+#[derive(Debug)]
+pub(crate) struct EndOfEarlyData;
+
+impl EncodeMessage for EndOfEarlyData {
+    const TYPE: HandshakeType = HandshakeType::EndOfEarlyData;
+
+    fn encode_body(&self, _: &mut Vec<u8>) {}
+}
+
 /// Finished: the `verify_data` of RFC 9846 §4.5.3, or of RFC 5246 §7.4.9.
 #[derive(Debug)]
 pub(crate) struct Finished<'a>(pub(crate) &'a [u8]);

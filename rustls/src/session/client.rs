@@ -147,7 +147,6 @@ pub struct Tls12ClientSessionValue(());
 
 /// What sessions of all versions have in common: whom they were made with, how that was verified, and how long
 /// they last.
-#[allow(dead_code)] // for the resumption that follows
 #[derive(Clone)]
 pub(crate) struct ClientSessionCommon {
     server_chain: PeerChain,
@@ -159,7 +158,6 @@ pub(crate) struct ClientSessionCommon {
     lifetime_secs: u32,
 }
 
-#[allow(dead_code)] // for the resumption that follows
 impl ClientSessionCommon {
     /// A session with the server of `server_chain`, under a configuration with this verifier and resolver.
     /// `lifetime_secs` counts from `received_at`; what exceeds 7 days is cut off.
@@ -217,9 +215,8 @@ impl fmt::Debug for ClientSessionCommon {
 }
 
 /// A session of TLS 1.3: a ticket, and the secret that goes with it.
-#[allow(dead_code)] // for the resumption that follows
 pub struct Tls13ClientSessionValue {
-    common: ClientSessionCommon,
+    pub(crate) common: ClientSessionCommon,
     suite: &'static Tls13CipherSuite,
     psk: OkmBlock,
     /// The ticket, and behind it the application protocol that was negotiated, if one was.
@@ -264,6 +261,36 @@ impl Tls13ClientSessionValue {
     /// The cipher suite of the session.
     pub fn suite(&self) -> &'static Tls13CipherSuite {
         self.suite
+    }
+
+    pub(crate) fn psk(&self) -> &[u8] {
+        self.psk.as_ref()
+    }
+
+    pub(crate) fn ticket(&self) -> &[u8] {
+        &self.ticket_and_alpn[..self.ticket_len]
+    }
+
+    /// The application protocol of the connection that the ticket came on.
+    pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
+        let protocol = &self.ticket_and_alpn[self.ticket_len..];
+        // RFC 7301 §3.1: no name is empty
+        (!protocol.is_empty()).then_some(protocol)
+    }
+
+    /// Whether `suite` has the hash function of the session (RFC 9846 §4.3.11).
+    pub(crate) fn has_hash_of(&self, suite: &Tls13CipherSuite) -> bool {
+        let hash = |suite: &Tls13CipherSuite| suite.common.hash_provider.algorithm();
+        hash(self.suite) == hash(suite)
+    }
+
+    /// The age of the ticket in milliseconds, plus `ticket_age_add` (RFC 9846 §4.3.11.1). The clock counts in
+    /// seconds, so it is up to a second less or more than the real one.
+    pub(crate) fn obfuscated_ticket_age(&self, now: UnixTime) -> u32 {
+        let age = self.common.age_secs(now).saturating_mul(1000);
+        // a ticket that has not expired is at most 7 days old, which fits
+        let age = u32::try_from(age).unwrap_or(u32::MAX);
+        age.wrapping_add(self.age_add)
     }
 }
 

@@ -47,7 +47,6 @@ use crate::suites::Tls13CipherSuite;
 /// The stage that the schedule starts with, before the key exchange is complete.
 pub(crate) struct EarlySecret(Stage);
 
-#[allow(dead_code)] // for the resumption that follows
 impl EarlySecret {
     /// `psk` is the pre-shared key that was agreed on; `None` when there is none.
     pub(crate) fn new(suite: &'static Tls13CipherSuite, psk: Option<&[u8]>) -> Self {
@@ -69,6 +68,7 @@ impl EarlySecret {
 
     /// Whether `binder` is the one of [`Self::resumption_binder`], found out in constant time. A binder of
     /// another length is not.
+    #[allow(dead_code)] // for servers, which do not resume yet
     pub(crate) fn is_resumption_binder(&self, transcript: &Output, binder: &[u8]) -> bool {
         let expected = self.resumption_binder(transcript);
         expected.as_ref().ct_eq(binder).into()

@@ -10,12 +10,14 @@
 //!
 //! - `offer`: what a ClientHello offers, and its encoding.
 //! - `key_shares`: the key exchange under way.
+//! - `offered_session`: the session that it offers to resume.
 //! - `offered`: which extensions a hello has, so that a server may answer them.
 
 mod config_limits;
 pub(crate) mod key_shares;
 pub(crate) mod offer;
 pub(crate) mod offered;
+pub(crate) mod offered_session;
 pub(crate) mod sent_hello;
 pub(crate) mod version;
 
@@ -27,6 +29,7 @@ use pki_types::ServerName;
 
 use self::key_shares::KeyShares;
 use self::offer::Offer;
+use self::offered_session::OfferedSession;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
 #[cfg(feature = "tls12")]
@@ -68,7 +71,8 @@ impl ClientHandshake {
 
         let offer = Offer::new(config, server_name, alpn_protocols)?;
         let shares = KeyShares::start(offer.first_group()?, offer.groups())?;
-        SentHello::send_first(offer, shares, cx.transport).map(Self::Hello)
+        let session = OfferedSession::take(&offer);
+        SentHello::send_first(offer, shares, session, cx.transport).map(Self::Hello)
     }
 
     /// Which message is legal when, as long as no version is chosen.

@@ -8,6 +8,7 @@ use pki_types::ServerName;
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
+use super::offered_session::OfferedSession;
 use crate::client::ClientConfig;
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
 use crate::enums::{CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode};
@@ -51,15 +52,17 @@ impl Offer {
         })
     }
 
-    /// Encodes a ClientHello with these shares, and with the cookie if a HelloRetryRequest brought one.
+    /// Encodes a ClientHello with these shares, with the cookie if a HelloRetryRequest brought one, and with the
+    /// session if one is offered; its binder is still missing.
     ///
     /// # Errors
     ///
     /// [`Error::General`] when its extensions do not fit together.
-    pub(crate) fn client_hello(
+    pub(super) fn client_hello(
         &self,
         shares: &KeyShares,
         cookie: Option<&[u8]>,
+        session: Option<&OfferedSession>,
     ) -> Result<Vec<u8>, Error> {
         let hello = ClientHello {
             // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
@@ -68,9 +71,10 @@ impl Offer {
             legacy_session_id: self.session_id,
             cipher_suites: self.cipher_suites(),
             compression_methods: smallvec![Compression::Null],
-            extensions: self.extensions(shares.entries(), cookie),
+            extensions: self.extensions(shares.entries(), cookie, session),
         };
-        let mut message = Vec::with_capacity(USUAL_LEN + shares.len());
+        let session_len = session.map_or(0, OfferedSession::extension_len);
+        let mut message = Vec::with_capacity(USUAL_LEN + shares.len() + session_len);
         hello.encode_message(&mut message)?;
         Ok(message)
     }
@@ -79,6 +83,7 @@ impl Offer {
         &'a self,
         shares: Vec<KeyShareEntry<'a>>,
         cookie: Option<&'a [u8]>,
+        session: Option<&'a OfferedSession>,
     ) -> ClientExtensions<'a> {
         let verifier = &self.config.verifier;
         ClientExtensions {
@@ -97,7 +102,11 @@ impl Offer {
             psk_key_exchange_modes: Some(smallvec![PskKeyExchangeMode::PskDheKe]),
             certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
             key_shares: Some(shares),
-            // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share and cookie
+            ticket_request: self.config.send_ticket_request,
+            early_data: session.is_some_and(|session| session.with_early_data),
+            pre_shared_key: session.map(OfferedSession::extension),
+            // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share, cookie, early_data and
+            // pre_shared_key
             order_seed: self.extension_order,
             ..ClientExtensions::default()
         }
@@ -119,9 +128,14 @@ impl Offer {
     }
 
     fn cipher_suites(&self) -> ShortList<CipherSuite> {
+        self.tls13_suites()
+            .map(|suite| suite.common.suite)
+            .collect()
+    }
+
+    pub(super) fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
         let suites = self.config.provider.cipher_suites.iter();
-        let tls13 = suites.filter_map(|suite| suite.tls13());
-        tls13.map(|suite| suite.common.suite).collect()
+        suites.filter_map(|suite| suite.tls13())
     }
 
     /// The suite with this code point.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::key_shares::KeyShares;
 use super::offer::Offer;
 use super::offered::OfferedExtensions;
+use super::offered_session::OfferedSession;
 use crate::conn::transport::Transport;
 use crate::error::Error;
 use crate::handshake::transcript::Transcript;
@@ -19,6 +20,8 @@ pub(crate) struct SentHello {
     pub(crate) encoded: Vec<u8>,
     /// The extensions in it.
     pub(crate) offered: OfferedExtensions,
+    /// The session that it offers to resume.
+    pub(crate) session: Option<Box<OfferedSession>>,
     /// What the HelloRetryRequest that it answers has settled.
     pub(crate) retry: Option<Retry>,
     pub(crate) ccs: CompatibilityCcs,
@@ -32,7 +35,7 @@ pub(crate) struct Retry {
 }
 
 impl SentHello {
-    /// Sends the first ClientHello.
+    /// Sends the first ClientHello, and makes ready for early data if that is offered.
     ///
     /// # Errors
     ///
@@ -40,21 +43,30 @@ impl SentHello {
     pub(super) fn send_first(
         offer: Offer,
         shares: KeyShares,
+        session: Option<Box<OfferedSession>>,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let encoded = offer.client_hello(&shares, None)?;
+        let (encoded, session) = encode(&offer, &shares, None, session, None)?;
         transport.send_first_client_hello(&encoded)?;
+        let mut ccs = CompatibilityCcs::default();
+        if let Some(session) = session.as_ref().filter(|session| session.with_early_data) {
+            // RFC 9846 §E.4: with early data it stands right behind the first ClientHello
+            ccs.send_once(transport);
+            session.start_early_data(&offer, &encoded, transport);
+        }
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),
             offer: Box::new(offer),
             shares,
             encoded,
+            session,
             retry: None,
-            ccs: CompatibilityCcs::default(),
+            ccs,
         })
     }
 
-    /// Sends the second one, with the shares and the cookie that were asked for.
+    /// Sends the second one, with the shares and the cookie that were asked for and the session that may still
+    /// be offered.
     ///
     /// # Errors
     ///
@@ -63,11 +75,12 @@ impl SentHello {
         offer: Box<Offer>,
         shares: KeyShares,
         cookie: Option<&[u8]>,
+        session: Option<Box<OfferedSession>>,
         retry: Retry,
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let encoded = offer.client_hello(&shares, cookie)?;
+        let (encoded, session) = encode(&offer, &shares, cookie, session, Some(&retry.transcript))?;
         ccs.send_once(transport);
         transport.send_handshake(&encoded)?;
         Ok(Self {
@@ -75,6 +88,7 @@ impl SentHello {
             offer,
             shares,
             encoded,
+            session,
             retry: Some(retry),
             ccs,
         })
@@ -86,8 +100,27 @@ impl SentHello {
     }
 }
 
+/// Encodes a ClientHello that offers `session`, or none if it does not fit: a ticket may be as long as all
+/// extensions together. `transcript` is of the messages before a second ClientHello.
+#[allow(clippy::type_complexity)] // a message, and what it offers
+fn encode(
+    offer: &Offer,
+    shares: &KeyShares,
+    cookie: Option<&[u8]>,
+    session: Option<Box<OfferedSession>>,
+    transcript: Option<&Transcript>,
+) -> Result<(Vec<u8>, Option<Box<OfferedSession>>), Error> {
+    if let Some(session) = session
+        && let Ok(mut encoded) = offer.client_hello(shares, cookie, Some(&session))
+    {
+        session.bind(&mut encoded, transcript);
+        return Ok((encoded, Some(session)));
+    }
+    Ok((offer.client_hello(shares, cookie, None)?, None))
+}
+
 /// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the client's
-/// second flight.
+/// second flight, or before its early data.
 #[derive(Default)]
 pub(crate) struct CompatibilityCcs {
     sent: bool,

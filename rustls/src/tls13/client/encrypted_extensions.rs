@@ -3,13 +3,20 @@
 use alloc::boxed::Box;
 
 use super::certificate_request::WaitCertificateOrRequest;
-use super::in_progress::Handshake;
-use crate::enums::ExtensionType;
-use crate::error::PeerMisbehaved;
+use super::finished::WaitFinished;
+use super::in_progress::{EarlyData, Handshake};
+use crate::enums::{AlertDescription, ExtensionType};
+use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{ClientContext, Failure};
 use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
+
+/// How the server is authenticated.
+pub(super) enum Authentication {
+    Certificates(WaitCertificateOrRequest),
+    Resumed(WaitFinished),
+}
 
 /// The ServerHello was accepted.
 pub(crate) struct WaitEncryptedExtensions(Box<Handshake>);
@@ -24,7 +31,7 @@ impl WaitEncryptedExtensions {
         extensions: EncryptedExtensions<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<WaitCertificateOrRequest, Failure> {
+    ) -> Result<Authentication, Failure> {
         debug!("extensions of the server: {:?}", extensions.received);
         self.check_extensions(&extensions.received)?;
         if let Some(selected) = extensions.selected_protocol {
@@ -32,9 +39,45 @@ impl WaitEncryptedExtensions {
             debug!("application protocol {}", selected.0.escape_ascii());
             cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
         }
+        if extensions.early_data_ack {
+            self.accept_early_data(extensions.selected_protocol)?;
+            cx.data.early_data_accepted = true;
+        } else if self.0.early_data == EarlyData::Offered {
+            // the server skips what was sent; the application may send it again
+            debug!("the server rejects early data");
+            self.0.early_data = EarlyData::No;
+            self.0.install_sending_keys(cx.transport);
+        }
 
         self.0.transcript.add(encoded);
-        Ok(WaitCertificateOrRequest::new(self.0))
+        Ok(match &self.0.session {
+            // RFC 9846 §4.5: a resumed session authenticates the server
+            Some(session) => {
+                cx.negotiated.peer_certificates = Some(session.common.server_chain().clone());
+                Authentication::Resumed(WaitFinished::new(self.0, None))
+            }
+            None => Authentication::Certificates(WaitCertificateOrRequest::new(self.0)),
+        })
+    }
+
+    /// The server says that it accepts early data. RFC 9846 §4.3.10, §4.3.11: it may only if it resumes the
+    /// session that the data was sent with, under the same suite and with the same protocol.
+    fn accept_early_data(&mut self, selected: Option<ProtocolName<'_>>) -> Result<(), Failure> {
+        let Some(session) = &self.0.session else {
+            return Err(PeerMisbehaved::EarlyDataExtensionWithoutResumption.into());
+        };
+        if self.0.early_data != EarlyData::Offered {
+            return Err(PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite.into());
+        }
+        if session.alpn_protocol() != selected.map(|name| name.0) {
+            // 0.23 does not look at it, and has no error for it
+            return Err(Failure::new(
+                Error::General("early data was accepted under another application protocol".into()),
+                AlertDescription::IllegalParameter,
+            ));
+        }
+        self.0.early_data = EarlyData::Accepted;
+        Ok(())
     }
 
     fn check_extensions(&self, received: &[ExtensionType]) -> Result<(), PeerMisbehaved> {

@@ -4,13 +4,13 @@ use alloc::boxed::Box;
 
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
-use super::in_progress::Handshake;
+use super::in_progress::{EarlyData, Handshake};
 use crate::conn::established::{Established, Tls13Secrets};
 use crate::conn::transport::Transport;
 use crate::error::Error;
 use crate::handshake::flight::Flight;
 use crate::handshake::{ClientContext, Failure};
-use crate::msgs::Finished;
+use crate::msgs::{EndOfEarlyData, Finished};
 use crate::tls13::finished::check_finished;
 use crate::tls13::key_schedule::finished_verify_data;
 
@@ -47,6 +47,9 @@ impl WaitFinished {
 
         handshake.transcript.add(encoded);
         let server_finished = handshake.transcript.current();
+        if handshake.early_data == EarlyData::Accepted {
+            end_early_data(&mut handshake, cx.transport)?;
+        }
         client_flight(&mut handshake, self.client_auth, cx.transport)?;
         let client_finished = handshake.transcript.current();
 
@@ -72,6 +75,16 @@ impl WaitFinished {
         }
         Ok(Connected::new(*offer, suite, resumption_secret))
     }
+}
+
+/// EndOfEarlyData, the last message under the keys of early data.
+fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> Result<(), Error> {
+    // RFC 9846 §4.6: after the server's Finished, if early data was accepted, and not otherwise
+    let mut flight = Flight::new(&mut handshake.transcript);
+    flight.add(&EndOfEarlyData);
+    flight.send(transport)?;
+    handshake.install_sending_keys(transport);
+    Ok(())
 }
 
 /// Certificate and CertificateVerify, if the server asked for them, and Finished.

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use crate::client::Tls13ClientSessionValue;
 use crate::conn::transport::{Level, Transport};
 use crate::crypto::tls13::OkmBlock;
 use crate::error::PeerMisbehaved;
@@ -20,12 +21,27 @@ pub(super) struct Handshake {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) transcript: Transcript,
     pub(super) secret: HandshakeSecret,
+    /// The session that is resumed.
+    pub(super) session: Option<Tls13ClientSessionValue>,
+    pub(super) early_data: EarlyData,
     pub(super) client_handshake_traffic_secret: OkmBlock,
     pub(super) server_handshake_traffic_secret: OkmBlock,
 }
 
+/// What has become of early data (RFC 9846 §4.3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EarlyData {
+    /// It was not offered, or the server cannot accept it any more.
+    No,
+    /// The server will say so if it accepts it.
+    Offered,
+    /// EndOfEarlyData ends it.
+    Accepted,
+}
+
 impl Handshake {
-    /// Logs and installs the keys of both directions.
+    /// Logs the secrets of both directions and installs the keys: those to send with wait while early data may
+    /// be sent.
     pub(super) fn install_keys(&self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
         let client_secret = &self.client_handshake_traffic_secret;
         let server_secret = &self.server_handshake_traffic_secret;
@@ -35,8 +51,15 @@ impl Handshake {
             .log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
 
         transport.set_receiving_secret(Level::Handshake, self.suite, server_secret)?;
-        // RFC 9846 §A.1: at once, so that an alert goes out protected
-        transport.set_sending_secret(self.suite, client_secret);
+        if self.early_data == EarlyData::No {
+            // RFC 9846 §A.1: at once, so that an alert goes out protected
+            self.install_sending_keys(transport);
+        }
         Ok(())
+    }
+
+    /// Ends early data, if any was sent.
+    pub(super) fn install_sending_keys(&self, transport: &mut dyn Transport) {
+        transport.set_sending_secret(self.suite, &self.client_handshake_traffic_secret);
     }
 }

@@ -5,16 +5,16 @@
 //!                                 │ ServerHello                                (server_hello)
 //!                                 ▼
 //!                         WaitEncryptedExtensions
-//!                                 │ EncryptedExtensions                        (encrypted_extensions)
-//!                                 ▼
-//!                        WaitCertificateOrRequest
-//!                     Certificate │  │ CertificateRequest                      (certificate_request)
-//!                                 │  ▼
-//!                                 │ WaitCertificate
-//!                                 ▼  │ Certificate                             (server_auth)
-//!                          WaitCertificateVerify
-//!                                 │ CertificateVerify                          (server_auth)
-//!                                 ▼
+//!             EncryptedExtensions │  │ EncryptedExtensions, of a resumed session
+//!                                 ▼  │                                         (encrypted_extensions)
+//!         WaitCertificateOrRequest   │
+//!      Certificate │  │ Certificate- │
+//!                  │  ▼ Request      │                                         (certificate_request)
+//!                  │ WaitCertificate │
+//!                  ▼  │ Certificate  │                                         (server_auth)
+//!           WaitCertificateVerify    │
+//!                  │ CertificateVerify                                         (server_auth)
+//!                  ▼                 ▼
 //!                            WaitFinished
 //!                                 │ Finished ──► client's flight               (finished)
 //!                                 ▼
@@ -39,7 +39,7 @@ use rustls_core::codec::Codec;
 
 use self::certificate_request::WaitCertificateOrRequest;
 use self::connected::Connected;
-use self::encrypted_extensions::WaitEncryptedExtensions;
+use self::encrypted_extensions::{Authentication, WaitEncryptedExtensions};
 use self::finished::WaitFinished;
 use self::server_auth::{WaitCertificate, WaitCertificateVerify};
 use super::key_update::read_key_update;
@@ -85,7 +85,10 @@ impl State {
         match (self, message.typ) {
             (Self::WaitEncryptedExtensions(state), HandshakeType::EncryptedExtensions) => state
                 .read_encrypted_extensions(message.decode(EncryptedExtensions::read)?, encoded, cx)
-                .map(Self::WaitCertificateOrRequest),
+                .map(|authentication| match authentication {
+                    Authentication::Certificates(state) => Self::WaitCertificateOrRequest(state),
+                    Authentication::Resumed(state) => Self::WaitFinished(state),
+                }),
 
             (Self::WaitCertificateOrRequest(state), HandshakeType::CertificateRequest) => state
                 .read_certificate_request(message.decode(CertificateRequest::read)?, encoded)

@@ -33,14 +33,28 @@ pub(crate) fn read_hello_retry_request(
 
     let shares = asked_for.unwrap_or(first.shares);
     // RFC 9846 §4.3.2: the cookie goes back as it came. One that does not fit beside the other
-    // extensions, 2^16 - 1 bytes in all, is refused
+    // extensions, 2^16 - 1 bytes in all, is refused. A session that does not fit is just not offered
     let cookie = request.extensions.cookie;
     let added = cookie.unwrap_or_default().len() + shares.len();
-    if first.encoded.len() + added > usize::from(u16::MAX) {
+    let session_len = first.session.as_ref().map_or(0, |it| it.extension_len());
+    if first.encoded.len() - session_len + added > usize::from(u16::MAX) {
         return Err(InvalidMessage::MessageTooLarge.into());
     }
-    SentHello::send_second(first.offer, shares, cookie, retry, first.ccs, cx.transport)
-        .map_err(Failure::from)
+    // RFC 9846 §4.3.10: early data is over, and the second ClientHello is in the clear again
+    cx.transport.drop_sending_secret();
+    let session = first
+        .session
+        .and_then(|session| session.retried(suite, first.offer.config.current_time().ok()));
+    SentHello::send_second(
+        first.offer,
+        shares,
+        cookie,
+        session,
+        retry,
+        first.ccs,
+        cx.transport,
+    )
+    .map_err(Failure::from)
 }
 
 fn check_request(

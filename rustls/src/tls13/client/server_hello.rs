@@ -3,11 +3,12 @@
 use alloc::boxed::Box;
 
 use super::encrypted_extensions::WaitEncryptedExtensions;
-use super::in_progress::Handshake;
+use super::in_progress::{EarlyData, Handshake};
 use crate::conn::HandshakeKind;
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::client::offered::OfferedExtensions;
+use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{ClientContext, Failure};
@@ -40,10 +41,12 @@ pub(super) fn read_server_hello(
         "cipher suite {:?}, group {:?}",
         suite.common.suite, server_share.group
     );
-    cx.negotiated.handshake_kind = Some(if sent.is_retried() {
-        HandshakeKind::FullWithHelloRetryRequest
-    } else {
-        HandshakeKind::Full
+    let is_retried = sent.is_retried();
+    let resumed = resumed_session(sent.session, hello.extensions.pre_shared_key, suite)?;
+    cx.negotiated.handshake_kind = Some(match &resumed {
+        Some(_) => HandshakeKind::Resumed,
+        None if is_retried => HandshakeKind::FullWithHelloRetryRequest,
+        None => HandshakeKind::Full,
     });
 
     let mut transcript = match sent.retry {
@@ -56,9 +59,15 @@ pub(super) fn read_server_hello(
     };
     transcript.add(encoded);
 
-    let secret = sent
-        .shares
-        .complete(server_share, EarlySecret::new(suite, None))?;
+    let (early_secret, session, early_data) = match resumed {
+        // RFC 9846 §4.3.10: early data is accepted only with the suite that it was sent with
+        Some(it) if it.with_early_data && it.value.suite() == suite => {
+            (it.early_secret, Some(it.value), EarlyData::Offered)
+        }
+        Some(it) => (it.early_secret, Some(it.value), EarlyData::No),
+        None => (EarlySecret::new(suite, None), None, EarlyData::No),
+    };
+    let secret = sent.shares.complete(server_share, early_secret)?;
     let hellos = transcript.current();
     // in a box of its own: what an idle connection keeps is much less
     let handshake = Box::new(Handshake {
@@ -70,6 +79,8 @@ pub(super) fn read_server_hello(
         client_handshake_traffic_secret: secret.client_handshake_traffic_secret(&hellos),
         server_handshake_traffic_secret: secret.server_handshake_traffic_secret(&hellos),
         secret,
+        session,
+        early_data,
     });
     handshake.install_keys(cx.transport)?;
     Ok(WaitEncryptedExtensions::new(handshake))
@@ -88,6 +99,26 @@ fn check_suite(
         }
         _ => Ok(suite),
     }
+}
+
+/// The session that the server agrees to resume.
+fn resumed_session(
+    offered: Option<Box<OfferedSession>>,
+    selected_identity: Option<u16>,
+    suite: &'static Tls13CipherSuite,
+) -> Result<Option<Box<OfferedSession>>, PeerMisbehaved> {
+    let Some(selected_identity) = selected_identity else {
+        return Ok(None);
+    };
+    // RFC 9846 §4.3.11: the identity is one of those offered, of which there is one
+    let Some(session) = offered.filter(|_| selected_identity == 0) else {
+        return Err(PeerMisbehaved::SelectedInvalidPsk);
+    };
+    // RFC 9846 §4.3.11: the suite's hash is the session's
+    if !session.value.has_hash_of(suite) {
+        return Err(PeerMisbehaved::ResumptionOfferedWithIncompatibleCipherSuite);
+    }
+    Ok(Some(session))
 }
 
 fn check_legacy_fields(sent: &SentHello, hello: &ServerHello<'_>) -> Result<(), Failure> {

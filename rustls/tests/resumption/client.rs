@@ -1,0 +1,3 @@
+//! The client resumes: against the server of rustls 0.23.
+
+mod upstream;
