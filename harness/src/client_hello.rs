@@ -5,11 +5,14 @@ use crate::wire::{Reader, message, record, u8_vec, u16_vec, u16s};
 pub const SERVER_NAME: u16 = 0;
 pub const STATUS_REQUEST: u16 = 5;
 pub const SUPPORTED_GROUPS: u16 = 10;
+pub const EC_POINT_FORMATS: u16 = 11;
 pub const SIGNATURE_ALGORITHMS: u16 = 13;
 pub const ALPN: u16 = 16;
 pub const CLIENT_CERTIFICATE_TYPE: u16 = 19;
 pub const SERVER_CERTIFICATE_TYPE: u16 = 20;
 pub const PADDING: u16 = 21;
+pub const EXTENDED_MASTER_SECRET: u16 = 23;
+pub const SESSION_TICKET: u16 = 35;
 pub const PRE_SHARED_KEY: u16 = 41;
 pub const EARLY_DATA: u16 = 42;
 pub const SUPPORTED_VERSIONS: u16 = 43;
@@ -17,6 +20,7 @@ pub const COOKIE: u16 = 44;
 pub const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 pub const CERTIFICATE_AUTHORITIES: u16 = 47;
 pub const KEY_SHARE: u16 = 51;
+pub const RENEGOTIATION_INFO: u16 = 0xff01;
 
 pub const X25519: u16 = 0x001d;
 pub const P256: u16 = 0x0017;
@@ -62,6 +66,20 @@ impl ClientHello {
             ],
             trailing: vec![],
         }
+    }
+
+    /// A ClientHello of TLS 1.2 that every server accepts which has that version.
+    pub fn tls12() -> Self {
+        let mut hello = Self::new();
+        hello.session_id.clear();
+        // ECDHE with ECDSA and with RSA: AES-128-GCM, AES-256-GCM, ChaCha20-Poly1305
+        hello.cipher_suites = vec![0xc02b, 0xc02c, 0xcca9, 0xc02f, 0xc030, 0xcca8];
+        hello
+            .without(SUPPORTED_VERSIONS)
+            .without(KEY_SHARE)
+            .and(EC_POINT_FORMATS, u8_vec(&[0]))
+            .and(EXTENDED_MASTER_SECRET, vec![])
+            .and(RENEGOTIATION_INFO, u8_vec(&[]))
     }
 
     /// A ClientHello without a key share, which calls for a HelloRetryRequest.

@@ -7,6 +7,7 @@ mod client;
 mod key_schedule;
 mod records;
 mod server;
+pub mod tls12;
 
 pub use client::{Refused, ScriptedClient};
 pub use server::{

@@ -6,6 +6,7 @@ use rustls::crypto::cipher::{
 use rustls::{ContentType, Error, ProtocolVersion};
 
 use super::key_schedule::Secret;
+use super::tls12::secrets::DirectionKeys;
 use crate::wire::{self, u16_vec};
 
 /// RFC 9846 §5.1: the most that a record carries.
@@ -15,6 +16,8 @@ const MAX_FRAGMENT_LEN: usize = 1 << 14;
 #[derive(Default)]
 pub(super) struct Sealing {
     encrypter: Option<Box<dyn MessageEncrypter>>,
+    /// RFC 9846 §5.2: with TLS 1.3 a header does not say what is in the record.
+    hides_type: bool,
     seq: u64,
 }
 
@@ -22,6 +25,12 @@ impl Sealing {
     pub(super) fn set_key(&mut self, secret: &Secret) {
         let (key, iv) = secret.traffic_key();
         self.encrypter = Some(secret.suite.aead_alg.encrypter(key, iv));
+        self.hides_type = true;
+        self.seq = 0;
+    }
+
+    pub(super) fn set_tls12_keys(&mut self, keys: &DirectionKeys) {
+        self.encrypter = Some(keys.encrypter());
         self.seq = 0;
     }
 
@@ -50,8 +59,12 @@ impl Sealing {
         let len = encrypter.encrypt(message, self.seq, &mut sealed).unwrap();
         assert_eq!(len, sealed.len());
         self.seq += 1;
-        let outer = ContentType::ApplicationData.into();
-        [&[outer, 3, 3][..], &u16_vec(&sealed)].concat()
+        let outer = if self.hides_type {
+            ContentType::ApplicationData
+        } else {
+            typ
+        };
+        [&[outer.into(), 3, 3][..], &u16_vec(&sealed)].concat()
     }
 }
 
@@ -59,6 +72,7 @@ impl Sealing {
 #[derive(Default)]
 pub(super) struct Opening {
     decrypter: Option<Box<dyn MessageDecrypter>>,
+    hides_type: bool,
     seq: u64,
 }
 
@@ -66,15 +80,21 @@ impl Opening {
     pub(super) fn set_key(&mut self, secret: &Secret) {
         let (key, iv) = secret.traffic_key();
         self.decrypter = Some(secret.suite.aead_alg.decrypter(key, iv));
+        self.hides_type = true;
         self.seq = 0;
     }
 
-    /// The content of `record` and its type. Those that are in the clear are taken at any time.
+    pub(super) fn set_tls12_keys(&mut self, keys: &DirectionKeys) {
+        self.decrypter = Some(keys.decrypter());
+        self.seq = 0;
+    }
+
+    /// The content of `record` and its type. With TLS 1.3, those that are in the clear are taken at any time.
     pub(super) fn open(&mut self, record: &wire::Record) -> Result<(ContentType, Vec<u8>), Error> {
         let typ = ContentType::from(record.typ);
         let mut payload = record.payload.clone();
         match &mut self.decrypter {
-            Some(decrypter) if typ == ContentType::ApplicationData => {
+            Some(decrypter) if !self.hides_type || typ == ContentType::ApplicationData => {
                 let version = ProtocolVersion::from(record.legacy_version);
                 let message = InboundOpaqueMessage::new(typ, version, &mut payload);
                 let opened = decrypter.decrypt(message, self.seq)?;

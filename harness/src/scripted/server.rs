@@ -156,8 +156,8 @@ impl Script {
 pub struct Identity {
     /// Signed by itself, for `localhost`.
     pub certificate: CertificateDer<'static>,
-    key: Arc<dyn SigningKey>,
-    provider: CryptoProvider,
+    pub(super) key: Arc<dyn SigningKey>,
+    pub(super) provider: CryptoProvider,
 }
 
 /// How a connection with a scripted server ended.
@@ -350,7 +350,7 @@ impl Server<'_> {
     }
 }
 
-fn hello_message(hello: &Hello, client_hello: &[u8], share: &[u8]) -> Vec<u8> {
+pub(super) fn hello_message(hello: &Hello, client_hello: &[u8], share: &[u8]) -> Vec<u8> {
     let session_id = hello.session_id.clone();
     let session_id = session_id.unwrap_or_else(|| ClientHello::read(client_hello).session_id);
     let body = [

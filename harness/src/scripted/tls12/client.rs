@@ -1,0 +1,316 @@
+//! A TLS 1.2 client with the right keys that sends whatever a test wants.
+
+use rustls::crypto::CryptoProvider;
+use rustls::sign::SigningKey;
+use rustls::{CipherSuite, ContentType, HandshakeType, Side};
+
+use super::Session;
+use super::secrets::{
+    Randoms, Suite, Transcript, direction_keys, find_suite, master_secret, verify_data,
+};
+use crate::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
+use crate::endpoints::Endpoint;
+use crate::scripted::client::Refused;
+use crate::scripted::records::{Joiner, Opening, Sealing};
+use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
+
+/// A client that has read a server's first flight, and goes on as the test wants.
+pub struct ScriptedClient {
+    /// Its server.
+    pub server: Box<dyn Endpoint>,
+    pub suite: CipherSuite,
+    /// Handshake messages of the server, its ServerHello first.
+    pub flight: Vec<Vec<u8>>,
+    /// The extensions of its ServerHello.
+    pub extensions: Vec<(u16, Vec<u8>)>,
+    pub session_id: Vec<u8>,
+    /// Application data of the server.
+    pub plaintext: Vec<u8>,
+    /// Whether a Finished of the server came and was right.
+    pub server_finished: bool,
+    provider: CryptoProvider,
+    tls12_suite: Suite,
+    randoms: Randoms,
+    secret: Option<[u8; 48]>,
+    transcript: Transcript,
+    sealing: Sealing,
+    opening: Opening,
+    joiner: Joiner,
+}
+
+impl ScriptedClient {
+    /// Sends `hello` and reads the answer, with the keys of `session` if the server resumes it.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn new(
+        mut server: Box<dyn Endpoint>,
+        provider: &CryptoProvider,
+        hello: &ClientHello,
+        session: Option<&Session>,
+    ) -> Result<Self, Refused> {
+        let hello_message = hello.message();
+        let result = server.receive(&record(ContentType::Handshake.into(), &hello_message));
+        let received = wire::records(&server.take_output());
+        if let Err(error) = result {
+            let alert = received.first().map(|record| record.payload.clone());
+            return Err(Refused { error, alert });
+        }
+
+        let server_hello = received.first().unwrap();
+        let read = ReadHello::new(&server_hello.payload);
+        let mut client = Self {
+            server,
+            suite: read.suite,
+            flight: Vec::new(),
+            extensions: read.extensions,
+            session_id: read.session_id,
+            plaintext: Vec::new(),
+            server_finished: false,
+            provider: provider.clone(),
+            tls12_suite: find_suite(provider, read.suite),
+            randoms: Randoms {
+                client: hello.random,
+                server: read.random,
+            },
+            secret: session.map(|session| session.master_secret),
+            transcript: Transcript::default(),
+            sealing: Sealing::default(),
+            opening: Opening::default(),
+            joiner: Joiner::default(),
+        };
+        client.transcript.add(&hello_message);
+        client.receive(&received);
+        Ok(client)
+    }
+
+    /// Opens what the server has sent.
+    fn receive(&mut self, received: &[wire::Record]) {
+        for record in received {
+            let (typ, content) = self.opening.open(record).unwrap();
+            match typ {
+                ContentType::Handshake => self.joiner.push(&content),
+                ContentType::ApplicationData => self.plaintext.extend(content),
+                ContentType::ChangeCipherSpec => {
+                    let keys = self.keys(Side::Server);
+                    self.opening.set_tls12_keys(&keys);
+                }
+                _ => {}
+            }
+            while let Some(message) = self.joiner.next() {
+                if message[0] == HandshakeType::Finished.into() {
+                    let secret = self.secret.as_ref().unwrap();
+                    let due = verify_data(self.tls12_suite, secret, Side::Server, &self.transcript);
+                    self.server_finished = message[4..] == due;
+                }
+                self.transcript.add(&message);
+                self.flight.push(message);
+            }
+        }
+    }
+
+    fn keys(&self, sender: Side) -> super::secrets::DirectionKeys {
+        let secret = self.secret.as_ref().expect("keys were agreed on");
+        direction_keys(self.tls12_suite, secret, &self.randoms, sender)
+    }
+
+    /// Takes in what the server wants to send.
+    pub fn receive_output(&mut self) {
+        let received = self.server.take_output();
+        self.receive(&wire::records(&received));
+    }
+
+    /// The types of the handshake messages received.
+    pub fn flight_types(&self) -> Vec<HandshakeType> {
+        let types = self.flight.iter().map(|message| message[0].into());
+        types.collect()
+    }
+
+    /// The message of the server of this type.
+    pub fn message_of(&self, typ: HandshakeType) -> Option<&[u8]> {
+        let mut flight = self.flight.iter();
+        let found = flight.find(|message| message[0] == typ.into());
+        found.map(Vec::as_slice)
+    }
+
+    /// Sends handshake messages, as if they were in order, and takes in the answer.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses them.
+    pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
+        self.transcript.add(messages);
+        self.send_raw(ContentType::Handshake, messages)
+    }
+
+    /// Sends any type of content, without adding it to the transcript.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
+        let records = self.sealing.seal(typ, payload);
+        let result = self.server.receive(&records);
+        let answer = wire::records(&self.server.take_output());
+        match result {
+            Ok(()) => {
+                self.receive(&answer);
+                Ok(())
+            }
+            Err(error) => {
+                let alert = answer.first();
+                let alert = alert.map(|record| self.opening.open(record).unwrap().1);
+                Err(Refused { error, alert })
+            }
+        }
+    }
+
+    /// Sends a change_cipher_spec, and protects what follows.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn change_cipher_spec(&mut self) -> Result<(), Refused> {
+        self.send_raw(ContentType::ChangeCipherSpec, &[1])?;
+        self.protect();
+        Ok(())
+    }
+
+    /// Protects what follows, without saying so.
+    pub fn protect(&mut self) {
+        let keys = self.keys(Side::Client);
+        self.sealing.set_tls12_keys(&keys);
+    }
+
+    /// Makes the ClientKeyExchange of ECDHE and, with it behind what was sent, the keys.
+    pub fn key_exchange(&mut self) -> Vec<u8> {
+        let params = self.message_of(HandshakeType::ServerKeyExchange).unwrap();
+        let mut params = Reader::of_message(params, HandshakeType::ServerKeyExchange.into());
+        let _named_curve = params.number(1);
+        let group = params.u16();
+        let theirs = params.vector(1);
+        let groups = &self.provider.kx_groups;
+        let group = groups.iter().find(|ours| u16::from(ours.name()) == group);
+        let kx = group.unwrap().start().unwrap();
+        let typ = HandshakeType::ClientKeyExchange.into();
+        let message = message(typ, &u8_vec(kx.pub_key()));
+        let shared = kx.complete(theirs).unwrap();
+
+        let mut hashed = Transcript::default();
+        hashed.add(self.transcript.messages());
+        hashed.add(&message);
+        let extensions = &mut self.extensions.iter();
+        let hash = extensions
+            .any(|(typ, _)| *typ == EXTENDED_MASTER_SECRET)
+            .then(|| hashed.hash(self.tls12_suite));
+        self.secret = Some(master_secret(
+            self.tls12_suite,
+            shared.secret_bytes(),
+            &self.randoms,
+            hash.as_deref(),
+        ));
+        message
+    }
+
+    /// The Finished that is due.
+    pub fn finished(&self) -> Vec<u8> {
+        let secret = self.secret.as_ref().expect("keys were agreed on");
+        let data = verify_data(self.tls12_suite, secret, Side::Client, &self.transcript);
+        message(HandshakeType::Finished.into(), &data)
+    }
+
+    /// Finishes the handshake as a good client without certificate would, of a resumed session as well.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn finish(&mut self) -> Result<(), Refused> {
+        if !self.is_resumed() {
+            let key_exchange = self.key_exchange();
+            self.send(&key_exchange)?;
+        }
+        self.change_cipher_spec()?;
+        let finished = self.finished();
+        self.send(&finished)
+    }
+
+    /// Whether the server answered with an abbreviated handshake.
+    pub fn is_resumed(&self) -> bool {
+        self.message_of(HandshakeType::ServerHelloDone).is_none()
+    }
+
+    /// To be resumed, after the handshake.
+    pub fn session(&self) -> Session {
+        let ticket = self.message_of(HandshakeType::NewSessionTicket);
+        // behind header, lifetime and length
+        let ticket = ticket.map_or(&[][..], |message| &message[4 + 4 + 2..]);
+        Session {
+            id: self.session_id.clone(),
+            ticket: ticket.to_vec(),
+            master_secret: self.secret.expect("keys were agreed on"),
+        }
+    }
+
+    /// What the server has received of application data.
+    pub fn received_by_server(&mut self) -> Vec<u8> {
+        let mut plaintext = Vec::new();
+        self.server.read_into(&mut plaintext);
+        plaintext
+    }
+
+    /// A Certificate for `chain`.
+    pub fn certificate(chain: &[&[u8]]) -> Vec<u8> {
+        let entries: Vec<u8> = chain.iter().flat_map(|cert| vector(3, cert)).collect();
+        message(HandshakeType::Certificate.into(), &vector(3, &entries))
+    }
+
+    /// A CertificateVerify by `key`, for what was sent so far.
+    pub fn certificate_verify(&self, key: &dyn SigningKey, scheme: u16) -> Vec<u8> {
+        let signer = key.choose_scheme(&[scheme.into()]).unwrap();
+        let signature = signer.sign(self.transcript.messages()).unwrap();
+        Self::certificate_verify_of(scheme, &signature)
+    }
+
+    /// A CertificateVerify with any signature.
+    pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
+        let body = [&scheme.to_be_bytes()[..], &u16_vec(signature)].concat();
+        message(HandshakeType::CertificateVerify.into(), &body)
+    }
+}
+
+/// What a ServerHello says.
+struct ReadHello {
+    random: [u8; 32],
+    session_id: Vec<u8>,
+    suite: CipherSuite,
+    extensions: Vec<(u16, Vec<u8>)>,
+}
+
+impl ReadHello {
+    /// Of the ServerHello that `messages` begin with.
+    fn new(messages: &[u8]) -> Self {
+        let mut messages = Reader(messages);
+        assert_eq!(
+            messages.number(1),
+            usize::from(u8::from(HandshakeType::ServerHello))
+        );
+        let mut body = Reader(messages.vector(3));
+        let _version = body.u16();
+        let random = body.bytes(32).try_into().unwrap();
+        let session_id = body.vector(1).to_vec();
+        let suite = body.u16().into();
+        let _compression_method = body.number(1);
+        // RFC 5246 §7.4.1.3: there may be no extensions at all
+        let extensions = match body.is_empty() {
+            true => vec![],
+            false => body.extensions(),
+        };
+        Self {
+            random,
+            session_id,
+            suite,
+            extensions,
+        }
+    }
+}

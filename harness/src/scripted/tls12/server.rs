@@ -1,0 +1,392 @@
+//! A TLS 1.2 server that follows a [`Script`].
+
+use std::sync::Arc;
+
+use rustls::crypto::ActiveKeyExchange;
+use rustls::{
+    AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup, Side, SignatureScheme,
+};
+
+use super::Session;
+use super::secrets::{
+    Randoms, Suite, Transcript, direction_keys, find_suite, master_secret, verify_data,
+};
+use crate::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO};
+use crate::endpoints::Endpoint;
+use crate::scripted::records::{Joiner, Opening, Sealing};
+use crate::scripted::server::{Corrupt, Extension, Hello, Identity, bytes, hello_message};
+use crate::wire::{self, message, plain_messages, u8_vec, u16_vec, vector};
+
+/// What the server does next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Sends the message of this type, as the script has it.
+    Send(HandshakeType),
+    /// Sends any message, and adds it to the transcript.
+    Message(Vec<u8>),
+    /// Sends any content, which is not added to the transcript.
+    Raw(ContentType, Vec<u8>),
+    /// Sends a change_cipher_spec, and protects what follows.
+    ChangeCipherSpec,
+    /// Delivers what was sent so far, and reads what the client has to say.
+    Await,
+}
+
+/// What the server sends: correct unless a test changes it.
+#[derive(Clone)]
+pub struct Script {
+    pub steps: Vec<Step>,
+    pub hello: Hello,
+    pub group: NamedGroup,
+    /// The certificates: `None` is the server's own.
+    pub certificates: Vec<Option<Vec<u8>>>,
+    /// The body of a CertificateStatus.
+    pub status: Vec<u8>,
+    /// Changes the parameters of the key exchange before they are signed.
+    pub edit_params: fn(&mut Vec<u8>),
+    /// Stands for the scheme that was used.
+    pub scheme: Option<SignatureScheme>,
+    pub flip_signature: bool,
+    /// The body of a CertificateRequest.
+    pub request: Vec<u8>,
+    pub lifetime_hint: u32,
+    pub ticket: Vec<u8>,
+    pub edit_verify_data: fn(&mut Vec<u8>),
+    /// Changes each message that is sent, as it is encoded: told its position.
+    pub corrupt: Corrupt,
+    /// What is resumed, if anything.
+    pub resumes: Option<Session>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Script {
+    /// A full handshake without tickets.
+    pub fn new() -> Self {
+        use HandshakeType::*;
+        Self {
+            steps: vec![
+                Step::Send(ServerHello),
+                Step::Send(Certificate),
+                Step::Send(ServerKeyExchange),
+                Step::Send(ServerHelloDone),
+                Step::Await,
+                Step::ChangeCipherSpec,
+                Step::Send(Finished),
+                Step::Await,
+            ],
+            hello: Hello {
+                legacy_version: 0x0303,
+                random: [0x5e; 32],
+                session_id: Some(vec![]),
+                suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256.into(),
+                compression: 0,
+                extensions: vec![
+                    bytes(RENEGOTIATION_INFO, &[0]),
+                    bytes(EXTENDED_MASTER_SECRET, &[]),
+                ],
+            },
+            group: NamedGroup::X25519,
+            certificates: vec![None],
+            status: [&[1][..], &vector(3, b"response")].concat(),
+            edit_params: |_| {},
+            scheme: None,
+            flip_signature: false,
+            // any of ecdsa_sign and rsa_sign, with the usual schemes, by whomever
+            request: [
+                &u8_vec(&[64, 1])[..],
+                &u16_vec(&[4, 3, 8, 4]),
+                &u16_vec(&[]),
+            ]
+            .concat(),
+            lifetime_hint: 3600,
+            ticket: vec![0x71; 48],
+            edit_verify_data: |_| {},
+            corrupt: Arc::new(|_, _| {}),
+            resumes: None,
+        }
+    }
+
+    /// One that asks for a client certificate.
+    pub fn with_request() -> Self {
+        Self::new().with_step(3, Step::Send(HandshakeType::CertificateRequest))
+    }
+
+    /// One that gives the session an ID.
+    pub fn with_session_id(mut self, id: &[u8]) -> Self {
+        self.hello.session_id = Some(id.to_vec());
+        self
+    }
+
+    /// One that sends a ticket, which the client must have asked for.
+    pub fn with_ticket() -> Self {
+        let mut script = Self::new().with_step(5, Step::Send(HandshakeType::NewSessionTicket));
+        let announced = bytes(crate::client_hello::SESSION_TICKET, &[]);
+        script.hello.extensions.push(announced);
+        script
+    }
+
+    /// One that resumes `session`, whose ID or else the client's it echoes.
+    pub fn resuming(session: Session) -> Self {
+        let mut script = Self::new();
+        script.hello.session_id = match session.id.is_empty() {
+            true => None,
+            false => Some(session.id.clone()),
+        };
+        script.steps = vec![
+            Step::Send(HandshakeType::ServerHello),
+            Step::ChangeCipherSpec,
+            Step::Send(HandshakeType::Finished),
+            Step::Await,
+        ];
+        script.resumes = Some(session);
+        script
+    }
+
+    pub fn with_step(mut self, at: usize, step: Step) -> Self {
+        self.steps.insert(at, step);
+        self
+    }
+
+    pub fn with_extension(mut self, extension: Extension) -> Self {
+        self.hello.extensions.push(extension);
+        self
+    }
+
+    pub fn edit(mut self, edit: impl FnOnce(&mut Self)) -> Self {
+        edit(&mut self);
+        self
+    }
+}
+
+/// How a connection with a scripted server ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The client's error, as its debug output.
+    pub error: Option<String>,
+    /// The client's alert.
+    pub alert: Option<AlertDescription>,
+    /// The types of the client's handshake messages after its ClientHello.
+    pub received: Vec<HandshakeType>,
+    /// The client's messages themselves, its ClientHello first.
+    pub messages: Vec<Vec<u8>>,
+    /// Whether the client's Finished came and was right.
+    pub client_finished: bool,
+    /// Application data of the client.
+    pub plaintext: Vec<u8>,
+    /// To be resumed, once there were keys.
+    pub session: Option<Session>,
+}
+
+impl Identity {
+    /// Runs `script` against `client`.
+    pub fn run_tls12(&self, client: &mut dyn Endpoint, script: &Script) -> Outcome {
+        let client_hello = plain_messages(&client.take_output());
+        let hello = ClientHello::read(&client_hello);
+        let mut server = Server {
+            identity: self,
+            script,
+            suite: find_suite(&self.provider, script.hello.suite.into()),
+            randoms: Randoms {
+                client: hello.random,
+                server: script.hello.random,
+            },
+            kx: None,
+            secret: script.resumes.as_ref().map(|session| session.master_secret),
+            sealing: Sealing::default(),
+            opening: Opening::default(),
+            joiner: Joiner::default(),
+            transcript: Transcript::default(),
+            outcome: Outcome {
+                error: None,
+                alert: None,
+                received: Vec::new(),
+                messages: vec![client_hello],
+                client_finished: false,
+                plaintext: Vec::new(),
+                session: None,
+            },
+        };
+        server.transcript.add(&server.outcome.messages[0]);
+        if let Err(error) = server.talk(client) {
+            server.outcome.error = Some(error);
+        }
+        server.read(&client.take_output());
+        server.into_outcome()
+    }
+}
+
+struct Server<'a> {
+    identity: &'a Identity,
+    script: &'a Script,
+    suite: Suite,
+    randoms: Randoms,
+    kx: Option<Box<dyn ActiveKeyExchange>>,
+    secret: Option<[u8; 48]>,
+    sealing: Sealing,
+    opening: Opening,
+    joiner: Joiner,
+    transcript: Transcript,
+    outcome: Outcome,
+}
+
+impl Server<'_> {
+    fn talk(&mut self, client: &mut dyn Endpoint) -> Result<(), String> {
+        let mut flight = Vec::new();
+        let mut sent = 0;
+        for step in &self.script.steps {
+            match step {
+                Step::Send(typ) => {
+                    let mut message = self.message(*typ);
+                    (self.script.corrupt)(sent, &mut message);
+                    sent += 1;
+                    self.transcript.add(&message);
+                    flight.extend(self.sealing.seal(ContentType::Handshake, &message));
+                }
+                Step::Message(message) => {
+                    self.transcript.add(message);
+                    flight.extend(self.sealing.seal(ContentType::Handshake, message));
+                }
+                Step::Raw(typ, content) => flight.extend(self.sealing.seal(*typ, content)),
+                Step::ChangeCipherSpec => {
+                    flight.extend(self.sealing.seal(ContentType::ChangeCipherSpec, &[1]));
+                    // without keys, what follows is in the clear
+                    if let Some(secret) = &self.secret {
+                        let keys = direction_keys(self.suite, secret, &self.randoms, Side::Server);
+                        self.sealing.set_tls12_keys(&keys);
+                    }
+                }
+                Step::Await => {
+                    client.receive(&std::mem::take(&mut flight))?;
+                    self.read(&client.take_output());
+                }
+            }
+        }
+        client.receive(&flight)
+    }
+
+    /// The message of type `typ` that the script has the server send.
+    fn message(&mut self, typ: HandshakeType) -> Vec<u8> {
+        let script = self.script;
+        let body = match typ {
+            HandshakeType::ServerHello => {
+                return hello_message(&script.hello, &self.outcome.messages[0], &[]);
+            }
+            HandshakeType::Certificate => {
+                let own = || self.identity.certificate.to_vec();
+                let chain = script.certificates.iter();
+                let entries = chain.map(|entry| vector(3, &entry.clone().unwrap_or_else(own)));
+                vector(3, &entries.collect::<Vec<_>>().concat())
+            }
+            HandshakeType::CertificateStatus => script.status.clone(),
+            HandshakeType::ServerKeyExchange => self.key_exchange(),
+            HandshakeType::CertificateRequest => script.request.clone(),
+            HandshakeType::ServerHelloDone | HandshakeType::HelloRequest => vec![],
+            HandshakeType::NewSessionTicket => [
+                &script.lifetime_hint.to_be_bytes()[..],
+                &u16_vec(&script.ticket),
+            ]
+            .concat(),
+            HandshakeType::Finished => {
+                // without keys a Finished can only be wrong
+                let secret = self.secret.unwrap_or([0; 48]);
+                let mut data = verify_data(self.suite, &secret, Side::Server, &self.transcript);
+                (script.edit_verify_data)(&mut data);
+                data
+            }
+            other => panic!("no way to make a {other:?}"),
+        };
+        message(typ.into(), &body)
+    }
+
+    /// RFC 8422 §5.4: a ServerKeyExchange of ECDHE.
+    fn key_exchange(&mut self) -> Vec<u8> {
+        const NAMED_CURVE: u8 = 3;
+        let script = self.script;
+        let groups = &self.identity.provider.kx_groups;
+        let group = groups.iter().find(|group| group.name() == script.group);
+        let kx = group.unwrap().start().unwrap();
+        let group = u16::from(script.group).to_be_bytes();
+        let mut params = [&[NAMED_CURVE][..], &group, &u8_vec(kx.pub_key())].concat();
+        (script.edit_params)(&mut params);
+        self.kx = Some(kx);
+
+        let content = [&self.randoms.client[..], &self.randoms.server, &params].concat();
+        let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256];
+        let signer = self.identity.key.choose_scheme(&schemes).unwrap();
+        let mut signature = signer.sign(&content).unwrap();
+        if script.flip_signature {
+            *signature.last_mut().unwrap() ^= 1;
+        }
+        let scheme = script.scheme.unwrap_or_else(|| signer.scheme());
+        let scheme = u16::from(scheme).to_be_bytes();
+        [&params[..], &scheme, &u16_vec(&signature)].concat()
+    }
+
+    /// Reads what the client sent, as far as it can be opened.
+    fn read(&mut self, output: &[u8]) {
+        for record in wire::records(output) {
+            let Ok((typ, content)) = self.opening.open(&record) else {
+                return;
+            };
+            match typ {
+                ContentType::Alert => self.outcome.alert = Some(content[1].into()),
+                ContentType::ApplicationData => self.outcome.plaintext.extend(content),
+                ContentType::ChangeCipherSpec => {
+                    if let Some(secret) = &self.secret {
+                        let keys = direction_keys(self.suite, secret, &self.randoms, Side::Client);
+                        self.opening.set_tls12_keys(&keys);
+                    }
+                }
+                _ => self.joiner.push(&content),
+            }
+            while let Some(message) = self.joiner.next() {
+                self.handle(message);
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Vec<u8>) {
+        let typ = HandshakeType::from(message[0]);
+        if typ == HandshakeType::Finished
+            && let Some(secret) = &self.secret
+        {
+            let due = verify_data(self.suite, secret, Side::Client, &self.transcript);
+            self.outcome.client_finished = message[4..] == due;
+        }
+        self.transcript.add(&message);
+        if typ == HandshakeType::ClientKeyExchange
+            && let Some(kx) = self.kx.take()
+        {
+            let shared = kx.complete(&message[5..]).unwrap();
+            let extended = |(typ, _): &Extension| *typ == EXTENDED_MASTER_SECRET;
+            let extended = self.script.hello.extensions.iter().any(extended);
+            let hash = extended.then(|| self.transcript.hash(self.suite));
+            let secret = master_secret(
+                self.suite,
+                shared.secret_bytes(),
+                &self.randoms,
+                hash.as_deref(),
+            );
+            self.secret = Some(secret);
+        }
+        self.outcome.received.push(typ);
+        self.outcome.messages.push(message);
+    }
+
+    fn into_outcome(self) -> Outcome {
+        let session = |master_secret| Session {
+            id: self.script.hello.session_id.clone().unwrap_or_default(),
+            ticket: self.script.ticket.clone(),
+            master_secret,
+        };
+        Outcome {
+            session: self.secret.map(session),
+            ..self.outcome
+        }
+    }
+}
