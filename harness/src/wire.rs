@@ -51,6 +51,13 @@ pub struct Record {
     pub payload: Vec<u8>,
 }
 
+impl Record {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let version = self.legacy_version.to_be_bytes();
+        [&[self.typ][..], &version, &u16_vec(&self.payload)].concat()
+    }
+}
+
 /// The records in `bytes`, up to one that is cut short.
 pub fn records(mut bytes: &[u8]) -> Vec<Record> {
     let mut records = Vec::new();

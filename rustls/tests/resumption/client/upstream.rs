@@ -1,16 +1,27 @@
 //! Our client and the server of rustls 0.23.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use harness::client_hello::ClientHello;
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
 use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, talk_and_close,
 };
-use rustls::ClientConfig;
+use harness::wire::plain_messages;
+use rustls::client::{TicketRequest, UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::pki_types::UnixTime;
+use rustls::time_provider::TimeProvider;
+use rustls::{CipherSuite, ClientConfig, ClientConnection};
 
 type ServerConfig = rustls_upstream::ServerConfig;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
+
+const PRE_SHARED_KEY: u16 = 41;
+const PSK_KEY_EXCHANGE_MODES: u16 = 45;
+const TICKET_REQUEST: u16 = 58;
 
 fn client_config(provider: Provider) -> ClientConfig {
     configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None)
@@ -21,12 +32,12 @@ fn server_config(provider: Provider) -> ServerConfig {
 }
 
 fn buffered(config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-    let conn = rustls::ClientConnection::new(config.clone(), server_name());
+    let conn = ClientConnection::new(config.clone(), server_name());
     Box::new(ThisBuffered::new(conn.unwrap()))
 }
 
 fn unbuffered(config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-    let conn = rustls::client::UnbufferedClientConnection::new(config.clone(), server_name());
+    let conn = UnbufferedClientConnection::new(config.clone(), server_name());
     Box::new(ThisUnbuffered::new(conn.unwrap()))
 }
 
@@ -38,24 +49,425 @@ fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
     UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.clone()).unwrap())
 }
 
+/// Makes a connection, checks that it works, and returns its kind of handshake.
+fn connect(
+    new: NewClient,
+    client: &Arc<ClientConfig>,
+    server_config: &Arc<ServerConfig>,
+) -> String {
+    let mut client = new(client);
+    let mut server = server(server_config);
+    handshake(&mut *client, &mut server);
+    let expected = &KEY_TYPE.identities().server.chain;
+    let certificates = client.peer_certificates();
+    assert!(
+        certificates
+            .iter()
+            .eq(expected.iter().map(|it| it.as_ref()))
+    );
+    talk_and_close(&mut *client, &mut server);
+    let negotiated = client.negotiated();
+    let kind = negotiated.rsplit_once("Some(").unwrap().1;
+    kind.trim_end_matches(')').to_owned()
+}
+
+/// The first ClientHello of a connection.
+fn first_hello(config: &Arc<ClientConfig>) -> ClientHello {
+    ClientHello::read(&plain_messages(&buffered(config).take_output()))
+}
+
 #[test]
 fn sessions_are_resumed_again_and_again() {
     for provider in PROVIDERS {
         for new in APIS {
-            let client_config = Arc::new(client_config(provider));
-            let server_config = Arc::new(server_config(provider));
-            for kind in ["Full", "Resumed", "Resumed", "Resumed"] {
-                let mut client = new(&client_config);
-                let mut server = server(&server_config);
-                handshake(&mut *client, &mut server);
-                assert!(
-                    client.negotiated().ends_with(&format!("Some({kind})")),
-                    "{}",
-                    client.negotiated()
-                );
-                assert_eq!(client.peer_certificates().len(), 1);
-                talk_and_close(&mut *client, &mut server);
+            for stateless in [false, true] {
+                let client = Arc::new(client_config(provider));
+                let mut server = server_config(provider);
+                if stateless {
+                    server.ticketer = match provider {
+                        Provider::AwsLc => rustls_upstream::crypto::aws_lc_rs::Ticketer::new(),
+                        Provider::Ring => rustls_upstream::crypto::ring::Ticketer::new(),
+                    }
+                    .unwrap();
+                }
+                let server = Arc::new(server);
+                for kind in ["Full", "Resumed", "Resumed", "Resumed"] {
+                    assert_eq!(connect(new, &client, &server), kind);
+                }
             }
+        }
+    }
+}
+
+#[test]
+fn every_suite_is_resumed() {
+    for provider in PROVIDERS {
+        for suite in provider.this().cipher_suites {
+            let Some(suite) = suite.tls13() else { continue };
+            let mut crypto = provider.upstream();
+            crypto
+                .cipher_suites
+                .retain(|known| u16::from(known.suite()) == u16::from(suite.common.suite));
+            let server = Arc::new(configs::upstream::server(
+                crypto,
+                KEY_TYPE,
+                ClientAuth::None,
+            ));
+            let client = Arc::new(client_config(provider));
+            for new in APIS {
+                connect(new, &client, &server);
+                assert_eq!(connect(new, &client, &server), "Resumed", "{suite:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ticket_is_offered_once() {
+    for provider in PROVIDERS {
+        let client = Arc::new(client_config(provider));
+        let mut server = server_config(provider);
+        server.send_tls13_tickets = 2;
+        let server = Arc::new(server);
+        connect(buffered, &client, &server);
+
+        let identities = |hello: &ClientHello| hello.extension(PRE_SHARED_KEY).map(<[u8]>::to_vec);
+        let (first, second) = (first_hello(&client), first_hello(&client));
+        assert!(identities(&first).is_some() && identities(&second).is_some());
+        assert_ne!(identities(&first), identities(&second));
+        assert_eq!(identities(&first_hello(&client)), None);
+        assert_eq!(connect(buffered, &client, &server), "Full");
+    }
+}
+
+#[test]
+fn the_offer_is_the_last_extension_and_goes_with_its_modes() {
+    for provider in PROVIDERS {
+        let client = Arc::new(client_config(provider));
+        let server = Arc::new(server_config(provider));
+        for offered in [false, true] {
+            for _ in 0..3 {
+                let hello = first_hello(&client);
+                assert_eq!(hello.extension(PSK_KEY_EXCHANGE_MODES), Some(&[1, 1][..]));
+                let last = hello.extensions.last().unwrap().0;
+                assert_eq!(last == PRE_SHARED_KEY, offered);
+                if offered {
+                    break;
+                }
+            }
+            connect(buffered, &client, &server);
+        }
+    }
+}
+
+#[test]
+fn a_server_may_decline() {
+    for provider in PROVIDERS {
+        for new in APIS {
+            let client = Arc::new(client_config(provider));
+            connect(new, &client, &Arc::new(server_config(provider)));
+            // it knows other sessions only
+            let other = Arc::new(server_config(provider));
+            assert_eq!(connect(new, &client, &other), "Full");
+            assert_eq!(connect(new, &client, &other), "Resumed");
+        }
+    }
+}
+
+/// A session skips the verifier and the client's certificate, so it must not be used where these are others.
+#[test]
+fn sessions_do_not_cross_verifiers_and_client_certificates() {
+    for provider in PROVIDERS {
+        for new in APIS {
+            let server = Arc::new(server_config(provider));
+            let prime = || {
+                let config = Arc::new(client_config(provider));
+                connect(new, &config, &server);
+                (*config).clone()
+            };
+            assert_eq!(connect(new, &Arc::new(prime()), &server), "Resumed");
+
+            let mut config = prime();
+            let roots = configs::this::roots(KEY_TYPE);
+            let verifier =
+                WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
+            let verifier = verifier.build().unwrap();
+            config.dangerous().set_certificate_verifier(verifier);
+            assert_eq!(connect(new, &Arc::new(config), &server), "Full");
+
+            let mut config = prime();
+            config.client_auth_cert_resolver = client_config(provider).client_auth_cert_resolver;
+            assert_eq!(connect(new, &Arc::new(config), &server), "Full");
+        }
+    }
+}
+
+#[test]
+fn client_authentication_is_resumed_with_the_session() {
+    for provider in PROVIDERS {
+        for new in APIS {
+            let auth = ClientAuth::Required;
+            let client = Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth));
+            let server_config = Arc::new(configs::upstream::server(
+                provider.upstream(),
+                KEY_TYPE,
+                auth,
+            ));
+            assert_eq!(connect(new, &client, &server_config), "Full");
+            let mut client = new(&client);
+            let mut server = server(&server_config);
+            handshake(&mut *client, &mut server);
+            assert!(client.negotiated().contains("Resumed"));
+            let expected = &KEY_TYPE.identities().client.chain;
+            assert!(
+                server
+                    .peer_certificates()
+                    .iter()
+                    .eq(expected.iter().map(|it| it.as_ref()))
+            );
+        }
+    }
+}
+
+#[test]
+fn sessions_are_kept_apart_by_server() {
+    for provider in PROVIDERS {
+        let client = Arc::new(client_config(provider));
+        connect(buffered, &client, &Arc::new(server_config(provider)));
+        let hello_to = |name: &'static str| {
+            let name = pki_types::ServerName::try_from(name).unwrap();
+            let conn = ClientConnection::new(client.clone(), name).unwrap();
+            ClientHello::read(&plain_messages(&ThisBuffered::new(conn).take_output()))
+        };
+        assert!(
+            hello_to("other.example")
+                .extension(PRE_SHARED_KEY)
+                .is_none()
+        );
+        assert!(hello_to("192.0.2.1").extension(PRE_SHARED_KEY).is_none());
+        assert!(
+            hello_to(configs::SERVER_NAME)
+                .extension(PRE_SHARED_KEY)
+                .is_some()
+        );
+    }
+}
+
+/// RFC 9846 §4.3.11: the protocol is negotiated anew, unlike what early data needs.
+#[test]
+fn application_protocols_may_change() {
+    for provider in PROVIDERS {
+        for new in APIS {
+            let server = Arc::new(server_config(provider));
+            let config = Arc::new(client_config(provider));
+            connect(new, &config, &server);
+            for protocols in [vec![b"h2".to_vec()], vec![]] {
+                let mut config = (*config).clone();
+                config.alpn_protocols = protocols;
+                assert_eq!(connect(new, &Arc::new(config), &server), "Resumed");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_is_offered_with_a_suite_of_its_hash() {
+    for provider in PROVIDERS {
+        let server = Arc::new(server_config(provider));
+        let roots = configs::this::roots(KEY_TYPE);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
+        let verifier = verifier.build().unwrap();
+        let with = |suite| {
+            let mut crypto = provider.this();
+            crypto.cipher_suites.retain(|known| known.suite() == suite);
+            ClientConfig::builder_with_provider(crypto.into())
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .unwrap()
+                .with_webpki_verifier(verifier.clone())
+                .with_no_client_auth()
+        };
+        let first = Arc::new(with(CipherSuite::TLS13_AES_128_GCM_SHA256));
+        for (suite, offered, kind) in [
+            (CipherSuite::TLS13_AES_128_GCM_SHA256, true, "Resumed"),
+            // 0.23's server resumes only under the very suite
+            (CipherSuite::TLS13_CHACHA20_POLY1305_SHA256, true, "Full"),
+            (CipherSuite::TLS13_AES_256_GCM_SHA384, false, "Full"),
+        ] {
+            let mut second = with(suite);
+            second.resumption = first.resumption.clone();
+            second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
+            let second = Arc::new(second);
+            connect(buffered, &first, &server);
+            let hello = first_hello(&second);
+            assert_eq!(hello.extension(PRE_SHARED_KEY).is_some(), offered);
+            connect(buffered, &first, &server);
+            assert_eq!(connect(buffered, &second, &server), kind, "{suite:?}");
+        }
+    }
+}
+
+#[test]
+fn a_retry_keeps_the_offer() {
+    for provider in PROVIDERS {
+        for new in APIS {
+            let client = Arc::new(client_config(provider));
+            let first = Arc::new(server_config(provider));
+            connect(new, &client, &first);
+            let mut crypto = provider.upstream();
+            crypto
+                .kx_groups
+                .retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
+            let mut retrying = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
+            retrying.session_storage = first.session_storage.clone();
+            assert_eq!(connect(new, &client, &Arc::new(retrying)), "Resumed");
+        }
+    }
+}
+
+/// A clock that tests set.
+#[derive(Debug)]
+struct Clock(AtomicU64);
+
+impl Clock {
+    const START: u64 = 2_000_000_000;
+
+    fn set(&self, secs: u64) {
+        self.0.store(secs, Ordering::Relaxed);
+    }
+}
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let secs = self.0.load(Ordering::Relaxed);
+        (secs != 0).then(|| UnixTime::since_unix_epoch(Duration::from_secs(secs)))
+    }
+}
+
+/// The verifier must not mind the time.
+fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
+    let clock = Arc::new(Clock(AtomicU64::new(Clock::START)));
+    let mut config = client_config(provider);
+    config.time_provider = clock.clone();
+    (config, clock)
+}
+
+#[test]
+fn tickets_expire() {
+    for provider in PROVIDERS {
+        let server = Arc::new(server_config(provider));
+        // rustls 0.23 promises a day
+        for (later, offered) in [(0, true), (86_399, true), (86_400, false), (700_000, false)] {
+            let (config, clock) = with_clock(provider);
+            let config = Arc::new(config);
+            connect(buffered, &config, &server);
+            clock.set(Clock::START + later);
+            let hello = first_hello(&config);
+            assert_eq!(
+                hello.extension(PRE_SHARED_KEY).is_some(),
+                offered,
+                "{later}"
+            );
+        }
+    }
+}
+
+/// The age that the client says its ticket has, in milliseconds, plus `ticket_age_add`.
+fn obfuscated_age(hello: &ClientHello) -> u32 {
+    let psk = hello.extension(PRE_SHARED_KEY).unwrap();
+    let identity_len = usize::from(u16::from_be_bytes([psk[2], psk[3]]));
+    let age = &psk[4 + identity_len..][..4];
+    u32::from_be_bytes(age.try_into().unwrap())
+}
+
+/// Of one ticket, offered by connections that start at different times: `ticket_age_add` is not known here.
+#[test]
+fn ages_are_in_milliseconds_and_never_negative() {
+    use rustls::client::{ClientSessionStore, Resumption};
+
+    let provider = Provider::AwsLc;
+    let server = Arc::new(server_config(provider));
+    let mut ages = Vec::new();
+    for later in [0_i64, 1, 1000, -1, -1_000_000_000] {
+        let (mut config, clock) = with_clock(provider);
+        let store = Arc::new(rustls::client::ClientSessionMemoryCache::new(8));
+        config.resumption = Resumption::store(store.clone());
+        let config = Arc::new(config);
+        connect(buffered, &config, &server);
+        let session = store.take_tls13_ticket(&server_name()).unwrap();
+        let text = format!("{session:?}");
+        store.insert_tls13_ticket(server_name(), session);
+        let age_add = text.split_once("age_add: ").unwrap().1;
+        let age_add: u32 = age_add.split([',', ' ']).next().unwrap().parse().unwrap();
+        clock.set(Clock::START.checked_add_signed(later).unwrap());
+        ages.push(obfuscated_age(&first_hello(&config)).wrapping_sub(age_add));
+    }
+    assert_eq!(ages, [0, 1_000, 1_000_000, 0, 0]);
+}
+
+#[test]
+fn without_the_time_nothing_is_offered() {
+    let (config, clock) = with_clock(Provider::AwsLc);
+    let config = Arc::new(config);
+    connect(buffered, &config, &Arc::new(server_config(Provider::AwsLc)));
+    clock.set(0);
+    assert!(first_hello(&config).extension(PRE_SHARED_KEY).is_none());
+}
+
+/// RFC 9149 §3: in both ClientHellos alike, if the configuration says so.
+#[test]
+fn tickets_are_requested_as_configured() {
+    for provider in PROVIDERS {
+        let mut config = client_config(provider);
+        assert_eq!(config.send_ticket_request, None);
+        let without = first_hello(&Arc::new(config.clone()));
+        assert_eq!(without.extension(TICKET_REQUEST), None);
+
+        config.send_ticket_request = Some(TicketRequest {
+            new_session_count: 3,
+            resumption_count: 1,
+        });
+        let config = Arc::new(config);
+        assert_eq!(
+            first_hello(&config).extension(TICKET_REQUEST),
+            Some(&[3, 1][..])
+        );
+
+        let mut crypto = provider.upstream();
+        crypto
+            .kx_groups
+            .retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
+        let retrying = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
+        let mut server = server(&Arc::new(retrying));
+        let mut client = buffered(&config);
+        server.receive(&client.take_output()).unwrap();
+        client.receive(&server.take_output()).unwrap();
+        let second = ClientHello::read(&plain_messages(&client.take_output()));
+        assert_eq!(second.extension(TICKET_REQUEST), Some(&[3, 1][..]));
+    }
+}
+
+/// A client of rustls 0.23 and ours ask the same server, which sends as many tickets as it is asked for.
+#[test]
+fn requested_tickets_come() {
+    for provider in PROVIDERS {
+        let mut server = server_config(provider);
+        server.max_tls13_tickets = 8;
+        let server_config = Arc::new(server);
+        let mut config = client_config(provider);
+        config.send_ticket_request = Some(TicketRequest {
+            new_session_count: 5,
+            resumption_count: 1,
+        });
+        let config = Arc::new(config);
+        for (kind, tickets) in [("Full", 5), ("Resumed", 1)] {
+            let conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+            let mut client = ThisBuffered::new(conn);
+            handshake(&mut client, &mut self::server(&server_config));
+            assert!(client.negotiated().contains(kind));
+            let rustls::Connection::Client(conn) = &client.conn else {
+                unreachable!()
+            };
+            assert_eq!(conn.tls13_tickets_received(), tickets);
         }
     }
 }

@@ -1,0 +1,5 @@
+//! Early data that our client sends.
+
+mod clients;
+mod limits;
+mod outcomes;

@@ -1,0 +1,140 @@
+//! Our client in both APIs, and the server of rustls 0.23.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
+use rustls::client::{EarlyDataError, UnbufferedClientConnection};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+use rustls::{ClientConfig, ClientConnection};
+
+pub(crate) type ServerConfig = rustls_upstream::ServerConfig;
+
+const KEY_TYPE: KeyType = KeyType::Ed25519;
+
+/// How much early data the server allows unless a test says otherwise.
+pub(crate) const LIMIT: u32 = 20_000;
+
+pub(crate) fn client_config(provider: Provider) -> ClientConfig {
+    let mut config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+    config.enable_early_data = true;
+    config
+}
+
+pub(crate) fn server_config(provider: Provider) -> ServerConfig {
+    let mut config = configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None);
+    config.max_early_data_size = LIMIT;
+    config
+}
+
+/// The two APIs of our client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Api {
+    Buffered,
+    Unbuffered,
+}
+
+pub(crate) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
+
+/// Our client, after its first flight.
+pub(crate) enum Client {
+    Buffered(ThisBuffered),
+    Unbuffered(ThisUnbuffered<UnbufferedClientConnection>),
+}
+
+impl Client {
+    /// Starts a connection and sends the pieces as early data; returns what goes out first. All pieces must fit.
+    pub(crate) fn start(api: Api, config: &Arc<ClientConfig>, early: &[&[u8]]) -> (Self, Vec<u8>) {
+        match api {
+            Api::Buffered => {
+                let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+                for piece in early {
+                    let mut writer = conn.early_data().unwrap();
+                    writer.write_all(piece).unwrap();
+                    writer.flush().unwrap();
+                }
+                let mut client = ThisBuffered::new(conn);
+                let output = client.take_output();
+                (Self::Buffered(client), output)
+            }
+            Api::Unbuffered => {
+                let mut conn =
+                    UnbufferedClientConnection::new(config.clone(), server_name()).unwrap();
+                let mut output = Vec::new();
+                encode(&mut conn, &mut output);
+                let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+                let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
+                    panic!("{state:?}");
+                };
+                for piece in early {
+                    let mut encrypter = state.may_encrypt_early_data().unwrap();
+                    let required = match encrypter.encrypt(piece, &mut []) {
+                        Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(size))) => {
+                            size.required_size
+                        }
+                        Ok(0) => 0,
+                        other => panic!("{other:?}"),
+                    };
+                    let start = output.len();
+                    output.resize(start + required, 0);
+                    let len = encrypter.encrypt(piece, &mut output[start..]).unwrap();
+                    assert_eq!(len, required);
+                }
+                state.done();
+                (Self::Unbuffered(ThisUnbuffered::new(conn)), output)
+            }
+        }
+    }
+
+    pub(crate) fn endpoint(&mut self) -> &mut dyn Endpoint {
+        match self {
+            Self::Buffered(client) => client,
+            Self::Unbuffered(client) => client,
+        }
+    }
+
+    pub(crate) fn is_early_data_accepted(&self) -> bool {
+        match self {
+            Self::Buffered(client) => match &client.conn {
+                rustls::Connection::Client(conn) => conn.is_early_data_accepted(),
+                rustls::Connection::Server(_) => unreachable!(),
+            },
+            Self::Unbuffered(client) => client.conn.is_early_data_accepted(),
+        }
+    }
+}
+
+/// Appends what waits to be sent.
+pub(crate) fn encode(conn: &mut UnbufferedClientConnection, output: &mut Vec<u8>) {
+    let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+    let Ok(ConnectionState::EncodeTlsData(mut state)) = state else {
+        panic!("{state:?}");
+    };
+    let Err(EncodeError::InsufficientSize(size)) = state.encode(&mut []) else {
+        panic!("nothing to encode");
+    };
+    let start = output.len();
+    output.resize(start + size.required_size, 0);
+    state.encode(&mut output[start..]).unwrap();
+}
+
+pub(crate) fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
+    UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.clone()).unwrap())
+}
+
+/// All early data that waits in the server; `None` when it accepts none.
+pub(crate) fn read_early(server: &mut UpstreamBuffered) -> Option<Vec<u8>> {
+    let rustls_upstream::Connection::Server(conn) = &mut server.conn else {
+        unreachable!()
+    };
+    let mut early = Vec::new();
+    conn.early_data()?.read_to_end(&mut early).unwrap();
+    Some(early)
+}
+
+/// A first connection, which leaves its sessions in the store of `client`.
+pub(crate) fn prime(client: &Arc<ClientConfig>, server_config: &Arc<ServerConfig>) {
+    let conn = ClientConnection::new(client.clone(), server_name()).unwrap();
+    handshake(&mut ThisBuffered::new(conn), &mut server(server_config));
+}

@@ -1,0 +1,169 @@
+//! No more early data than the server's ticket allows, exact to the byte.
+
+use std::io::{ErrorKind, Write};
+use std::sync::Arc;
+
+use harness::configs::{PROVIDERS, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange};
+use rustls::ClientConnection;
+use rustls::client::{EarlyDataError, UnbufferedClientConnection};
+use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
+
+use super::clients::{
+    APIS, Client, LIMIT, client_config, encode, prime, read_early, server, server_config,
+};
+
+const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
+
+#[test]
+fn all_that_is_allowed_arrives() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            for limit in LIMITS {
+                let early = vec![7; limit as usize];
+                let client_config = Arc::new(client_config(provider));
+                let mut server_config = server_config(provider);
+                server_config.max_early_data_size = limit;
+                let server_config = Arc::new(server_config);
+                // in one piece, and with the last byte by itself
+                for pieces in [vec![&early[..]], vec![&early[1..], &early[..1]]] {
+                    prime(&client_config, &server_config);
+                    let (mut client, flight) = Client::start(api, &client_config, &pieces);
+                    let mut server = server(&server_config);
+                    server.receive(&flight).unwrap();
+                    assert_eq!(read_early(&mut server).unwrap(), early);
+                    exchange(client.endpoint(), &mut server).unwrap();
+                    assert!(client.is_early_data_accepted());
+                }
+            }
+        }
+    }
+}
+
+/// A write takes what is left, and then nothing: `write_all` finds out.
+#[test]
+fn writes_end_at_the_limit() {
+    for provider in PROVIDERS {
+        for limit in LIMITS {
+            let client_config = Arc::new(client_config(provider));
+            let mut server_config = server_config(provider);
+            server_config.max_early_data_size = limit;
+            let server_config = Arc::new(server_config);
+            prime(&client_config, &server_config);
+            let limit = limit as usize;
+            let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
+            let mut writer = conn.early_data().unwrap();
+            assert_eq!(writer.bytes_left(), limit);
+            assert_eq!(writer.write(&[1; 1]).unwrap(), 1);
+            assert_eq!(writer.bytes_left(), limit - 1);
+            let too_much = vec![1; limit];
+            assert_eq!(writer.write(&too_much).unwrap(), limit - 1);
+            assert_eq!(writer.bytes_left(), 0);
+            assert_eq!(writer.write(&[1]).unwrap(), 0);
+            let error = writer.write_all(&[1]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::WriteZero);
+            // there is still a writer, which takes no more
+            assert_eq!(conn.early_data().unwrap().bytes_left(), 0);
+
+            let mut server = server(&server_config);
+            let mut client = ThisBuffered::new(conn);
+            server.receive(&client.take_output()).unwrap();
+            assert_eq!(read_early(&mut server).unwrap(), vec![1; limit]);
+            exchange(&mut client, &mut server).unwrap();
+        }
+    }
+}
+
+/// The buffer limit counts, too; what was sent makes room.
+#[test]
+fn writes_end_at_the_buffer_limit() {
+    let client_config = Arc::new(client_config(Provider::AwsLc));
+    let server_config = Arc::new(server_config(Provider::AwsLc));
+    prime(&client_config, &server_config);
+    let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
+    conn.set_buffer_limit(Some(4_000));
+    let early = vec![3; 10_000];
+    let written = conn.early_data().unwrap().write(&early).unwrap();
+    assert!((1..4_000).contains(&written), "{written}");
+    assert_eq!(conn.early_data().unwrap().write(&early).unwrap(), 0);
+    assert_eq!(
+        conn.early_data().unwrap().bytes_left(),
+        LIMIT as usize - written
+    );
+
+    let mut server = server(&server_config);
+    let mut received = Vec::new();
+    let mut sent = written;
+    loop {
+        let mut wire = Vec::new();
+        while conn.wants_write() {
+            conn.write_tls(&mut wire).unwrap();
+        }
+        if wire.is_empty() {
+            break;
+        }
+        server.receive(&wire).unwrap();
+        received.extend(read_early(&mut server).unwrap());
+        sent += conn.early_data().unwrap().write(&early[sent..]).unwrap();
+    }
+    assert_eq!(received, early);
+}
+
+/// What exceeds the limit is refused whole: nothing is cut off.
+#[test]
+fn unbuffered_refuses_what_exceeds_the_limit() {
+    for provider in PROVIDERS {
+        for limit in LIMITS {
+            let client_config = Arc::new(client_config(provider));
+            let mut server_config = server_config(provider);
+            server_config.max_early_data_size = limit;
+            let server_config = Arc::new(server_config);
+            prime(&client_config, &server_config);
+            let limit = limit as usize;
+            let mut conn = UnbufferedClientConnection::new(client_config, server_name()).unwrap();
+            let mut wire = Vec::new();
+            encode(&mut conn, &mut wire);
+            let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+            let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
+                panic!("{state:?}");
+            };
+            let early = vec![9; limit + 1];
+            let mut out = vec![0; 2 * limit + 1000];
+            let mut encrypter = state.may_encrypt_early_data().unwrap();
+            assert_eq!(encrypter.bytes_left(), limit);
+            for _ in 0..2 {
+                assert!(matches!(
+                    encrypter.encrypt(&early, &mut out),
+                    Err(EarlyDataError::ExceededAllowedEarlyData)
+                ));
+                assert_eq!(encrypter.bytes_left(), limit);
+            }
+            // too short an output uses nothing up, either
+            assert!(matches!(
+                encrypter.encrypt(&early[..limit], &mut out[..limit]),
+                Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(_)))
+            ));
+            let used = encrypter.encrypt(&early[..limit], &mut out).unwrap();
+            wire.extend_from_slice(&out[..used]);
+            assert_eq!(encrypter.bytes_left(), 0);
+            assert!(matches!(
+                encrypter.encrypt(&[1], &mut out),
+                Err(EarlyDataError::ExceededAllowedEarlyData)
+            ));
+            assert_eq!(encrypter.encrypt(&[], &mut out).unwrap(), 0);
+            state.done();
+
+            let mut server = server(&server_config);
+            server.receive(&wire).unwrap();
+            assert_eq!(read_early(&mut server).unwrap(), &early[..limit]);
+        }
+    }
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let too_much = EarlyDataError::ExceededAllowedEarlyData.to_string();
+    assert!(too_much.contains("more early data"), "{too_much}");
+    let exhausted = EarlyDataError::from(EncryptError::EncryptExhausted).to_string();
+    assert!(exhausted.contains("cannot be encrypted"), "{exhausted}");
+}

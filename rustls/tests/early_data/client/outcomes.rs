@@ -1,0 +1,381 @@
+//! What becomes of early data: accepted, rejected, or never offered.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, exchange, handshake, send_and_check, talk_and_close,
+};
+use rustls::client::WebPkiServerVerifier;
+use rustls::{CipherSuite, ClientConfig, ClientConnection};
+
+use super::clients::{
+    APIS, Api, Client, LIMIT, ServerConfig, client_config, encode, prime, read_early, server,
+    server_config,
+};
+
+const EARLY: [&[u8]; 3] = [b"first ", b"", b"and second"];
+
+/// Offers early data to a server of `server_config`, gives it the client's bytes in pieces of `cut`, and returns what it
+/// has read of it.
+fn offer(
+    api: Api,
+    client_config: &Arc<ClientConfig>,
+    server_config: &Arc<ServerConfig>,
+    early: &[&[u8]],
+    cut: usize,
+) -> (Client, Option<Vec<u8>>) {
+    let (mut client, flight) = Client::start(api, client_config, early);
+    let mut server = server(server_config);
+    let mut read = None;
+    for piece in flight.chunks(cut) {
+        server.receive(piece).unwrap();
+        if let Some(more) = read_early(&mut server) {
+            read.get_or_insert_with(Vec::new).extend(more);
+        }
+    }
+    handshake(client.endpoint(), &mut server);
+    talk_and_close(client.endpoint(), &mut server);
+    (client, read)
+}
+
+#[test]
+fn accepted_early_data_arrives_however_it_is_cut() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            for cut in [1, 2, 3, 5, 7, 100, 1000, 100_000] {
+                let client_config = Arc::new(client_config(provider));
+                let server_config = Arc::new(server_config(provider));
+                prime(&client_config, &server_config);
+                let (client, read) = offer(api, &client_config, &server_config, &EARLY, cut);
+                assert!(client.is_early_data_accepted());
+                assert_eq!(read.unwrap(), EARLY.concat());
+            }
+        }
+    }
+}
+
+#[test]
+fn offered_but_not_used_early_data_is_accepted_all_the_same() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            let client_config = Arc::new(client_config(provider));
+            let server_config = Arc::new(server_config(provider));
+            prime(&client_config, &server_config);
+            let (client, read) = offer(api, &client_config, &server_config, &[], 1000);
+            assert!(client.is_early_data_accepted());
+            assert_eq!(read.unwrap(), b"");
+        }
+    }
+}
+
+/// A server that cannot take early data skips it, and the connection goes on.
+#[test]
+fn rejected_early_data_is_lost_and_reported() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            let client_config = Arc::new(client_config(provider));
+            let accepting = Arc::new(server_config(provider));
+            prime(&client_config, &accepting);
+            let mut rejecting = server_config(provider);
+            rejecting.session_storage = accepting.session_storage.clone();
+            rejecting.alpn_protocols = vec![b"h2".to_vec()];
+            let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting), &EARLY, 100);
+            assert!(!client.is_early_data_accepted());
+            assert_eq!(read, None);
+            assert!(client.endpoint().negotiated().contains("Resumed"));
+        }
+    }
+}
+
+/// The server does not know the ticket, and makes a full handshake.
+#[test]
+fn early_data_with_an_unknown_ticket_is_rejected() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            let client_config = Arc::new(client_config(provider));
+            prime(&client_config, &Arc::new(server_config(provider)));
+            let other = Arc::new(server_config(provider));
+            let (mut client, read) = offer(api, &client_config, &other, &EARLY, 100);
+            assert!(!client.is_early_data_accepted());
+            assert_eq!(read, None);
+            assert!(client.endpoint().negotiated().contains("(Full)"));
+        }
+    }
+}
+
+/// After a HelloRetryRequest the client starts over in the clear, without early data but with the ticket.
+#[test]
+fn early_data_ends_with_a_retry() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            let client_config = Arc::new(client_config(provider));
+            let first = Arc::new(server_config(provider));
+            prime(&client_config, &first);
+            let groups = |config: &ServerConfig| {
+                let mut provider = (**config.crypto_provider()).clone();
+                let retry = u16::from(rustls::NamedGroup::secp384r1);
+                provider
+                    .kx_groups
+                    .retain(|group| u16::from(group.name()) == retry);
+                provider
+            };
+            let mut retrying =
+                rustls_upstream::ServerConfig::builder_with_provider(groups(&first).into())
+                    .with_protocol_versions(&[&rustls_upstream::version::TLS13])
+                    .unwrap()
+                    .with_no_client_auth()
+                    .with_cert_resolver(first.cert_resolver.clone());
+            retrying.session_storage = first.session_storage.clone();
+            retrying.alpn_protocols = first.alpn_protocols.clone();
+            retrying.max_early_data_size = LIMIT;
+            let (mut client, read) = offer(api, &client_config, &Arc::new(retrying), &EARLY, 100);
+            assert!(!client.is_early_data_accepted());
+            assert_eq!(read, None);
+            assert!(client.endpoint().negotiated().contains("Resumed"));
+        }
+    }
+}
+
+fn starts_with_early_data(config: &Arc<ClientConfig>) -> bool {
+    let mut buffered = ClientConnection::new(config.clone(), server_name()).unwrap();
+    buffered.early_data().is_some()
+}
+
+#[test]
+fn early_data_is_not_offered_without_a_reason() {
+    for provider in PROVIDERS {
+        let allowing = Arc::new(server_config(provider));
+        let fresh = |change: fn(&mut ClientConfig)| {
+            let config = Arc::new(client_config(provider));
+            prime(&config, &allowing);
+            let mut config = (*config).clone();
+            change(&mut config);
+            Arc::new(config)
+        };
+        assert!(starts_with_early_data(&fresh(|_| {})));
+        assert!(!starts_with_early_data(&fresh(|config| config
+            .enable_early_data =
+            false)));
+        // the session's protocol is http/1.1
+        assert!(starts_with_early_data(&fresh(|config| {
+            config.alpn_protocols = vec![b"h3".to_vec(), b"http/1.1".to_vec()];
+        })));
+        assert!(!starts_with_early_data(&fresh(|config| {
+            config.alpn_protocols = vec![b"h2".to_vec()];
+        })));
+        assert!(!starts_with_early_data(&fresh(|config| config
+            .alpn_protocols
+            .clear())));
+
+        // no session
+        assert!(!starts_with_early_data(&Arc::new(client_config(provider))));
+        // one that allows none
+        let mut server_config = server_config(provider);
+        server_config.max_early_data_size = 0;
+        let config = Arc::new(client_config(provider));
+        prime(&config, &Arc::new(server_config));
+        assert!(!starts_with_early_data(&config));
+    }
+}
+
+/// The suite of the session has to be offered, too.
+#[test]
+fn early_data_needs_its_suite() {
+    let provider = Provider::AwsLc;
+    let server_config = Arc::new(server_config(provider));
+    let roots = configs::this::roots(KeyType::Ed25519);
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
+    let verifier = verifier.build().unwrap();
+    let with = |suite| {
+        let mut crypto = provider.this();
+        crypto.cipher_suites.retain(|known| known.suite() == suite);
+        let mut config = ClientConfig::builder_with_provider(crypto.into())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_webpki_verifier(verifier.clone())
+            .with_no_client_auth();
+        config.enable_early_data = true;
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        config
+    };
+    let first = Arc::new(with(CipherSuite::TLS13_AES_128_GCM_SHA256));
+    for (suite, offered) in [
+        (CipherSuite::TLS13_AES_128_GCM_SHA256, true),
+        (CipherSuite::TLS13_CHACHA20_POLY1305_SHA256, false),
+        (CipherSuite::TLS13_AES_256_GCM_SHA384, false),
+    ] {
+        prime(&first, &server_config);
+        let mut second = with(suite);
+        second.resumption = first.resumption.clone();
+        second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
+        assert_eq!(
+            starts_with_early_data(&Arc::new(second)),
+            offered,
+            "{suite:?}"
+        );
+    }
+}
+
+/// What is written as application data before the handshake is complete comes behind early data, and is not lost
+/// with it.
+#[test]
+fn application_data_waits_for_the_handshake() {
+    for provider in PROVIDERS {
+        for accepted in [true, false] {
+            let client_config = Arc::new(client_config(provider));
+            let server_config = Arc::new(server_config(provider));
+            prime(&client_config, &server_config);
+            let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
+            conn.early_data().unwrap().write_all(b"early").unwrap();
+            conn.writer().write_all(b"late").unwrap();
+            conn.early_data().unwrap().write_all(b" data").unwrap();
+            conn.send_close_notify();
+            assert!(conn.early_data().is_none(), "after close_notify");
+
+            let mut client = ThisBuffered::new(conn);
+            let mut server = server(&if accepted {
+                server_config
+            } else {
+                Arc::new(self::server_config(provider))
+            });
+            server.receive(&client.take_output()).unwrap();
+            let early = read_early(&mut server);
+            assert_eq!(early, accepted.then(|| b"early data".to_vec()));
+            exchange(&mut client, &mut server).unwrap();
+            let mut late = Vec::new();
+            server.read_into(&mut late);
+            assert_eq!(late, b"late");
+            assert!(server.peer_has_closed());
+        }
+    }
+}
+
+/// Between the server's acceptance and its Finished more early data may follow.
+#[test]
+fn early_data_ends_with_the_handshake() {
+    for provider in PROVIDERS {
+        let client_config = Arc::new(client_config(provider));
+        let server_config = Arc::new(server_config(provider));
+        prime(&client_config, &server_config);
+        let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
+        let mut server = server(&server_config);
+        let mut wire = Vec::new();
+        conn.write_tls(&mut wire).unwrap();
+        server.receive(&wire).unwrap();
+        assert!(!conn.is_early_data_accepted());
+
+        let flight = server.take_output();
+        let records = harness::wire::records(&flight);
+        let mut read = Vec::new();
+        for record in &records {
+            if let Some(mut writer) = conn.early_data() {
+                writer.write_all(b"more ").unwrap();
+            }
+            let mut bytes = &record.to_bytes()[..];
+            conn.read_tls(&mut bytes).unwrap();
+            conn.process_new_packets().unwrap();
+            let mut client = Vec::new();
+            while conn.wants_write() {
+                conn.write_tls(&mut client).unwrap();
+            }
+            server.receive(&client).unwrap();
+            read.extend(read_early(&mut server).unwrap_or_default());
+        }
+        assert!(conn.early_data().is_none());
+        assert!(conn.is_early_data_accepted());
+        assert!(!read.is_empty() && read.chunks(5).all(|piece| piece == b"more "));
+        let mut client = ThisBuffered::new(conn);
+        exchange(&mut client, &mut server).unwrap();
+        send_and_check(&mut client, &mut server, b"after");
+    }
+}
+
+/// Label, client random and secret.
+type Logged = (String, Vec<u8>, Vec<u8>);
+
+#[derive(Debug, Default)]
+struct Log(Mutex<Vec<Logged>>);
+
+macro_rules! log {
+    ($tls:ident) => {
+        impl $tls::KeyLog for Log {
+            fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+                self.0.lock().unwrap().push((
+                    label.to_owned(),
+                    client_random.to_vec(),
+                    secret.to_vec(),
+                ));
+            }
+        }
+    };
+}
+
+log!(rustls);
+log!(rustls_upstream);
+
+#[test]
+fn the_early_secrets_are_logged() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            let (ours, theirs) = (Arc::new(Log::default()), Arc::new(Log::default()));
+            let mut client_config = client_config(provider);
+            client_config.key_log = ours.clone();
+            let mut server_config = server_config(provider);
+            server_config.key_log = theirs.clone();
+            let (client_config, server_config) = (Arc::new(client_config), Arc::new(server_config));
+            prime(&client_config, &server_config);
+            ours.0.lock().unwrap().clear();
+            theirs.0.lock().unwrap().clear();
+            offer(api, &client_config, &server_config, &EARLY, 1000);
+            let (ours, theirs) = (ours.0.lock().unwrap(), theirs.0.lock().unwrap());
+            assert_eq!(ours[0].0, "CLIENT_EARLY_TRAFFIC_SECRET");
+            assert_eq!(ours[1].0, "EARLY_EXPORTER_SECRET");
+            for logged in &*theirs {
+                assert!(ours.contains(logged), "{logged:?}");
+            }
+            assert!(theirs.iter().any(|logged| logged.0 == ours[0].0));
+        }
+    }
+}
+
+/// RFC 9846 §E.4: the change_cipher_spec stands between the ClientHello and early data, and nowhere else.
+#[test]
+fn the_change_cipher_spec_comes_before_early_data() {
+    for api in APIS {
+        let provider = Provider::AwsLc;
+        let client_config = Arc::new(client_config(provider));
+        let server_config = Arc::new(server_config(provider));
+        prime(&client_config, &server_config);
+        let (mut client, flight) = Client::start(api, &client_config, &[b"early"]);
+        let types = |bytes: &[u8]| {
+            let records = harness::wire::records(bytes);
+            records.iter().map(|record| record.typ).collect::<Vec<_>>()
+        };
+        assert_eq!(types(&flight), [22, 20, 23]);
+        let mut server = server(&server_config);
+        server.receive(&flight).unwrap();
+        client.endpoint().receive(&server.take_output()).unwrap();
+        // EndOfEarlyData and Finished, each under its own keys
+        assert_eq!(types(&client.endpoint().take_output()), [23, 23]);
+    }
+}
+
+/// An unbuffered client that offers no early data says so where it would be encrypted.
+#[test]
+fn unbuffered_without_a_session_encrypts_no_early_data() {
+    use rustls::client::UnbufferedClientConnection;
+    use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+
+    let config = Arc::new(client_config(Provider::AwsLc));
+    let mut conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
+    encode(&mut conn, &mut Vec::new());
+    let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+    let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
+        panic!("{state:?}");
+    };
+    assert!(state.may_encrypt_early_data().is_none());
+    assert!(state.may_encrypt_app_data().is_none());
+    state.done();
+}
