@@ -2,11 +2,13 @@
 
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::sign::SigningKey;
-use rustls::{ContentType, HandshakeType, NamedGroup};
+use rustls::{CipherSuite, ContentType, HandshakeType, NamedGroup};
 
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
 use super::records::{Joiner, Opening, Sealing};
-use crate::client_hello::{ClientHello, KEY_SHARE, X25519, key_shares};
+use crate::client_hello::{
+    ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, X25519, key_shares,
+};
 use crate::endpoints::Endpoint;
 use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
 
@@ -22,10 +24,62 @@ pub struct ScriptedClient {
     client_application_traffic_secret: Secret,
     server_application_traffic_secret: Secret,
     main_secret: Stage,
+    /// Whether the server has selected the PSK.
+    pub is_resumed: bool,
     /// Handshake messages of the server after ServerHello.
     pub flight: Vec<Vec<u8>>,
     /// Application data of the server.
     pub plaintext: Vec<u8>,
+}
+
+/// What a client offers to resume.
+#[derive(Clone)]
+pub struct OfferedPsk {
+    pub suite: CipherSuite,
+    pub psk: Vec<u8>,
+    /// Tickets and obfuscated ages. The PSK is that of each of them.
+    pub identities: Vec<(Vec<u8>, u32)>,
+    /// Whether to offer early data too, and send under its key until [`ScriptedClient::end_early_data`].
+    pub early_data: bool,
+    /// Changes the body of pre_shared_key after the binders were computed.
+    pub edit: fn(&mut Vec<u8>),
+}
+
+impl OfferedPsk {
+    /// One ticket.
+    pub fn new(suite: CipherSuite, psk: Vec<u8>, ticket: &[u8], obfuscated_age: u32) -> Self {
+        Self {
+            suite,
+            psk,
+            identities: vec![(ticket.to_vec(), obfuscated_age)],
+            early_data: false,
+            edit: |_| {},
+        }
+    }
+
+    fn early_secret(&self, provider: &CryptoProvider) -> Stage {
+        Stage::early(find_suite(provider, self.suite), Some(&self.psk))
+    }
+
+    /// The message of `hello` with the offer at its end.
+    fn add_to(&self, hello: ClientHello, provider: &CryptoProvider) -> Vec<u8> {
+        let mut hello = hello.with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
+        if self.early_data {
+            hello = hello.with(EARLY_DATA, vec![]);
+        }
+        let identities = self.identities.iter();
+        let identities =
+            identities.flat_map(|(id, age)| [&u16_vec(id)[..], &age.to_be_bytes()].concat());
+        let identities = u16_vec(&identities.collect::<Vec<_>>());
+        let stage = self.early_secret(provider);
+        let binders = |binder: &[u8]| u16_vec(&u8_vec(binder).repeat(self.identities.len()));
+        let mut body = [&identities[..], &binders(&stage.binder(&[]))].concat();
+        let whole = hello.clone().and(PRE_SHARED_KEY, body.clone()).message();
+        let end = whole.len() - (body.len() - identities.len());
+        body = [identities, binders(&stage.binder(&whole[..end]))].concat();
+        (self.edit)(&mut body);
+        hello.and(PRE_SHARED_KEY, body).message()
+    }
 }
 
 /// How a server refused something.
@@ -39,32 +93,61 @@ pub struct Refused {
 
 impl ScriptedClient {
     /// Gets as far as the server's Finished with `hello`, whose key share it replaces.
-    pub fn new(
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses it.
+    pub fn new(server: Box<dyn Endpoint>, provider: &CryptoProvider, hello: ClientHello) -> Self {
+        Self::offering(server, provider, hello, None).unwrap()
+    }
+
+    /// As [`Self::new`], with a session to be resumed.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn offering(
         mut server: Box<dyn Endpoint>,
         provider: &CryptoProvider,
         hello: ClientHello,
-    ) -> Self {
+        offer: Option<&OfferedPsk>,
+    ) -> Result<Self, Refused> {
         let is_x25519 = |group: &&&dyn SupportedKxGroup| group.name() == NamedGroup::X25519;
         let group = provider.kx_groups.iter().find(is_x25519).unwrap();
         let kx = group.start().unwrap();
-        let hello = hello
-            .with(KEY_SHARE, key_shares(&[(X25519, kx.pub_key())]))
-            .message();
+        let hello = hello.with(KEY_SHARE, key_shares(&[(X25519, kx.pub_key())]));
+        let hello = match offer {
+            Some(offer) => offer.add_to(hello, provider),
+            None => hello.message(),
+        };
 
-        server
-            .receive(&record(ContentType::Handshake.into(), &hello))
-            .unwrap();
+        let result = server.receive(&record(ContentType::Handshake.into(), &hello));
         let received = wire::records(&server.take_output());
+        if let Err(error) = result {
+            let alert = received.first().map(|record| record.payload.clone());
+            return Err(Refused { error, alert });
+        }
         let mut received = received.iter();
         let is_handshake = |record: &&wire::Record| record.typ == ContentType::Handshake.into();
         let server_hello = &received.find(is_handshake).unwrap().payload;
-        let (suite, share) = read_server_hello(server_hello, provider);
+        let ReadHello {
+            suite,
+            share,
+            is_resumed,
+        } = ReadHello::new(server_hello, provider);
 
         let mut transcript = Transcript::new(suite);
         transcript.add(&hello);
+        let early = offer.map(|offer| {
+            let early = offer.early_secret(provider);
+            early.secret("c e traffic", &transcript.hash_by(offer.suite, provider))
+        });
         transcript.add(server_hello);
         let shared = kx.complete(&share).unwrap();
-        let stage = Stage::handshake(suite, shared.secret_bytes());
+        let psk = offer
+            .filter(|_| is_resumed)
+            .map(|offer| offer.psk.as_slice());
+        let stage = Stage::early(suite, psk).into_handshake(shared.secret_bytes());
         let hellos = transcript.hash();
         let mut opening = Opening::default();
         opening.set_key(&stage.secret("s hs traffic", &hellos));
@@ -95,17 +178,44 @@ impl ScriptedClient {
             sealing: Sealing::default(),
             opening,
             joiner,
+            is_resumed,
             flight,
             plaintext: Vec::new(),
         };
         client
             .opening
             .set_key(&client.server_application_traffic_secret);
-        client
-            .sealing
-            .set_key(&client.client_handshake_traffic_secret);
+        let with_early_data = offer.is_some_and(|offer| offer.early_data);
+        client.sealing.set_key(match &early {
+            Some(early) if with_early_data => early,
+            _ => &client.client_handshake_traffic_secret,
+        });
         client.receive(received.as_slice());
-        client
+        Ok(client)
+    }
+
+    /// Sends an EndOfEarlyData, and goes on under the handshake key.
+    ///
+    /// # Errors
+    ///
+    /// How the server refuses it.
+    pub fn end_early_data(&mut self) -> Result<(), Refused> {
+        self.send(&message(HandshakeType::EndOfEarlyData.into(), &[]))?;
+        self.start_handshake();
+        Ok(())
+    }
+
+    /// Goes on under the handshake key, as after early data that was rejected.
+    pub fn start_handshake(&mut self) {
+        self.sealing.set_key(&self.client_handshake_traffic_secret);
+    }
+
+    /// Whether the server accepts early data, by its EncryptedExtensions.
+    pub fn early_data_accepted(&self) -> bool {
+        let typ = HandshakeType::EncryptedExtensions.into();
+        let mut body = Reader::of_message(&self.flight[0], typ);
+        let extensions = body.extensions();
+        extensions.iter().any(|(typ, _)| *typ == EARLY_DATA)
     }
 
     /// Opens what the server has sent, after its Finished.
@@ -241,16 +351,28 @@ impl ScriptedClient {
     }
 }
 
-/// The suite that a ServerHello selects, and its key share.
-fn read_server_hello(message: &[u8], provider: &CryptoProvider) -> (Suite, Vec<u8>) {
-    let mut body = Reader::of_message(message, HandshakeType::ServerHello.into());
-    let _version_and_random = body.bytes(2 + 32);
-    let _session_id_echo = body.vector(1);
-    let suite = find_suite(provider, body.u16().into());
-    let _compression_method = body.bytes(1);
-    let extensions = body.extensions();
-    let mut shares = extensions.iter().filter(|(typ, _)| *typ == KEY_SHARE);
-    let mut share = Reader(&shares.next().unwrap().1);
-    assert_eq!(share.u16(), X25519);
-    (suite, share.vector(2).to_vec())
+/// What a ServerHello selects.
+struct ReadHello {
+    suite: Suite,
+    share: Vec<u8>,
+    is_resumed: bool,
+}
+
+impl ReadHello {
+    fn new(message: &[u8], provider: &CryptoProvider) -> Self {
+        let mut body = Reader::of_message(message, HandshakeType::ServerHello.into());
+        let _version_and_random = body.bytes(2 + 32);
+        let _session_id_echo = body.vector(1);
+        let suite = find_suite(provider, body.u16().into());
+        let _compression_method = body.bytes(1);
+        let extensions = body.extensions();
+        let find = |wanted| extensions.iter().find(|(typ, _)| *typ == wanted);
+        let mut share = Reader(&find(KEY_SHARE).unwrap().1);
+        assert_eq!(share.u16(), X25519);
+        Self {
+            suite,
+            share: share.vector(2).to_vec(),
+            is_resumed: find(PRE_SHARED_KEY).is_some(),
+        }
+    }
 }

@@ -39,6 +39,16 @@ impl Transcript {
         hash.as_ref().to_vec()
     }
 
+    /// With the hash function of another suite: that of a session that is offered.
+    pub(super) fn hash_by(
+        &self,
+        suite: CipherSuite,
+        provider: &rustls::crypto::CryptoProvider,
+    ) -> Vec<u8> {
+        let hash = find_suite(provider, suite).common.hash_provider;
+        hash.hash(&self.messages).as_ref().to_vec()
+    }
+
     /// RFC 9846 §4.1: before a HelloRetryRequest the ClientHello is replaced by its hash.
     pub(super) fn replace_with_message_hash(&mut self) {
         const MESSAGE_HASH: u8 = 254;
@@ -53,18 +63,33 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The handshake secret, after an early secret without a PSK.
-    pub(super) fn handshake(suite: Suite, shared_secret: &[u8]) -> Self {
-        let early = Self {
-            suite,
-            pseudorandom_key: suite.hkdf_provider.extract_from_zero_ikm(None),
-        };
-        let salt = early.derived();
+    /// The early secret; without a PSK it is made of zeros.
+    pub(super) fn early(suite: Suite, psk: Option<&[u8]>) -> Self {
         let hkdf = suite.hkdf_provider;
         Self {
             suite,
-            pseudorandom_key: hkdf.extract_from_secret(Some(&salt), shared_secret),
+            pseudorandom_key: match psk {
+                Some(psk) => hkdf.extract_from_secret(None, psk),
+                None => hkdf.extract_from_zero_ikm(None),
+            },
         }
+    }
+
+    /// The handshake secret, after the early secret.
+    pub(super) fn into_handshake(self, shared_secret: &[u8]) -> Self {
+        let salt = self.derived();
+        let hkdf = self.suite.hkdf_provider;
+        Self {
+            pseudorandom_key: hkdf.extract_from_secret(Some(&salt), shared_secret),
+            ..self
+        }
+    }
+
+    /// RFC 9846 §4.3.11.2: the binder of a resumption PSK, after these bytes.
+    pub(super) fn binder(&self, truncated: &[u8]) -> Vec<u8> {
+        let hash = self.suite.common.hash_provider;
+        let key = self.secret("res binder", hash.hash(&[]).as_ref());
+        key.verify_data(hash.hash(truncated).as_ref())
     }
 
     /// The main secret, after the handshake secret.

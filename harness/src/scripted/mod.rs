@@ -9,8 +9,8 @@ mod records;
 mod server;
 pub mod tls12;
 
-pub use client::{Refused, ScriptedClient};
+pub use client::{OfferedPsk, Refused, ScriptedClient};
 pub use server::{
-    Body, Corrupt, Extension, Hello, Identity, KEY_SHARE, Outcome, SUITE, SUPPORTED_VERSIONS,
-    Script, bytes, extensions,
+    Body, Conversation, Corrupt, Extension, Hello, Identity, KEY_SHARE, Outcome, SUITE,
+    SUPPORTED_VERSIONS, Script, bytes, extensions,
 };

@@ -10,8 +10,8 @@ use rustls::{
 };
 
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
-use super::records::{Opening, Sealing};
-use crate::client_hello::ClientHello;
+use super::records::{Joiner, Opening, Sealing};
+use crate::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 use crate::endpoints::Endpoint;
 use crate::wire::{self, message, plain_messages, vector};
 
@@ -73,6 +73,8 @@ pub struct Script {
     pub after_finished: Vec<u8>,
     /// Sent under application keys, each in a record.
     pub post_handshake: Vec<Vec<u8>>,
+    /// The key of the session that is resumed. That it is selected the ServerHello has to say.
+    pub psk: Option<Vec<u8>>,
 }
 
 pub const SUPPORTED_VERSIONS: u16 = 43;
@@ -125,7 +127,26 @@ impl Script {
             after_server_hello: Vec::new(),
             after_finished: Vec::new(),
             post_handshake: Vec::new(),
+            psk: None,
         }
+    }
+
+    /// One that resumes the session of `psk`, the first that the client offers.
+    pub fn resuming(psk: Vec<u8>) -> Self {
+        let mut script = Self::new();
+        script
+            .server_hello
+            .extensions
+            .push(bytes(PRE_SHARED_KEY, &[0, 0]));
+        script.flight = vec![HandshakeType::EncryptedExtensions, HandshakeType::Finished];
+        script.psk = Some(psk);
+        script
+    }
+
+    /// And that accepts early data.
+    pub fn accepting_early_data(mut self) -> Self {
+        self.encrypted_extensions.push(bytes(EARLY_DATA, &[]));
+        self
     }
 
     /// A HelloRetryRequest with these extensions beside supported_versions.
@@ -169,6 +190,29 @@ pub struct Outcome {
     pub alert: Option<AlertDescription>,
 }
 
+/// A connection with a scripted server, in full.
+pub struct Conversation {
+    pub outcome: Outcome,
+    /// The client's handshake messages: its ClientHello, the second one after a retry, and its flight.
+    pub messages: Vec<Vec<u8>>,
+    /// Early data that could be opened, if the script accepts it.
+    pub early_data: Vec<u8>,
+    /// Application data of the client.
+    pub plaintext: Vec<u8>,
+    resumption_secret: Option<Secret>,
+}
+
+impl Conversation {
+    /// The key of the ticket with this nonce.
+    ///
+    /// # Panics
+    ///
+    /// If the client has not finished.
+    pub fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
+        self.resumption_secret.as_ref().unwrap().ticket_psk(nonce)
+    }
+}
+
 impl Identity {
     /// One whose servers know the groups and ciphers of `provider`.
     pub fn new(provider: CryptoProvider) -> Self {
@@ -183,21 +227,41 @@ impl Identity {
 
     /// Runs `script` against `client`.
     pub fn run(&self, client: &mut dyn Endpoint, script: &Script) -> Outcome {
-        let suite = find_suite(&self.provider, SUITE);
+        self.converse(client, script).outcome
+    }
+
+    /// As [`Self::run`], for those who want to know more.
+    pub fn converse(&self, client: &mut dyn Endpoint, script: &Script) -> Conversation {
+        let selected = script.server_hello.suite.into();
+        let suites = &mut self.provider.cipher_suites.iter();
+        let is_known = suites.any(|suite| suite.tls13().is_some() && suite.suite() == selected);
+        // the client will refuse any other, without keys
+        let suite = find_suite(&self.provider, if is_known { selected } else { SUITE });
         let mut server = Server {
             identity: self,
             suite,
             sealing: Sealing::default(),
             opening: Opening::default(),
+            previous: None,
+            next_keys: Vec::new(),
+            skips: false,
+            joiner: Joiner::default(),
             transcript: Transcript::new(suite),
-            alert: None,
+            main_secret: None,
+            conversation: Conversation {
+                outcome: Outcome {
+                    error: None,
+                    alert: None,
+                },
+                messages: Vec::new(),
+                early_data: Vec::new(),
+                plaintext: Vec::new(),
+                resumption_secret: None,
+            },
         };
-        let error = server.talk(client, script).err();
-        server.read_alert(&client.take_output());
-        Outcome {
-            error,
-            alert: server.alert,
-        }
+        server.conversation.outcome.error = server.talk(client, script).err();
+        server.read(&client.take_output());
+        server.conversation
     }
 }
 
@@ -206,14 +270,24 @@ struct Server<'a> {
     suite: Suite,
     sealing: Sealing,
     opening: Opening,
+    /// A client that fails between its Finished and the next key still uses this one.
+    previous: Option<Opening>,
+    /// What the client changes to, the last first: the handshake key if there is early data, the application key.
+    next_keys: Vec<Secret>,
+    /// Whether to skip what cannot be opened: early data that is not accepted.
+    skips: bool,
+    joiner: Joiner,
     transcript: Transcript,
-    alert: Option<AlertDescription>,
+    main_secret: Option<Stage>,
+    conversation: Conversation,
 }
 
 impl Server<'_> {
     fn talk(&mut self, client: &mut dyn Endpoint, script: &Script) -> Result<(), String> {
-        let mut client_hello = plain_messages(&client.take_output());
+        let mut output = client.take_output();
+        let mut client_hello = plain_messages(&output);
         self.transcript.add(&client_hello);
+        self.conversation.messages.push(client_hello.clone());
         for (i, retry) in script.retries.iter().enumerate() {
             let mut message = hello_message(retry, &client_hello, &[]);
             (script.corrupt)(i, &mut message);
@@ -222,8 +296,21 @@ impl Server<'_> {
             }
             self.transcript.add(&message);
             client.receive(&self.seal(&[&message[..], &script.after_retry].concat()))?;
-            client_hello = plain_messages(&client.take_output());
+            output = client.take_output();
+            client_hello = plain_messages(&output);
             self.transcript.add(&client_hello);
+            self.conversation.messages.push(client_hello.clone());
+        }
+
+        let early = Stage::early(self.suite, script.psk.as_deref());
+        let offered = ClientHello::read(&client_hello)
+            .extension(EARLY_DATA)
+            .is_some();
+        let mut answered = script.encrypted_extensions.iter();
+        let accepts = offered && answered.any(|(typ, _)| *typ == EARLY_DATA);
+        if accepts {
+            let hello = self.transcript.hash();
+            self.opening.set_key(&early.secret("c e traffic", &hello));
         }
 
         let (share, shared) = self.exchange(&client_hello, script.group);
@@ -233,11 +320,18 @@ impl Server<'_> {
         self.transcript.add(&server_hello);
         let mut flight = self.seal(&[&server_hello[..], &script.after_server_hello].concat());
 
-        let stage = Stage::handshake(self.suite, &shared);
+        let stage = early.into_handshake(&shared);
         let hellos = self.transcript.hash();
         let server_secret = stage.secret("s hs traffic", &hellos);
+        let client_secret = stage.secret("c hs traffic", &hellos);
         self.sealing.set_key(&server_secret);
-        self.opening.set_key(&stage.secret("c hs traffic", &hellos));
+        if accepts {
+            self.read_early(&output);
+            self.next_keys.push(client_secret);
+        } else {
+            self.opening.set_key(&client_secret);
+            self.skips = true;
+        }
 
         for typ in &script.flight {
             let body = self.body(*typ, script, &server_secret);
@@ -250,15 +344,16 @@ impl Server<'_> {
             }
             flight.extend(self.seal(&message));
         }
-        client.receive(&flight)?;
-
         let stage = stage.into_main();
         let finished = self.transcript.hash();
-        self.read_alert(&client.take_output());
-        self.sealing
-            .set_key(&stage.secret("s ap traffic", &finished));
-        self.opening
-            .set_key(&stage.secret("c ap traffic", &finished));
+        self.next_keys
+            .insert(0, stage.secret("c ap traffic", &finished));
+        let server_traffic_secret = stage.secret("s ap traffic", &finished);
+        self.main_secret = Some(stage);
+
+        client.receive(&flight)?;
+        self.read(&client.take_output());
+        self.sealing.set_key(&server_traffic_secret);
         for message in &script.post_handshake {
             client.receive(&self.seal(message))?;
         }
@@ -338,14 +433,60 @@ impl Server<'_> {
         [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
     }
 
-    /// Notes the alert among these records from the client, as far as they can be opened.
-    fn read_alert(&mut self, output: &[u8]) {
+    /// Reads the records behind a ClientHello, which carry early data.
+    fn read_early(&mut self, output: &[u8]) {
+        let protected = wire::records(output).into_iter();
+        let protected =
+            protected.filter(|record| record.typ == ContentType::ApplicationData.into());
+        for record in protected {
+            let (_, content) = self.opening.open(&record).unwrap();
+            self.conversation.early_data.extend(content);
+        }
+    }
+
+    /// Reads what the client sent, as far as it can be opened.
+    fn read(&mut self, output: &[u8]) {
         for record in wire::records(output) {
-            match self.opening.open(&record) {
-                Ok((ContentType::Alert, alert)) => self.alert = Some(alert[1].into()),
-                Ok(_) => {}
-                Err(_) => return,
+            let mut opened = self.opening.open(&record);
+            if let (Err(_), Some(previous)) = (&opened, &mut self.previous) {
+                opened = previous.open(&record);
             }
+            let (typ, content) = match opened {
+                Ok(opened) => opened,
+                Err(_) if self.skips => continue,
+                Err(_) => return,
+            };
+            match typ {
+                ContentType::Alert => self.conversation.outcome.alert = Some(content[1].into()),
+                ContentType::Handshake => self.joiner.push(&content),
+                // the application key is left for last
+                ContentType::ApplicationData if self.next_keys.is_empty() => {
+                    self.conversation.plaintext.extend(content);
+                }
+                ContentType::ApplicationData => self.conversation.early_data.extend(content),
+                _ => {}
+            }
+            while let Some(message) = self.joiner.next() {
+                self.handle(message);
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Vec<u8>) {
+        let typ = HandshakeType::from(message[0]);
+        self.transcript.add(&message);
+        self.conversation.messages.push(message);
+        let changes = [HandshakeType::EndOfEarlyData, HandshakeType::Finished];
+        if changes.contains(&typ)
+            && let Some(key) = self.next_keys.pop()
+        {
+            self.previous = Some(std::mem::take(&mut self.opening));
+            self.opening.set_key(&key);
+            self.skips = false;
+        }
+        if typ == HandshakeType::Finished {
+            let secret = |main: &Stage| main.secret("res master", &self.transcript.hash());
+            self.conversation.resumption_secret = self.main_secret.as_ref().map(secret);
         }
     }
 }
