@@ -66,7 +66,6 @@ mod logging;
 mod msgs;
 mod session;
 #[cfg(feature = "tls12")]
-#[allow(dead_code)] // for the handshakes of both sides, which are not there yet
 mod tls12;
 mod tls13;
 mod verify;

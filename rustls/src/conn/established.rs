@@ -26,7 +26,6 @@ pub(crate) const KEY_UPDATE_LEN: usize = 5;
 pub(crate) enum Established {
     Tls13(Tls13Secrets),
     #[cfg(feature = "tls12")]
-    #[allow(dead_code)] // for the handshakes of TLS 1.2, which are not there yet
     Tls12(MasterSecret),
 }
 

@@ -12,7 +12,6 @@ use crate::suites::Tls13CipherSuite;
 use crate::tls12::key_schedule::KeyBlock;
 
 /// What a handshake needs of whatever carries it.
-#[cfg_attr(feature = "tls12", allow(dead_code))] // for the handshakes of TLS 1.2, which are not there yet
 pub(crate) trait Transport {
     /// Sends handshake messages, one or a flight of them, under the present keys.
     ///

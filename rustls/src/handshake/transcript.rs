@@ -21,7 +21,6 @@ pub(crate) struct Transcript {
     kept: Option<Vec<u8>>,
 }
 
-#[cfg_attr(feature = "tls12", allow(dead_code))] // for the handshakes of TLS 1.2, which are not there yet
 impl Transcript {
     /// Starts with the encoded ClientHello.
     pub(crate) fn start(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {

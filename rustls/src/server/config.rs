@@ -75,6 +75,14 @@ pub struct ServerConfig {
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
+    /// Whether to refuse clients of TLS 1.2 that do not support the extended master secret (RFC 7627). False
+    /// by default; true with the crate feature `fips`, as FIPS 140-3 asks for it.
+    ///
+    /// Without it the secrets of a connection are not bound to its handshake, and no keying material can be
+    /// exported.
+    #[cfg(feature = "tls12")]
+    pub require_ems: bool,
+
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) verifier: Arc<dyn ClientCertVerifier>,
@@ -243,6 +251,8 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             cert_resolver,
             alpn_protocols: Vec::new(),
             key_log: Arc::new(NoKeyLog),
+            #[cfg(feature = "tls12")]
+            require_ems: cfg!(feature = "fips"),
             send_tls13_tickets: 2,
             send_half_rtt_data: false,
             time_provider: self.time_provider,

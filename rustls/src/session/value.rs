@@ -46,10 +46,8 @@ use crate::error::InvalidMessage;
 use crate::server::ServerConfig;
 
 #[cfg(feature = "tls12")]
-#[allow(dead_code)] // for the server of TLS 1.2, which is being written
 mod tls12;
 #[cfg(feature = "tls12")]
-#[allow(unused_imports)] // the same
 pub(crate) use tls12::Tls12Session;
 
 /// What is kept of a session of any version.

@@ -120,14 +120,7 @@ impl MasterSecret {
         }
     }
 
-    pub(crate) fn suite(&self) -> &'static Tls12CipherSuite {
-        self.suite
-    }
-
-    pub(crate) fn randoms(&self) -> &Randoms {
-        &self.randoms
-    }
-
+    #[allow(dead_code)] // for the client's sessions, which are being written
     pub(crate) fn is_extended(&self) -> bool {
         self.is_extended
     }

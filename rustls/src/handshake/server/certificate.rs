@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use pki_types::DnsName;
 
-use crate::enums::AlertDescription;
+use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
@@ -27,16 +27,18 @@ pub(crate) fn server_name(
     }
 }
 
-/// Has the application choose a certificate. When it has none, the client is told access_denied.
+/// Has the application choose a certificate for a client that can verify `signature_schemes`. When it has none,
+/// the client is told access_denied.
 pub(crate) fn resolve_certificate(
     hello: &ClientHello<'_>,
+    signature_schemes: &[SignatureScheme],
     server_name: Option<&DnsName<'_>>,
     config: &ServerConfig,
 ) -> Result<Arc<CertifiedKey>, Failure> {
     let extensions = &hello.extensions;
     let view = server::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
-        signature_schemes: extensions.signature_algorithms.as_deref().unwrap_or(&[]),
+        signature_schemes,
         alpn: extensions
             .alpn_protocol_names
             .as_deref()

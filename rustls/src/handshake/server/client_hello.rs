@@ -5,9 +5,13 @@ use alloc::sync::Arc;
 
 use crate::enums::ProtocolVersion;
 use crate::error::PeerIncompatible;
+#[cfg(feature = "tls12")]
+use crate::error::PeerMisbehaved;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
+#[cfg(feature = "tls12")]
+use crate::tls12;
 use crate::tls13::server::State;
 use crate::tls13::server::negotiation::{Negotiation, negotiate};
 use crate::tls13::server::retry::Retry;
@@ -25,6 +29,9 @@ pub(super) enum Answered {
     Retried(WaitClientHello),
     /// The server's flight was sent.
     Tls13(State),
+    /// The same.
+    #[cfg(feature = "tls12")]
+    Tls12(tls12::server::State),
 }
 
 impl WaitClientHello {
@@ -51,6 +58,16 @@ impl WaitClientHello {
                 })),
                 Negotiation::Agreed(agreed) => agreed.send_flight(config, cx).map(Answered::Tls13),
             },
+            #[cfg(feature = "tls12")]
+            // RFC 9846 §4.2.2: the second ClientHello is the first, but for what the retry asks for
+            ProtocolVersion::TLSv1_2 if retry.is_some() => {
+                Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into())
+            }
+            #[cfg(feature = "tls12")]
+            ProtocolVersion::TLSv1_2 => {
+                tls12::server::negotiation::negotiate(hello, encoded, config, cx)
+                    .map(Answered::Tls12)
+            }
             // no other version can be enabled
             _ => Err(PeerIncompatible::Tls12NotOfferedOrEnabled.into()),
         }
@@ -70,9 +87,12 @@ fn select_version(
             .find(|version| offered.contains(version))
             .ok_or(PeerIncompatible::Tls12NotOfferedOrEnabled);
     }
-    // RFC 9846 §E.2: without it, what legacy_version says is too old: protocol_version
-    Err(match u16::from(hello.legacy_version) {
-        0x0303.. => PeerIncompatible::SupportedVersionsExtensionRequired,
-        _ => PeerIncompatible::Tls12NotOffered,
-    })
+    // RFC 9846 §4.3.1: without it, TLS 1.2 at best, and what is older than that is refused with protocol_version
+    match u16::from(hello.legacy_version) {
+        0x0303.. if config.versions.contains(ProtocolVersion::TLSv1_2) => {
+            Ok(ProtocolVersion::TLSv1_2)
+        }
+        0x0303.. => Err(PeerIncompatible::SupportedVersionsExtensionRequired),
+        _ => Err(PeerIncompatible::Tls12NotOffered),
+    }
 }

@@ -14,6 +14,7 @@
 
 pub(crate) mod certificate;
 pub(crate) mod client_hello;
+pub(crate) mod protocol;
 
 use alloc::sync::Arc;
 use core::mem;
@@ -35,6 +36,8 @@ use crate::error::Error;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{ServerConfig, ServerConnectionData};
+#[cfg(feature = "tls12")]
+use crate::tls12;
 use crate::tls13;
 
 /// A server's side of one connection, version by version.
@@ -44,6 +47,8 @@ pub(crate) enum ServerHandshake {
     /// Waits for a ClientHello.
     Hello(WaitClientHello),
     Tls13(tls13::server::State),
+    #[cfg(feature = "tls12")]
+    Tls12(tls12::server::State),
     /// A handler has failed.
     Failed,
 }
@@ -77,9 +82,13 @@ impl ServerHandshake {
                 )? {
                     Answered::Retried(next) => Ok(Self::Hello(next)),
                     Answered::Tls13(next) => Ok(Self::Tls13(next)),
+                    #[cfg(feature = "tls12")]
+                    Answered::Tls12(next) => Ok(Self::Tls12(next)),
                 }
             }
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
+            #[cfg(feature = "tls12")]
+            (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
 
             (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
             (Self::Unconfigured | Self::Failed, _) => Err(unexpected(&message, &[])),
@@ -116,12 +125,17 @@ impl Machine<ServerConnectionData> for ServerHandshake {
     }
 
     #[cfg(feature = "tls12")]
-    fn handle_change_cipher_spec(&mut self, _cx: &mut ServerContext<'_>) -> Result<(), Failure> {
-        self.fail();
-        Err(unexpected_content(
-            ContentType::ChangeCipherSpec,
-            &[ContentType::Handshake],
-        ))
+    fn handle_change_cipher_spec(&mut self, cx: &mut ServerContext<'_>) -> Result<(), Failure> {
+        match mem::replace(self, Self::Failed) {
+            Self::Tls12(state) => *self = Self::Tls12(state.read_change_cipher_spec(cx)?),
+            _ => {
+                return Err(unexpected_content(
+                    ContentType::ChangeCipherSpec,
+                    &[ContentType::Handshake],
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn is_ready(&self) -> bool {

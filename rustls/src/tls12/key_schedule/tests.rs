@@ -122,7 +122,7 @@ fn master_secrets() {
         assert!(extended.is_extended());
 
         let refused = MasterSecret::new(
-            extended.suite(),
+            extended.suite,
             Box::new(Exchange),
             b"no share",
             RANDOMS,
@@ -213,14 +213,14 @@ fn exporters_refuse_long_contexts_and_secrets_that_are_not_unique() {
 fn a_resumed_session_has_other_keys() {
     let [vector, _] = VECTORS;
     let first = vector.extended_secret();
-    let resumed = MasterSecret::resumed(first.suite(), first.as_bytes(), RANDOMS, true);
+    let resumed = MasterSecret::resumed(first.suite, first.as_bytes(), RANDOMS, true);
     assert_eq!(resumed.key_block().bytes, first.key_block().bytes);
 
     let randoms = Randoms {
         server: Random([0x23; 32]),
         ..RANDOMS
     };
-    let resumed = MasterSecret::resumed(first.suite(), first.as_bytes(), randoms, true);
+    let resumed = MasterSecret::resumed(first.suite, first.as_bytes(), randoms, true);
     assert_ne!(resumed.key_block().bytes, first.key_block().bytes);
-    assert_eq!(resumed.randoms().server, Random([0x23; 32]));
+    assert_eq!(resumed.randoms.server, Random([0x23; 32]));
 }

@@ -46,7 +46,9 @@ pub(crate) fn negotiate<'a>(
     cx.data.server_name = server_name;
     let server_name = &cx.data.server_name;
     trace!("choosing a certificate for {server_name:?}");
-    let certified_key = resolve_certificate(hello, server_name.as_ref(), config)?;
+    let schemes = hello.extensions.signature_algorithms.as_deref();
+    let schemes = schemes.unwrap_or(&[]);
+    let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config)?;
     let selection = Selection::new(hello, certified_key, retry.as_deref(), config)?;
 
     // RFC 9846 §5.1: nothing may follow in the same records, since the answer either changes keys or waits

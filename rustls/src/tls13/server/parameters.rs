@@ -9,8 +9,8 @@ use super::retry::Retry;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{NamedGroup, ProtocolVersion, SignatureScheme};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
-use crate::msgs::extensions::ProtocolName;
 use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
@@ -130,28 +130,6 @@ fn select_suite(
             Err(PeerMisbehaved::CipherSuiteDifferedOnRetry.into())
         }
         _ => Ok(selected),
-    }
-}
-
-/// The server's most preferred protocol that the client offers too.
-fn select_protocol(
-    hello: &ClientHello<'_>,
-    config: &ServerConfig,
-) -> Result<Option<Vec<u8>>, Error> {
-    let Some(offered) = &hello.extensions.alpn_protocol_names else {
-        return Ok(None);
-    };
-    if config.alpn_protocols.is_empty() {
-        return Ok(None);
-    }
-    match config
-        .alpn_protocols
-        .iter()
-        .find(|ours| offered.contains(&ProtocolName(ours)))
-    {
-        Some(protocol) => Ok(Some(protocol.clone())),
-        // RFC 7301 §3.2: none in common is a no_application_protocol
-        None => Err(Error::NoApplicationProtocol),
     }
 }
 

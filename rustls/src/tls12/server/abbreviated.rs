@@ -1,0 +1,45 @@
+//! The abbreviated handshake (RFC 5246 §7.3): the server's flight that resumes a session.
+
+use alloc::boxed::Box;
+
+use super::State;
+use super::finished::WaitChangeCipherSpec;
+use super::handshake::Handshake;
+use super::hello::{Kind, server_hello};
+use super::parameters::Parameters;
+use crate::conn::HandshakeKind;
+use crate::handshake::flight::Flight;
+use crate::handshake::{Failure, ServerContext};
+use crate::msgs::client_hello::ClientHello;
+use crate::tls12::key_schedule::MasterSecret;
+
+/// Sends everything up to Finished, and waits for the client's.
+pub(super) fn resume(
+    mut handshake: Handshake,
+    master_secret: MasterSecret,
+    parameters: &Parameters,
+    hello: &ClientHello<'_>,
+    cx: &mut ServerContext<'_>,
+) -> Result<State, Failure> {
+    cx.negotiated.handshake_kind = Some(HandshakeKind::Resumed);
+    let server_hello = server_hello(
+        hello,
+        Kind::Abbreviated,
+        &handshake,
+        parameters,
+        cx.data.server_name(),
+    );
+    let mut flight = Flight::new(&mut handshake.transcript);
+    flight.add(&server_hello);
+    flight.send(cx.transport)?;
+    handshake.log(&master_secret);
+    handshake.send_finished(&master_secret, cx)?;
+
+    Ok(State::WaitChangeCipherSpec(Box::new(
+        WaitChangeCipherSpec {
+            handshake,
+            master_secret,
+            kind: Kind::Abbreviated,
+        },
+    )))
+}

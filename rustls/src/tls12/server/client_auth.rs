@@ -1,0 +1,89 @@
+//! The client's certificate and the proof that it has the key (RFC 5246 §7.4.6, §7.4.8).
+
+use alloc::boxed::Box;
+
+use super::finished::WaitChangeCipherSpec;
+use super::key_exchange::WaitClientKeyExchange;
+use crate::enums::AlertDescription;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{Failure, ServerContext};
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::tls12::certificate::CertificateChain;
+use crate::session::chain::PeerChain;
+
+/// Waits for the answer to CertificateRequest.
+pub(crate) struct WaitCertificate {
+    /// The state that follows.
+    pub(super) next: Box<WaitClientKeyExchange>,
+}
+
+impl WaitCertificate {
+    pub(super) fn read_certificate(
+        self,
+        certificates: &CertificateChain<'_>,
+        encoded: &[u8],
+    ) -> Result<Box<WaitClientKeyExchange>, Failure> {
+        let Self { mut next } = self;
+        let handshake = &mut next.handshake;
+        let verifier = &handshake.config.verifier;
+        handshake.transcript.add(encoded);
+        let [end_entity, intermediates @ ..] = certificates.0.as_slice() else {
+            if verifier.client_auth_mandatory() {
+                // RFC 5246 §7.4.6: handshake_failure. The alert of TLS 1.3 is unknown here
+                return Err(Failure::new(
+                    Error::NoCertificatesPresented,
+                    AlertDescription::HandshakeFailure,
+                ));
+            }
+            // no CertificateVerify will come
+            handshake.transcript.take_kept();
+            return Ok(next);
+        };
+        let now = handshake.config.current_time()?;
+        verifier
+            .verify_client_cert(end_entity, intermediates, now)
+            .map_err(Failure::refused_by_verifier)?;
+        let chain = certificates.0.iter();
+        next.chain = Some(chain.map(|cert| cert.clone().into_owned()).collect());
+        Ok(next)
+    }
+}
+
+/// Waits for the signature that goes with a certificate.
+pub(crate) struct WaitCertificateVerify {
+    /// The state that follows.
+    pub(super) next: Box<WaitChangeCipherSpec>,
+    /// Of the client; not empty.
+    pub(super) chain: PeerChain,
+}
+
+impl WaitCertificateVerify {
+    pub(super) fn read_certificate_verify(
+        self,
+        signed: &DigitallySignedStruct,
+        encoded: &[u8],
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Box<WaitChangeCipherSpec>, Failure> {
+        let Self { mut next, chain } = self;
+        let handshake = &mut next.handshake;
+        let verifier = &handshake.config.verifier;
+        // RFC 5246 §7.4.8: an algorithm of the CertificateRequest
+        if !verifier.supported_verify_schemes().contains(&signed.scheme) {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        // RFC 5246 §7.4.8: over all messages so far, hashed as the signature's scheme says
+        let Some(messages) = handshake.transcript.take_kept() else {
+            return Err(
+                Error::General("the messages of the handshake were not kept".into()).into(),
+            );
+        };
+        let end_entity = chain.first().ok_or(Error::NoCertificatesPresented)?;
+        verifier
+            .verify_tls12_signature(&messages, end_entity, signed)
+            .map_err(Failure::refused_by_verifier)?;
+        cx.negotiated.peer_certificates = Some(chain);
+
+        handshake.transcript.add(encoded);
+        Ok(next)
+    }
+}

@@ -1,0 +1,74 @@
+//! What all states of a handshake have, from the ServerHello on.
+
+use alloc::sync::Arc;
+
+use pki_types::UnixTime;
+
+use crate::enums::Side;
+use crate::error::Error;
+use crate::handshake::ServerContext;
+use crate::handshake::flight::Flight;
+use crate::handshake::transcript::Transcript;
+use crate::msgs::Finished;
+use crate::msgs::client_hello::SessionId;
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
+use crate::server::ServerConfig;
+use crate::suites::Tls12CipherSuite;
+use crate::tls12::key_schedule::{MasterSecret, Randoms};
+
+/// Length in bytes of a Finished with its header.
+const FINISHED_LEN: usize = 4 + 12;
+
+/// A handshake under way.
+pub(super) struct Handshake {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) suite: &'static Tls12CipherSuite,
+    pub(super) randoms: Randoms,
+    pub(super) transcript: Transcript,
+    /// The extended master secret was agreed on (RFC 7627).
+    pub(super) is_extended: bool,
+    /// Of the ServerHello: the name under which the session is stored, if it is not empty.
+    pub(super) session_id: SessionId,
+    /// The ServerHello has promised a ticket (RFC 5077 §3.2).
+    pub(super) sends_ticket: bool,
+    /// `None` when the clock does not know: no session is kept then.
+    pub(super) now: Option<UnixTime>,
+    /// When client and server authenticated each other with certificates, in seconds since 1970.
+    pub(super) authenticated_at: u64,
+}
+
+impl Handshake {
+    /// Sends the ticket that was promised, change_cipher_spec, and Finished.
+    pub(super) fn send_finished(
+        &mut self,
+        master_secret: &MasterSecret,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Error> {
+        if self.sends_ticket {
+            // RFC 5077 §3.3: what was promised is sent, even if it is empty
+            let ticket = self.seal_session(master_secret, cx).unwrap_or_default();
+            let mut flight = Flight::with_capacity(10 + ticket.len(), &mut self.transcript);
+            flight.add(&NewSessionTicket {
+                lifetime_hint: self.config.ticketer.lifetime(),
+                ticket: &ticket,
+            });
+            flight.send(cx.transport)?;
+        }
+        cx.transport
+            .change_sending_cipher(&master_secret.key_block(), Side::Server);
+
+        let mut flight = Flight::with_capacity(FINISHED_LEN, &mut self.transcript);
+        let verify_data = master_secret.verify_data(Side::Server, &flight.transcript_hash());
+        flight.add(&Finished(&verify_data));
+        flight.send(cx.transport)
+    }
+
+    /// RFC 9850: the one secret of TLS 1.2 that is logged.
+    pub(super) fn log(&self, master_secret: &MasterSecret) {
+        const LABEL: &str = "CLIENT_RANDOM";
+        let key_log = &self.config.key_log;
+        if key_log.will_log(LABEL) {
+            key_log.log(LABEL, &self.randoms.client.0, master_secret.as_bytes());
+        }
+    }
+}

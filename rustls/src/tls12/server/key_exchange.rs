@@ -1,0 +1,79 @@
+//! The client's half of the key exchange (RFC 5246 §7.4.7, RFC 8422 §5.7), and the master secret.
+
+use alloc::boxed::Box;
+
+use super::client_auth::WaitCertificateVerify;
+use super::finished::WaitChangeCipherSpec;
+use super::handshake::Handshake;
+use super::hello::Kind;
+use crate::crypto::ActiveKeyExchange;
+use crate::enums::KeyExchangeAlgorithm;
+use crate::handshake::Failure;
+use crate::msgs::tls12::key_exchange::ClientKeyExchange;
+use crate::session::chain::PeerChain;
+use crate::tls12::ffdhe::check_public_value;
+use crate::tls12::key_schedule::MasterSecret;
+
+/// Waits for the client's half of the key exchange.
+pub(crate) struct WaitClientKeyExchange {
+    pub(super) handshake: Handshake,
+    /// The server's half.
+    pub(super) kx: Box<dyn ActiveKeyExchange>,
+    /// Of the client, not empty: it has yet to prove that it has the key.
+    pub(super) chain: Option<PeerChain>,
+}
+
+/// What a ClientKeyExchange leads to.
+pub(super) enum Exchanged {
+    /// The proof that the client has the key of its certificate.
+    Authenticates(Box<WaitCertificateVerify>),
+    /// No such proof, as there was no certificate.
+    Anonymous(Box<WaitChangeCipherSpec>),
+}
+
+impl WaitClientKeyExchange {
+    /// How the message is to be read.
+    pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
+        self.handshake.suite.kx
+    }
+
+    pub(super) fn read_client_key_exchange(
+        self,
+        exchange: &ClientKeyExchange<'_>,
+        encoded: &[u8],
+    ) -> Result<Exchanged, Failure> {
+        let Self {
+            mut handshake,
+            kx,
+            chain,
+        } = self;
+        if let Some(group) = kx.ffdhe_group() {
+            check_public_value(&group, exchange.public)?;
+        }
+        handshake.transcript.add(encoded);
+        // RFC 7627 §3: the session hash ends with the ClientKeyExchange
+        let session_hash = handshake
+            .is_extended
+            .then(|| handshake.transcript.current());
+        let master_secret = MasterSecret::new(
+            handshake.suite,
+            kx,
+            exchange.public,
+            handshake.randoms,
+            session_hash.as_ref(),
+        )?;
+        handshake.log(&master_secret);
+
+        let next = Box::new(WaitChangeCipherSpec {
+            handshake,
+            master_secret,
+            kind: Kind::Full,
+        });
+        Ok(match chain {
+            Some(chain) => {
+                Exchanged::Authenticates(Box::new(WaitCertificateVerify { next, chain }))
+            }
+            None => Exchanged::Anonymous(next),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! The server's side of the TLS 1.2 handshake, once the version is chosen, and of what follows it.
+//!
+//! The figures are those of RFC 5246 §7.3, with RFC 5077 §3.1 for tickets; what is sent between two states is
+//! one flight:
+//!
+//! ```text
+//!   handshake::server: Hello
+//!              │ ClientHello                              what to check             hello_checks
+//!              │                                          what to agree on          parameters
+//!              │                                          in this order             negotiation
+//!              │                                          what to answer            hello, handshake
+//!       ┌──────┴──────────────────────────┐               is there a session?       sessions
+//!       │ ServerHello … Finished          │ ServerHello … ServerHelloDone
+//!       │               abbreviated       │               full
+//!       │                                 ├─► WaitCertificate, if asked for one     client_auth
+//!       │                                 ▼      │ Certificate
+//!       │                        WaitClientKeyExchange                              key_exchange
+//!       │                                 │ ClientKeyExchange
+//!       │                                 ├─► WaitCertificateVerify, unless empty   client_auth
+//!       ▼                                 ▼      │ CertificateVerify
+//!     WaitChangeCipherSpec ◄──────────────┴──────┘                                  finished
+//!       │ ChangeCipherSpec
+//!       ▼
+//!     WaitFinished                                                                  finished
+//!       │ Finished; after a full handshake NewSessionTicket, ChangeCipherSpec, Finished
+//!       ▼
+//!     Connected ◄─┐
+//!       └─────────┘ ClientHello: refused                                            ../renegotiation
+//! ```
+
+mod abbreviated;
+mod client_auth;
+mod finished;
+mod full;
+mod handshake;
+mod hello;
+mod hello_checks;
+mod key_exchange;
+pub(crate) mod negotiation;
+mod parameters;
+mod sessions;
+
+use alloc::boxed::Box;
+
+use rustls_core::codec::Codec;
+
+use self::client_auth::{WaitCertificate, WaitCertificateVerify};
+use self::finished::{WaitChangeCipherSpec, WaitFinished};
+use self::key_exchange::{Exchanged, WaitClientKeyExchange};
+use super::renegotiation::refuse_renegotiation;
+use crate::enums::{ContentType, HandshakeType};
+use crate::handshake::{Failure, ServerContext, unexpected, unexpected_content};
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::tls12::certificate::CertificateChain;
+use crate::msgs::tls12::key_exchange::ClientKeyExchange;
+use crate::msgs::{Finished, HandshakeMessage};
+
+/// What the server waits for.
+pub(crate) enum State {
+    WaitCertificate(Box<WaitCertificate>),
+    WaitClientKeyExchange(Box<WaitClientKeyExchange>),
+    WaitCertificateVerify(Box<WaitCertificateVerify>),
+    WaitChangeCipherSpec(Box<WaitChangeCipherSpec>),
+    WaitFinished(Box<WaitFinished>),
+    Connected,
+}
+
+impl State {
+    /// Which message is legal when.
+    pub(crate) fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Self, Failure> {
+        let encoded = message.encoded;
+        match (self, message.typ) {
+            (Self::WaitCertificate(state), HandshakeType::Certificate) => state
+                .read_certificate(&message.decode(CertificateChain::read)?, encoded)
+                .map(Self::WaitClientKeyExchange),
+
+            (Self::WaitClientKeyExchange(state), HandshakeType::ClientKeyExchange) => {
+                let kx = state.algorithm();
+                let exchange = message.decode(|r| ClientKeyExchange::read(r, kx))?;
+                match state.read_client_key_exchange(&exchange, encoded)? {
+                    Exchanged::Authenticates(next) => Ok(Self::WaitCertificateVerify(next)),
+                    Exchanged::Anonymous(next) => Ok(Self::WaitChangeCipherSpec(next)),
+                }
+            }
+
+            (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
+                .read_certificate_verify(&message.decode(DigitallySignedStruct::read)?, encoded, cx)
+                .map(Self::WaitChangeCipherSpec),
+
+            (Self::WaitFinished(state), HandshakeType::Finished) => state
+                .read_finished(&message.decode(Finished::read)?, encoded, cx)
+                .map(|()| Self::Connected),
+
+            (Self::Connected, HandshakeType::ClientHello) => {
+                refuse_renegotiation(cx).map(|()| Self::Connected)
+            }
+
+            (Self::WaitChangeCipherSpec(_), _) => Err(unexpected_content(
+                ContentType::Handshake,
+                &[ContentType::ChangeCipherSpec],
+            )),
+            (Self::Connected, _) => Err(unexpected_content(
+                ContentType::Handshake,
+                &[ContentType::ApplicationData],
+            )),
+            // RFC 5246 §7.4: messages out of order are an unexpected_message
+            (state, _) => Err(unexpected(&message, state.expected())),
+        }
+    }
+
+    /// RFC 5246 §7.1: a change_cipher_spec has one place.
+    pub(crate) fn read_change_cipher_spec(
+        self,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Self, Failure> {
+        let expected = match self {
+            Self::WaitChangeCipherSpec(state) => {
+                return state.read_change_cipher_spec(cx).map(Self::WaitFinished);
+            }
+            Self::Connected => ContentType::ApplicationData,
+            _ => ContentType::Handshake,
+        };
+        Err(unexpected_content(
+            ContentType::ChangeCipherSpec,
+            &[expected],
+        ))
+    }
+
+    fn expected(&self) -> &'static [HandshakeType] {
+        match self {
+            Self::WaitCertificate(_) => &[HandshakeType::Certificate],
+            Self::WaitClientKeyExchange(_) => &[HandshakeType::ClientKeyExchange],
+            Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
+            Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::WaitChangeCipherSpec(_) | Self::Connected => &[],
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Sessions of TLS 1.2: what is kept of them, in a ticket (RFC 5077) or under their id (RFC 5246 §7.4.1.3),
+//! and which of them a ClientHello may resume.
+
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, UnixTime};
+use rustls_core::codec::Codec;
+use zeroize::Zeroizing;
+
+use super::handshake::Handshake;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::ServerContext;
+use crate::msgs::client_hello::{ClientHello, SessionId};
+use crate::server::ServerConfig;
+use crate::session::chain::PeerChain;
+use crate::session::value::{SessionFacts, Tls12Session};
+use crate::suites::Tls12CipherSuite;
+use crate::tls12::key_schedule::{MASTER_SECRET_LEN, MasterSecret};
+
+/// How long a session may be resumed from the storage, in seconds: what RFC 5246 §F.1.4 suggests.
+const STORED_LIFETIME: u32 = 24 * 60 * 60;
+
+/// How long a ticket may be, in bytes (RFC 5077 §3.3).
+const MAX_TICKET_LEN: usize = 0xffff;
+
+/// A session that is resumed.
+pub(super) struct FoundSession {
+    pub(super) master_secret: Zeroizing<[u8; MASTER_SECRET_LEN]>,
+    /// In seconds since 1970.
+    pub(super) authenticated_at: u64,
+    pub(super) client_chain: Option<PeerChain>,
+}
+
+/// Finds the session that `hello` offers, if it may be resumed with `suite`.
+///
+/// # Errors
+///
+/// [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`].
+pub(super) fn find_session(
+    hello: &ClientHello<'_>,
+    suite: &'static Tls12CipherSuite,
+    now: Option<UnixTime>,
+    config: &ServerConfig,
+    cx: &mut ServerContext<'_>,
+) -> Result<Option<FoundSession>, PeerMisbehaved> {
+    let Some(now) = now else {
+        return Ok(None);
+    };
+    let Some((value, lifetime)) = kept_value(hello, config) else {
+        return Ok(None);
+    };
+    let Ok(session) = Tls12Session::read_bytes(&value) else {
+        return Ok(None);
+    };
+    let facts = &session.facts;
+    if session.suite != suite.common.suite
+        || !facts.fits(config, cx.data.server_name(), lifetime, now)
+    {
+        return Ok(None);
+    }
+    match (
+        session.extended_master_secret,
+        hello.extensions.extended_master_secret,
+    ) {
+        // RFC 7627 §5.3: the handshake must be aborted
+        (true, false) => return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms),
+        // RFC 7627 §5.3: no abbreviated handshake, but a full one
+        (false, true) => return Ok(None),
+        (true, true) | (false, false) => {}
+    }
+    if !facts.client_is_accepted(config, now) {
+        return Ok(None);
+    }
+    Ok(Some(FoundSession {
+        master_secret: Zeroizing::new(*session.master_secret),
+        authenticated_at: facts.authenticated_at,
+        client_chain: owned_chain(&facts.client_chain),
+    }))
+}
+
+/// The value of the session that `hello` names, and how many seconds it may be kept.
+///
+/// RFC 5077 §3.4: beside a ticket the session id stands for nothing.
+fn kept_value(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<(Zeroizing<Vec<u8>>, u32)> {
+    let (value, lifetime) = match hello.extensions.session_ticket {
+        Some(ticket @ [_, ..]) if config.ticketer.enabled() => {
+            (config.ticketer.decrypt(ticket)?, config.ticketer.lifetime())
+        }
+        _ if !hello.legacy_session_id.is_empty() => {
+            let key = storage_key(&hello.legacy_session_id);
+            (config.session_storage.get(&key)?, STORED_LIFETIME)
+        }
+        _ => return None,
+    };
+    Some((Zeroizing::new(value), lifetime))
+}
+
+/// Under which key the storage has the session `id`. No TLS 1.3 ticket of this server has this form, and none
+/// made of an id, which everybody can read, names a session.
+fn storage_key(id: &SessionId) -> Vec<u8> {
+    [&[3, 3], id.as_ref()].concat()
+}
+
+fn owned_chain(chain: &[CertificateDer<'_>]) -> Option<PeerChain> {
+    let owned = chain.iter().map(|cert| cert.clone().into_owned());
+    (!chain.is_empty()).then(|| owned.collect())
+}
+
+impl Handshake {
+    /// A name for the new session; empty when it is kept in a ticket, or nowhere.
+    pub(super) fn new_session_id(&self) -> Result<SessionId, Error> {
+        let is_stored =
+            !self.sends_ticket && self.now.is_some() && self.config.session_storage.can_cache();
+        if !is_stored {
+            return Ok(SessionId::EMPTY);
+        }
+        let mut id = [0; 32];
+        self.config.provider.secure_random.fill(&mut id)?;
+        Ok(id.into())
+    }
+
+    /// Keeps the session under its id, if it has one.
+    pub(super) fn store_session(&self, master_secret: &MasterSecret, cx: &ServerContext<'_>) {
+        if self.session_id.is_empty() {
+            return;
+        }
+        if let Some(mut value) = self.session_value(master_secret, cx) {
+            let value = core::mem::take(&mut *value);
+            self.config
+                .session_storage
+                .put(storage_key(&self.session_id), value);
+        }
+    }
+
+    /// The ticket for the session; `None` when none can be made.
+    pub(super) fn seal_session(
+        &self,
+        master_secret: &MasterSecret,
+        cx: &ServerContext<'_>,
+    ) -> Option<Vec<u8>> {
+        let value = self.session_value(master_secret, cx)?;
+        let ticket = self.config.ticketer.encrypt(&value)?;
+        (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
+    }
+
+    fn session_value(
+        &self,
+        master_secret: &MasterSecret,
+        cx: &ServerContext<'_>,
+    ) -> Option<Zeroizing<Vec<u8>>> {
+        let session = Tls12Session {
+            suite: self.suite.common.suite,
+            master_secret: master_secret.as_bytes(),
+            extended_master_secret: self.is_extended,
+            facts: SessionFacts {
+                issued_at: self.now?.as_secs(),
+                authenticated_at: self.authenticated_at,
+                client_auth: self.config.client_auth(),
+                alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
+                server_name: cx.data.server_name(),
+                client_chain: SessionFacts::borrow_chain(
+                    cx.negotiated.peer_certificates.as_deref(),
+                ),
+                application_data: &[],
+            },
+        };
+        Some(Zeroizing::new(session.to_vec()))
+    }
+}

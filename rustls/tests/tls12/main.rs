@@ -1,0 +1,3 @@
+//! TLS 1.2: handshakes, sessions, and what may go wrong in them.
+
+mod server;

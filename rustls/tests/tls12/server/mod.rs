@@ -1,0 +1,121 @@
+//! The server, with scripted clients and upstream's: what it does is what upstream does, but for what is said
+//! here.
+
+mod hello;
+
+use std::sync::Arc;
+
+use harness::client_hello::ClientHello;
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::scripted::Refused;
+use harness::scripted::tls12::Session;
+use harness::scripted::tls12::client::ScriptedClient;
+
+/// What is negotiated with the servers of a test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) provider: Provider,
+    pub(crate) versions: Versions,
+    pub(crate) key_type: KeyType,
+    pub(crate) auth: ClientAuth,
+    pub(crate) tickets: bool,
+}
+
+impl Setup {
+    pub(crate) fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            versions: Versions::Tls12,
+            key_type: KeyType::EcdsaP256,
+            auth: ClientAuth::None,
+            tickets: false,
+        }
+    }
+}
+
+/// Servers of one implementation, which share their sessions.
+pub(crate) struct Server {
+    pub(crate) name: &'static str,
+    pub(crate) provider: rustls::crypto::CryptoProvider,
+    make: Make,
+}
+
+type Make = Box<dyn Fn() -> Box<dyn Endpoint>>;
+
+impl Server {
+    pub(crate) fn connection(&self) -> Box<dyn Endpoint> {
+        (self.make)()
+    }
+
+    /// A client that has sent `hello` and read the answer.
+    pub(crate) fn connect(
+        &self,
+        hello: &ClientHello,
+        session: Option<&Session>,
+    ) -> Result<ScriptedClient, Refused> {
+        ScriptedClient::new(self.connection(), &self.provider, hello, session)
+    }
+}
+
+/// This crate's server in both APIs, and upstream's last, with the same settings.
+pub(crate) fn servers(setup: Setup) -> Vec<Server> {
+    servers_with(setup, |_| (), |_| ())
+}
+
+/// The same, with changes to the configurations.
+pub(crate) fn servers_with(
+    setup: Setup,
+    this: impl FnOnce(&mut rustls::ServerConfig),
+    upstream: impl FnOnce(&mut rustls_upstream::ServerConfig),
+) -> Vec<Server> {
+    let Setup {
+        provider,
+        versions,
+        key_type,
+        auth,
+        tickets,
+    } = setup;
+    let mut ours = configs::this::server_of(versions, provider.this(), key_type, auth);
+    let mut theirs = configs::upstream::server_of(versions, provider.upstream(), key_type, auth);
+    if tickets {
+        ours.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        theirs.ticketer = rustls_upstream::crypto::ring::Ticketer::new().unwrap();
+    }
+    this(&mut ours);
+    upstream(&mut theirs);
+    let (ours, theirs) = (Arc::new(ours), Arc::new(theirs));
+    let unbuffered = ours.clone();
+    let makes: [(_, Make); 3] = [
+        (
+            "this, buffered",
+            Box::new(move || {
+                let conn = rustls::ServerConnection::new(ours.clone()).unwrap();
+                Box::new(ThisBuffered::new(conn))
+            }),
+        ),
+        (
+            "this, unbuffered",
+            Box::new(move || {
+                let conn =
+                    rustls::server::UnbufferedServerConnection::new(unbuffered.clone()).unwrap();
+                Box::new(ThisUnbuffered::new(conn))
+            }),
+        ),
+        (
+            "upstream",
+            Box::new(move || {
+                let conn = rustls_upstream::ServerConnection::new(theirs.clone()).unwrap();
+                Box::new(UpstreamBuffered::new(conn))
+            }),
+        ),
+    ];
+    makes
+        .into_iter()
+        .map(|(name, make)| Server {
+            name,
+            make,
+            provider: setup.provider.this(),
+        })
+        .collect()
+}
