@@ -48,6 +48,8 @@ pub struct RecordSender {
     max_fragment_len: usize,
     /// How many records the key may protect (RFC 9846 §5.5), less one for the KeyUpdate that announces the
     /// next key.
+    key_limit: u64,
+    /// The same, or how many it has protected when it counts as worn out.
     record_limit: u64,
     /// The version in the headers of unprotected records.
     plaintext_version: ProtocolVersion,
@@ -68,6 +70,7 @@ impl RecordSender {
             head_len: HEADER_LEN,
             tail_len: 0,
             max_fragment_len: MAX_FRAGMENT_LEN,
+            key_limit: MAX_RECORDS - 1,
             record_limit: MAX_RECORDS - 1,
             plaintext_version: ProtocolVersion::TLSv1_2,
             outer_type: None,
@@ -119,7 +122,8 @@ impl RecordSender {
             ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData.into()),
             _ => None,
         };
-        self.record_limit = Ord::min(confidentiality_limit, MAX_RECORDS).saturating_sub(1);
+        self.key_limit = Ord::min(confidentiality_limit, MAX_RECORDS).saturating_sub(1);
+        self.record_limit = self.key_limit;
         self.seq = 0;
     }
 
@@ -144,6 +148,12 @@ impl RecordSender {
         // none is left, so that there is no more to check for each record
         self.seq = u64::MAX;
         self.closed = true;
+    }
+
+    /// Makes the key count as worn out: no payload is left to it, only the KeyUpdate that announces the next
+    /// key, and alerts.
+    pub fn retire_key(&mut self) {
+        self.record_limit = Ord::min(self.record_limit, self.seq);
     }
 
     /// True when what is sent is protected.
@@ -175,7 +185,7 @@ impl RecordSender {
 
     /// How many bytes of payload a key may protect from its first record on.
     pub fn payload_per_key(&self) -> usize {
-        self.payload_of_records(self.record_limit)
+        self.payload_of_records(self.key_limit)
     }
 
     #[inline]

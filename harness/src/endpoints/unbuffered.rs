@@ -238,8 +238,25 @@ fn encrypt_in_place<D>(
         let payload = room.headroom..room.headroom + fragment.len();
         let mut buffer = vec![0xa5; payload.end + room.tailroom];
         buffer[payload.clone()].copy_from_slice(fragment);
-        let record = state.encrypt_in_place(&mut buffer, payload).unwrap();
-        outgoing.extend_from_slice(&buffer[record]);
+        let record = match state.encrypt_in_place(&mut buffer, payload.clone()) {
+            Err(rustls::InPlaceError::OutputPending) => {
+                encode_after_short_tries(outgoing, |out| encrypt_nothing(&mut state, out));
+                state.encrypt_in_place(&mut buffer, payload)
+            }
+            record => record,
+        };
+        outgoing.extend_from_slice(&buffer[record.unwrap()]);
+    }
+}
+
+/// Hands out what goes first; when `out` is too short, how much is needed.
+fn encrypt_nothing<D>(
+    state: &mut rustls::unbuffered::WriteTraffic<'_, D>,
+    out: &mut [u8],
+) -> Result<usize, usize> {
+    match state.encrypt(&[], out) {
+        Err(rustls::unbuffered::EncryptError::InsufficientSize(short)) => Err(short.required_size),
+        written => Ok(written.unwrap()),
     }
 }
 

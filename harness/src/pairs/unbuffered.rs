@@ -125,7 +125,7 @@ pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize>
                 }
             }
             ConnectionState::WriteTraffic(_) => {}
-            // the answer to a KeyUpdate; dropped, since this side sends nothing after it
+            // dropped, since this side sends nothing after it
             ConnectionState::EncodeTlsData(mut data) => {
                 data.encode(&mut [0; 1024])?;
             }

@@ -121,9 +121,16 @@ impl CommonState {
             records.sending = Sending::HandshakeThenClose;
             return;
         }
-        if let Err(error) = records.close() {
-            self.fail(Error::from(error).into());
+        if let Err(error) = self.close() {
+            self.fail(error.into());
         }
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        if let Some(established) = &mut self.established {
+            established.settle(&mut self.records)?;
+        }
+        Ok(self.records.close()?)
     }
 
     /// True once an error has ended the connection.

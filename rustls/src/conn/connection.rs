@@ -110,8 +110,7 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Moves TLS bytes between the connection and `io` until there is progress: while handshaking, until the
     /// handshake is complete; otherwise until what waits is written and, if nothing waited, something was
-    /// read. If what was read needs an answer, as a KeyUpdate may, the same call writes as much of it as `io`
-    /// takes.
+    /// read.
     ///
     /// Returns how many bytes were read and written. Zero and zero means that nothing was wanted, that
     /// the stream has ended, or that `io`'s `write` took nothing.
@@ -166,11 +165,6 @@ impl<Data> ConnectionCommon<Data> {
             }
             self.process_or_alert(io)?;
             if !handshaking {
-                if blocked.is_none() {
-                    // Reading succeeded, and that is what this call reports. The next one writes first,
-                    // and meets the same error.
-                    let _ = self.write_all_tls(io, &mut written);
-                }
                 return Ok((read, written));
             }
         }
@@ -287,8 +281,9 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; the buffer and the connection are unchanged then, unless the cipher failed, which
-    /// ends the connection.
+    /// [`InPlaceError`]; the buffer is unchanged then, unless the cipher failed, which ends the connection. On
+    /// [`InPlaceError::OutputPending`] the connection has something of its own to send first (a KeyUpdate):
+    /// [`Self::write_tls`] writes it.
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

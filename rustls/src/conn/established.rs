@@ -39,7 +39,8 @@ impl Established {
         }
     }
 
-    /// Sends a KeyUpdate that requests one in return, and switches to new sending keys.
+    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it is the one
+    /// that [`Self::owes_update`].
     ///
     /// # Errors
     ///
@@ -49,6 +50,29 @@ impl Established {
             Self::Tls13(secrets) => secrets.refresh(transport),
             #[cfg(feature = "tls12")]
             Self::Tls12(_) => Err(Error::HandshakeNotComplete),
+        }
+    }
+
+    /// True when the peer has requested a KeyUpdate and waits for it. It goes out ahead of whatever is sent
+    /// next.
+    pub(crate) fn owes_update(&self) -> bool {
+        match self {
+            Self::Tls13(secrets) => secrets.owes_update,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => false,
+        }
+    }
+
+    /// Sends the KeyUpdate that [`Self::owes_update`], if any.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::send_handshake`].
+    pub(crate) fn settle(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        match self {
+            Self::Tls13(secrets) => secrets.settle(transport),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => Ok(()),
         }
     }
 
@@ -87,8 +111,8 @@ pub(crate) struct Tls13Secrets {
     sending_updates: u64,
     /// We requested a KeyUpdate, and none came since.
     awaits_update: bool,
-    /// The last KeyUpdate that was sent answered one of the peer's.
-    has_answered: bool,
+    /// The peer has requested a KeyUpdate, and none was sent since.
+    owes_update: bool,
 }
 
 impl Tls13Secrets {
@@ -106,7 +130,7 @@ impl Tls13Secrets {
             exporter_secret,
             sending_updates: 0,
             awaits_update: false,
-            has_answered: false,
+            owes_update: false,
         }
     }
 
@@ -145,23 +169,19 @@ impl Tls13Secrets {
         self.install_receiving(transport)
     }
 
-    /// Answers the peer's KeyUpdate with one that requests none.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Transport::send_handshake`].
-    pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
-        // RFC 9846 §4.7.3: requests that come before the answer is on its way are answered by it
-        let answer_waits =
-            self.has_answered && !transport.has_used_sending_key() && transport.has_output();
-        if !answer_waits {
-            self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
-            self.has_answered = true;
+    /// Sees to it that the next application data comes behind a KeyUpdate that answers the peer's.
+    pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
+        // RFC 9846 §4.7.3: a request is ignored when there can be no more updates
+        if self.sending_updates < MAX_SENDING_UPDATES {
+            self.owes_update = true;
+            transport.retire_sending_key();
         }
-        Ok(())
     }
 
     fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        if self.owes_update {
+            return self.settle(transport);
+        }
         // a key that follows an update and has protected nothing need not be replaced
         if self.sending_updates != 0 && !transport.has_used_sending_key() {
             return Ok(());
@@ -174,7 +194,14 @@ impl Tls13Secrets {
         };
         if self.send_key_update(request, transport)? {
             self.awaits_update = true;
-            self.has_answered = false;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        // RFC 9846 §4.7.3: the answer requests none. It answers all requests that came before it
+        if core::mem::take(&mut self.owes_update) {
+            self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
         }
         Ok(())
     }

@@ -268,16 +268,16 @@ impl Transport for Records {
         };
     }
 
+    fn retire_sending_key(&mut self) {
+        self.sender.retire_key();
+    }
+
     fn has_used_sending_key(&self) -> bool {
         self.sender.sequence() != 0
     }
 
     fn can_protect(&self, len: usize) -> bool {
         self.sender.can_protect(len)
-    }
-
-    fn has_output(&self) -> bool {
-        !self.outgoing.is_empty()
     }
 
     fn is_closed(&self) -> bool {

@@ -105,14 +105,14 @@ pub(crate) trait Transport {
     /// From now on application data is sent; what was written before goes first.
     fn start_sending(&mut self);
 
+    /// Makes the present sending key count as worn out, so that the next application data needs another.
+    fn retire_sending_key(&mut self);
+
     /// True when something was sent under the present sending key.
     fn has_used_sending_key(&self) -> bool;
 
     /// True when the present sending key may protect `len` more bytes before it is worn out (RFC 9846 §5.5).
     fn can_protect(&self, len: usize) -> bool;
-
-    /// True when something waits to be written.
-    fn has_output(&self) -> bool;
 
     /// True when nothing may be sent any more.
     fn is_closed(&self) -> bool;

@@ -10,6 +10,7 @@ use core::ops::{Deref, Range};
 
 use super::common_state::CommonState;
 use super::driver::{Driver, Processed};
+use super::established::{Established, KEY_UPDATE_LEN};
 use super::records::{Receiving, Sending};
 use crate::client::{ClientConnectionData, MayEncryptEarlyData};
 use crate::crypto::cipher::InsufficientSizeError;
@@ -441,9 +442,10 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; `buf` and the connection are unchanged then, unless the cipher failed, which ends the
-    /// connection. On [`InPlaceError::OutputPending`] the connection has something of its own to send first
-    /// (a KeyUpdate): the next [`UnbufferedConnectionCommon::process_tls_records`] hands it out.
+    /// [`InPlaceError`]; `buf` is unchanged then, unless the cipher failed, which ends the connection. On
+    /// [`InPlaceError::OutputPending`] the connection has something of its own to send first (a KeyUpdate):
+    /// [`Self::encrypt`] of nothing hands it out, and so does the next
+    /// [`UnbufferedConnectionCommon::process_tls_records`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
@@ -463,12 +465,17 @@ impl<Data> WriteTraffic<'_, Data> {
         const ALERT_LEN: usize = 2;
         let common = &mut self.conn.driver.common;
         let records = &common.records;
-        let alert_len = if records.is_sending_over() {
+        let closing_len = if records.is_sending_over() {
             0
         } else {
-            records.sender.sealed_len(ALERT_LEN)
+            let owes_update = common
+                .established
+                .as_ref()
+                .is_some_and(Established::owes_update);
+            let update_len = if owes_update { KEY_UPDATE_LEN } else { 0 };
+            records.sender.sealed_len(update_len) + records.sender.sealed_len(ALERT_LEN)
         };
-        let required_size = records.outgoing.len() + alert_len;
+        let required_size = records.outgoing.len() + closing_len;
         if outgoing_tls.len() < required_size {
             return Err(InsufficientSizeError { required_size }.into());
         }

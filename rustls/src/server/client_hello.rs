@@ -78,13 +78,15 @@ pub(crate) enum ProtocolNames<'a> {
     /// As it was decoded, in the message.
     Decoded(&'a [ProtocolName<'a>]),
     /// Kept beyond the message.
+    #[cfg(feature = "std")]
     Kept(&'a [Vec<u8>]),
 }
 
 impl<'a> ProtocolNames<'a> {
     fn iter(self) -> impl Iterator<Item = &'a [u8]> {
-        let (decoded, kept): (&[_], &[_]) = match self {
+        let (decoded, kept): (&[_], &[Vec<u8>]) = match self {
             Self::Decoded(names) => (names, &[]),
+            #[cfg(feature = "std")]
             Self::Kept(names) => (&[], names),
         };
         let decoded = decoded.iter().map(|name| name.0);

@@ -34,7 +34,7 @@ pub(crate) fn read_key_update<Data>(
     secrets.update_receiving(cx.transport)?;
     // RFC 9846 §4.7.3: a request must be answered before the next application data
     if responds {
-        secrets.answer_update(cx.transport)?;
+        secrets.answer_update(cx.transport);
     }
     Ok(())
 }

@@ -90,32 +90,100 @@ fn many_in_either_direction_and_both_at_once() {
     });
 }
 
-/// RFC 9846 §4.7.3: requests that come before the answer is sent need one answer. (An unbuffered
-/// connection hands out its answer before it takes the next record.)
+/// RFC 9846 §4.7.3: a request is answered before the next application data, and requests that come before the
+/// answer is sent need one answer. Until then nothing waits, as with upstream.
 #[test]
-fn requests_in_a_row_get_one_answer() {
+fn the_next_write_carries_the_answer() {
+    /// A KeyUpdate: header, message of five bytes, content type and tag.
+    const ANSWER: usize = 5 + 5 + 1 + 16;
     for_all(|provider, role| {
-        for (api, (mut ours, mut theirs)) in pairs(provider, role).into_iter().enumerate() {
-            for _ in 0..5 {
-                theirs.refresh_traffic_keys();
+        for requests in [1, 5] {
+            for closes in [false, true] {
+                let upstream = connected::upstream::connected(provider, role);
+                let upstream: (Box<dyn Endpoint>, _) =
+                    (Box::new(UpstreamBuffered::new(upstream.0)), upstream.1);
+                for (mut end, mut peer) in pairs(provider, role).into_iter().chain([upstream]) {
+                    for _ in 0..requests {
+                        peer.refresh_traffic_keys();
+                    }
+                    end.receive(&peer.take_output()).unwrap();
+                    assert!(end.take_output().is_empty());
+                    let len = if closes {
+                        end.close();
+                        2
+                    } else {
+                        end.send(b"data")
+                    };
+                    let out = end.take_output();
+                    assert_eq!(out.len(), ANSWER + 5 + len + 1 + 16);
+                    peer.receive(&out).unwrap();
+                    send_and_check(&mut peer, &mut *end, b"new keys");
+                }
             }
-            ours.receive(&theirs.take_output()).unwrap();
-            let answer = ours.take_output();
-            let answers = match api {
-                0 => 1,
-                _ => 5,
-            };
-            // one KeyUpdate: header, message of five bytes, content type and tag
-            assert_eq!(
-                answer.len(),
-                answers * (5 + 5 + 1 + 16),
-                "{provider:?} {role:?}"
-            );
-            theirs.receive(&answer).unwrap();
-            send_and_check(&mut *ours, &mut theirs, b"new keys");
-            send_and_check(&mut theirs, &mut *ours, b"new keys");
         }
     });
+}
+
+/// In place, the answer has to be sent first.
+#[test]
+fn in_place_the_answer_goes_first() {
+    for_all(|provider, role| {
+        let (mut conn, mut peer) = connected::this::connected(provider, role);
+        peer.refresh_traffic_keys();
+        connected::this::input(&mut conn, &peer.take_output()).unwrap();
+        assert!(!conn.wants_write());
+        let mut buf = vec![0; 5 + 4 + 17];
+        let mut encrypt = |conn: &mut rustls::Connection| match conn {
+            rustls::Connection::Client(conn) => conn.encrypt_in_place(&mut buf, 5..9),
+            rustls::Connection::Server(conn) => conn.encrypt_in_place(&mut buf, 5..9),
+        };
+        assert_eq!(encrypt(&mut conn), Err(rustls::InPlaceError::OutputPending));
+        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        let record = encrypt(&mut conn).unwrap();
+        assert_eq!(deliver(&mut peer, &buf[record]), [0; 4]);
+    });
+}
+
+/// An answer that has to find room in the caller's buffer is asked room for.
+#[test]
+fn unbuffered_the_answer_counts() {
+    for provider in PROVIDERS {
+        for closes in [false, true] {
+            let config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+            let client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
+            let mut client = ThisUnbuffered::new(client);
+            let mut peer = fresh_peer(provider, Role::Client);
+            exchange(&mut client, &mut peer).unwrap();
+            peer.refresh_traffic_keys();
+            client.receive(&peer.take_output()).unwrap();
+
+            let status = client.conn.process_tls_records(&mut []);
+            let Ok(ConnectionState::WriteTraffic(mut state)) = status.state else {
+                panic!("{status:?}");
+            };
+            let mut out = [0; 100];
+            let mut write = |len| {
+                if closes {
+                    state.queue_close_notify(&mut out[..len])
+                } else {
+                    state.encrypt(b"data", &mut out[..len])
+                }
+            };
+            let expected = 27 + 22 + if closes { 2 } else { 4 };
+            for len in [0, 27, expected - 1] {
+                assert!(matches!(
+                    write(len),
+                    Err(EncryptError::InsufficientSize(short)) if short.required_size == expected
+                ));
+            }
+            assert_eq!(write(expected).unwrap(), expected);
+            peer.receive(&out[..expected]).unwrap();
+            let mut received = Vec::new();
+            peer.read_into(&mut received);
+            assert_eq!(received, if closes { &b""[..] } else { b"data" });
+            assert_eq!(peer.peer_has_closed(), closes);
+        }
+    }
 }
 
 /// A flood ends the connection as it does upstream's; data between lets as many as one likes through.

@@ -291,16 +291,19 @@ fn complete_io_reads_on() {
     });
 }
 
-/// The answer is on its way when the read returns: nobody has to write anything for it.
+/// The answer waits for the next write: reading writes nothing.
 #[test]
-fn the_answer_goes_out_with_the_read() {
+fn reading_writes_nothing() {
     for_all(|provider, role| {
         let (mut conn, mut peer) = crate::connected::this::connected(provider, role);
         let mut socket = Socket::new(&mut peer, "request", Takes::Everything);
-        conn.complete_io(&mut socket).unwrap();
-        // header, message, content type and tag
-        assert_eq!(socket.written.len(), 5 + 5 + 1 + 16);
+        let (_, written) = conn.complete_io(&mut socket).unwrap();
+        assert_eq!((written, socket.writes), (0, 0));
         assert!(!conn.wants_write());
+        conn.writer().write_all(b"data").unwrap();
+        let (_, written) = conn.complete_io(&mut socket).unwrap();
+        // header, message, content type and tag, twice
+        assert_eq!(written, 5 + 5 + 1 + 16 + 5 + 4 + 1 + 16);
         peer.receive(&socket.written).unwrap();
     });
 }

@@ -43,6 +43,7 @@ use crate::tls13;
 /// A server's side of one connection, version by version.
 pub(crate) enum ServerHandshake {
     /// Waits for a configuration, and leaves messages where they are until it has one.
+    #[cfg(feature = "std")]
     Unconfigured,
     /// Waits for a ClientHello.
     Hello(WaitClientHello),
@@ -91,7 +92,9 @@ impl ServerHandshake {
             (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
 
             (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
-            (Self::Unconfigured | Self::Failed, _) => Err(unexpected(&message, &[])),
+            #[cfg(feature = "std")]
+            (Self::Unconfigured, _) => Err(unexpected(&message, &[])),
+            (Self::Failed, _) => Err(unexpected(&message, &[])),
         }
     }
 }
@@ -138,6 +141,7 @@ impl Machine<ServerConnectionData> for ServerHandshake {
         Ok(())
     }
 
+    #[cfg(feature = "std")]
     fn is_ready(&self) -> bool {
         !matches!(self, Self::Unconfigured)
     }
