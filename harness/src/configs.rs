@@ -255,6 +255,9 @@ macro_rules! configs {
                     builder.with_no_client_auth()
                 };
                 config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+                // the same whichever features are enabled
+                config.cert_compressors.clear();
+                config.cert_decompressors.clear();
                 config
             }
 
@@ -289,6 +292,8 @@ macro_rules! configs {
                     .with_single_cert(identity.chain.clone(), identity.key())
                     .unwrap();
                 config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
+                config.cert_compressors.clear();
+                config.cert_decompressors.clear();
                 config
             }
         }

@@ -42,6 +42,7 @@
 //! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
 //! - `fips`: aws-lc-rs in its FIPS-validated form.
 //! - `tls12` (default): TLS 1.2 can be named; its handshake is not there yet.
+//! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
 //! - `logging` (default): messages through the `log` crate.
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
@@ -73,6 +74,7 @@ mod versions;
 mod webpki;
 
 pub mod client;
+pub mod compress;
 pub mod crypto;
 pub mod server;
 pub mod sign;

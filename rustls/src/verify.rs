@@ -72,7 +72,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// True when servers authenticate by a raw public key instead of a certificate (RFC 7250). False
     /// unless overridden.
     ///
-    /// Raw public keys are not supported yet: a client with such a verifier makes no connections.
+    /// The `end_entity` that [`verify_server_cert`](Self::verify_server_cert) and the signature methods get
+    /// is then a DER-encoded `SubjectPublicKeyInfo`, without intermediates, and servers that have none are
+    /// refused. [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
+    /// verifies signatures.
     fn requires_raw_public_keys(&self) -> bool {
         false
     }
@@ -160,7 +163,10 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// True when clients authenticate by a raw public key instead of a certificate (RFC 7250). False
     /// unless overridden.
     ///
-    /// Raw public keys are not supported yet: a server with such a verifier makes no connections.
+    /// The `end_entity` that [`verify_client_cert`](Self::verify_client_cert) and the signature methods get
+    /// is then a DER-encoded `SubjectPublicKeyInfo`, without intermediates, and clients that have none are
+    /// refused. [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
+    /// verifies signatures.
     fn requires_raw_public_keys(&self) -> bool {
         false
     }

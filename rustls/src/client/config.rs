@@ -7,6 +7,10 @@ use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 
 use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
 use crate::client::resolver::{NoClientCert, ResolvesClientCert};
+use crate::compress::{
+    CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
+    default_cert_decompressors,
+};
 use crate::crypto::CryptoProvider;
 use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
@@ -46,6 +50,21 @@ pub struct ClientConfig {
 
     /// Chooses the certificate to authenticate with, when a server asks for one.
     pub client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
+
+    /// How to compress the client's certificates (RFC 8879), most preferred first. A server that asks for a
+    /// certificate says which algorithms it can undo; the first of these that is among them is used.
+    ///
+    /// [`default_cert_compressors`] by default. In TLS 1.2 nothing is compressed.
+    pub cert_compressors: Vec<&'static dyn CertCompressor>,
+
+    /// Where the client's compressed certificates are kept. Four of them by default.
+    pub cert_compression_cache: Arc<CompressionCache>,
+
+    /// How servers may compress their certificates, most preferred first. An algorithm that stands twice is
+    /// undone by the first, and at most 127 are offered.
+    ///
+    /// [`default_cert_decompressors`] by default. In TLS 1.2 nothing is compressed.
+    pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
 
     /// What is remembered of sessions, and where. In memory for 256 sessions by default.
     pub resumption: Resumption,
@@ -230,6 +249,9 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
         ClientConfig {
             alpn_protocols: Vec::new(),
             check_selected_alpn: true,
+            cert_compressors: default_cert_compressors().to_vec(),
+            cert_compression_cache: Arc::default(),
+            cert_decompressors: default_cert_decompressors().to_vec(),
             resumption: Resumption::default(),
             enable_early_data: false,
             send_ticket_request: None,

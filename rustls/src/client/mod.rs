@@ -14,7 +14,7 @@ pub use connection_data::ClientConnectionData;
 #[cfg(feature = "std")]
 pub use early_data::WriteEarlyData;
 pub use early_data::{EarlyDataError, MayEncryptEarlyData};
-pub use resolver::ResolvesClientCert;
+pub use resolver::{AlwaysResolvesClientRawPublicKeys, ResolvesClientCert};
 
 pub use crate::msgs::client_extensions::TicketRequest;
 #[cfg(feature = "std")]

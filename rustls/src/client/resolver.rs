@@ -22,13 +22,45 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
 
     /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
     ///
-    /// Raw public keys are not supported yet: a client with such a resolver makes no connections.
+    /// The one element of [`CertifiedKey::cert`] is then a DER-encoded `SubjectPublicKeyInfo`, and servers
+    /// that do not take raw public keys are refused.
     fn only_raw_public_keys(&self) -> bool {
         false
     }
 
     /// False when [`resolve`](Self::resolve) never has anything to offer.
     fn has_certs(&self) -> bool;
+}
+
+/// Resolves to one raw public key (RFC 7250), whoever asks.
+#[derive(Clone, Debug)]
+pub struct AlwaysResolvesClientRawPublicKeys(Arc<CertifiedKey>);
+
+impl AlwaysResolvesClientRawPublicKeys {
+    /// Takes a key whose only certificate is a DER-encoded `SubjectPublicKeyInfo`: its own, as from
+    /// [`SigningKey::public_key`](crate::sign::SigningKey::public_key).
+    pub fn new(certified_key: Arc<CertifiedKey>) -> Self {
+        Self(certified_key)
+    }
+}
+
+impl ResolvesClientCert for AlwaysResolvesClientRawPublicKeys {
+    fn resolve(
+        &self,
+        _root_hint_subjects: &[&[u8]],
+        _sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        true
+    }
+
+    /// True.
+    fn has_certs(&self) -> bool {
+        true
+    }
 }
 
 /// The resolver of a client that has no certificate.

@@ -6,7 +6,7 @@ use super::transcript::Transcript;
 use crate::conn::transport::Transport;
 use crate::crypto::hash;
 use crate::error::Error;
-use crate::msgs::EncodeMessage;
+use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
 /// How many bytes a flight has room for at first: enough for all but one that carries certificates.
 const USUAL_LEN: usize = 256;
@@ -40,6 +40,25 @@ impl<'a> Flight<'a> {
             self.encoded = Err(error);
         }
         self.transcript.add(&self.messages[start..]);
+    }
+
+    /// Adds what `instead` makes of the body of `message`, or `message` itself if that is nothing.
+    pub(crate) fn add_instead<M: EncodeMessage>(
+        &mut self,
+        message: &impl EncodeMessage,
+        instead: impl FnOnce(&[u8]) -> Option<M>,
+    ) {
+        let start = self.messages.len();
+        if let Err(error) = message.encode_message(&mut self.messages) {
+            self.encoded = Err(error);
+            return;
+        }
+        if let Some(other) = instead(&self.messages[start + HANDSHAKE_HEADER_LEN..]) {
+            self.messages.truncate(start);
+            self.add(&other);
+        } else {
+            self.transcript.add(&self.messages[start..]);
+        }
     }
 
     /// The hash of all messages so far, those of this flight included.

@@ -32,7 +32,7 @@ pub(crate) struct ClientExtensions<'a> {
     pub(crate) server_certificate_type: Option<Vec<CertificateType>>,
     /// `extended_master_secret`, which is empty.
     pub(crate) extended_master_secret: bool,
-    pub(crate) compress_certificate: Option<Vec<CertificateCompressionAlgorithm>>,
+    pub(crate) compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>,
     /// `session_ticket`: a ticket of TLS 1.2, or empty to ask for one.
     pub(crate) session_ticket: Option<&'a [u8]>,
     pub(crate) pre_shared_key: Option<OfferedPsks<'a>>,
@@ -201,7 +201,7 @@ impl<'a> ClientExtensions<'a> {
             }
             ExtensionType::CompressCertificate => {
                 self.compress_certificate =
-                    Some(read_list(r, U8, "CertificateCompressionAlgorithms")?);
+                    Some(read_short_list(r, U8, "CertificateCompressionAlgorithms")?);
             }
             ExtensionType::SessionTicket => self.session_ticket = Some(r.rest()),
             ExtensionType::PreSharedKey => self.pre_shared_key = Some(OfferedPsks::read(r)?),

@@ -17,6 +17,7 @@ pub(crate) mod certificate_request;
 pub(crate) mod certificate_verify;
 pub(crate) mod client_extensions;
 pub(crate) mod client_hello;
+pub(crate) mod compressed_certificate;
 pub(crate) mod encrypted_extensions;
 pub(crate) mod extensions;
 pub(crate) mod key_update;

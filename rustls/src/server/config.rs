@@ -6,6 +6,10 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 
 use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::compress::{
+    CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
+    default_cert_decompressors,
+};
 use crate::crypto::CryptoProvider;
 use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
@@ -71,6 +75,21 @@ pub struct ServerConfig {
 
     /// The clock.
     pub time_provider: Arc<dyn TimeProvider>,
+
+    /// How to compress the server's certificates (RFC 8879), most preferred first. A client says which
+    /// algorithms it can undo; the first of these that is among them is used.
+    ///
+    /// [`default_cert_compressors`] by default. In TLS 1.2 nothing is compressed.
+    pub cert_compressors: Vec<&'static dyn CertCompressor>,
+
+    /// Where the server's compressed certificates are kept. Four of them by default.
+    pub cert_compression_cache: Arc<CompressionCache>,
+
+    /// How clients may compress their certificates, most preferred first. An algorithm that stands twice is
+    /// undone by the first, and at most 127 are offered.
+    ///
+    /// [`default_cert_decompressors`] by default. In TLS 1.2 nothing is compressed.
+    pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
@@ -250,6 +269,9 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             ticketer: Arc::new(NoTickets),
             cert_resolver,
             alpn_protocols: Vec::new(),
+            cert_compressors: default_cert_compressors().to_vec(),
+            cert_compression_cache: Arc::default(),
+            cert_decompressors: default_cert_decompressors().to_vec(),
             key_log: Arc::new(NoKeyLog),
             #[cfg(feature = "tls12")]
             require_ems: cfg!(feature = "fips"),

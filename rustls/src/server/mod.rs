@@ -16,7 +16,9 @@ pub use config::{ServerConfig, WantsServerCert};
 pub use connection::ServerConnection;
 pub use connection::UnbufferedServerConnection;
 pub use connection_data::ServerConnectionData;
-pub use resolver::{ResolvesServerCert, ResolvesServerCertUsingSni};
+pub use resolver::{
+    AlwaysResolvesServerRawPublicKeys, ResolvesServerCert, ResolvesServerCertUsingSni,
+};
 pub use rustls_core::enums::CertificateType;
 pub use rustls_core::ticketer::ProducesTickets;
 

@@ -23,9 +23,32 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
 
     /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
     ///
-    /// Raw public keys are not supported yet: a server with such a resolver makes no connections.
+    /// The one element of [`CertifiedKey::cert`] is then a DER-encoded `SubjectPublicKeyInfo`, and clients
+    /// that do not take raw public keys are refused.
     fn only_raw_public_keys(&self) -> bool {
         false
+    }
+}
+
+/// Resolves to one raw public key (RFC 7250), whoever asks.
+#[derive(Clone, Debug)]
+pub struct AlwaysResolvesServerRawPublicKeys(Arc<CertifiedKey>);
+
+impl AlwaysResolvesServerRawPublicKeys {
+    /// Takes a key whose only certificate is a DER-encoded `SubjectPublicKeyInfo`: its own, as from
+    /// [`SigningKey::public_key`](crate::sign::SigningKey::public_key).
+    pub fn new(certified_key: Arc<CertifiedKey>) -> Self {
+        Self(certified_key)
+    }
+}
+
+impl ResolvesServerCert for AlwaysResolvesServerRawPublicKeys {
+    fn resolve(&self, _client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        true
     }
 }
 

@@ -2,15 +2,19 @@
 //! share.
 //!
 //! ```text
-//!   client ──┐   ┌─► key_schedule         secrets in, secrets out
-//!            ├───┼─► certificate_verify   what a CertificateVerify signs
-//!   server ──┘   ├─► finished             the check of the peer's Finished
-//!                └─► key_update           the peer's KeyUpdate
+//!   client ──┐   ┌─► key_schedule              secrets in, secrets out
+//!            │   ├─► certificate_verify        what a CertificateVerify signs
+//!            ├───┼─► certificate_compression   CompressedCertificate, sent and received
+//!            │   ├─► raw_public_key            raw public keys for certificates
+//!   server ──┘   ├─► finished                  the check of the peer's Finished
+//!                └─► key_update                the peer's KeyUpdate
 //! ```
 
-pub(crate) mod certificate_verify;
+pub(crate) mod certificate_compression;
+mod certificate_verify;
 pub(crate) mod client;
 mod finished;
 pub(crate) mod key_schedule;
 pub(crate) mod key_update;
+mod raw_public_key;
 pub(crate) mod server;

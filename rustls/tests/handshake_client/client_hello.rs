@@ -317,34 +317,6 @@ fn a_hybrid_is_offered_by_default() {
     );
 }
 
-#[test]
-fn raw_public_keys_are_refused_at_the_start() {
-    #[derive(Debug)]
-    struct RawPublicKeys;
-
-    impl rustls::client::ResolvesClientCert for RawPublicKeys {
-        fn resolve(
-            &self,
-            _: &[&[u8]],
-            _: &[SignatureScheme],
-        ) -> Option<Arc<rustls::sign::CertifiedKey>> {
-            None
-        }
-
-        fn only_raw_public_keys(&self) -> bool {
-            true
-        }
-
-        fn has_certs(&self) -> bool {
-            true
-        }
-    }
-
-    let mut config = config_with(provider());
-    config.client_auth_cert_resolver = Arc::new(RawPublicKeys);
-    refuse_to_start(config);
-}
-
 /// No connection is made but an [`Error::General`] returned, by either API.
 #[track_caller]
 fn refuse_to_start(config: ClientConfig) {

@@ -247,16 +247,21 @@ fn messages_come_in_order() {
     };
     let ee = T::EncryptedExtensions;
     let (request, certificate) = (T::CertificateRequest, T::Certificate);
+    let compressed = T::CompressedCertificate;
     let (verify, finished) = (T::CertificateVerify, T::Finished);
 
     expect(&[certificate], &[ee], certificate);
     expect(&[request], &[ee], request);
     expect(&[finished], &[ee], finished);
-    expect(&[ee, ee], &[certificate, request], ee);
-    expect(&[ee, verify], &[certificate, request], verify);
-    expect(&[ee, finished], &[certificate, request], finished);
-    expect(&[ee, request, request], &[certificate], request);
-    expect(&[ee, request, verify], &[certificate], verify);
+    expect(&[ee, ee], &[certificate, request, compressed], ee);
+    expect(&[ee, verify], &[certificate, request, compressed], verify);
+    expect(
+        &[ee, finished],
+        &[certificate, request, compressed],
+        finished,
+    );
+    expect(&[ee, request, request], &[certificate, compressed], request);
+    expect(&[ee, request, verify], &[certificate, compressed], verify);
     expect(&[ee, certificate, request], &[verify], request);
     expect(&[ee, certificate, certificate], &[verify], certificate);
     expect(&[ee, certificate, finished], &[verify], finished);

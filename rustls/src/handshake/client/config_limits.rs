@@ -5,13 +5,8 @@ use alloc::vec::Vec;
 use crate::client::ClientConfig;
 use crate::error::Error;
 
-/// Refuses a configuration that relies on raw public keys, or offers what no ClientHello can carry.
+/// Refuses a configuration that offers what no ClientHello can carry.
 pub(super) fn check(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
-    if config.verifier.requires_raw_public_keys()
-        || config.client_auth_cert_resolver.only_raw_public_keys()
-    {
-        return Err(Error::General("raw public keys are not supported".into()));
-    }
     // RFC 7301 §3.1: names of 1 to 255 bytes
     if !alpn_protocols
         .iter()

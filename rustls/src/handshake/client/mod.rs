@@ -58,8 +58,8 @@ impl ClientHandshake {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the configuration cannot be used with TLS 1.3, relies on raw public keys,
-    /// or offers what no ClientHello can carry; [`Error::FailedToGetRandomBytes`]; those of starting a key
+    /// [`Error::General`] when the configuration cannot be used with TLS 1.3, or offers what no ClientHello
+    /// can carry; [`Error::FailedToGetRandomBytes`]; those of starting a key
     /// exchange.
     pub(crate) fn start(
         config: Arc<ClientConfig>,

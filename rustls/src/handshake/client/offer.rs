@@ -2,6 +2,7 @@
 //! ends.
 
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use pki_types::ServerName;
@@ -11,7 +12,9 @@ use super::key_shares::KeyShares;
 use super::offered_session::OfferedSession;
 use crate::client::ClientConfig;
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
-use crate::enums::{CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode};
+use crate::enums::{
+    CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
+};
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
@@ -20,6 +23,7 @@ use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::short_list::ShortList;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
+use crate::tls13::certificate_compression::offered_algorithms;
 
 /// Enough for most ClientHellos without their key shares, in bytes.
 const USUAL_LEN: usize = 384;
@@ -100,6 +104,12 @@ impl Offer {
             cookie,
             // RFC 9846 §4.3.9: without it no server sends tickets
             psk_key_exchange_modes: Some(smallvec![PskKeyExchangeMode::PskDheKe]),
+            // RFC 7250 §4.1: left out where X.509 is the only kind
+            client_certificate_type: offered_type(
+                self.config.client_auth_cert_resolver.only_raw_public_keys(),
+            ),
+            server_certificate_type: offered_type(verifier.requires_raw_public_keys()),
+            compress_certificate: offered_algorithms(&self.config.cert_decompressors),
             certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
             key_shares: Some(shares),
             ticket_request: self.config.send_ticket_request,
@@ -192,6 +202,11 @@ impl Offer {
             key_log.log(label, &self.random.0, secret);
         }
     }
+}
+
+/// The kinds of certificates to offer; without the extension it is X.509.
+fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
+    is_raw.then(|| vec![CertificateType::RawPublicKey])
 }
 
 fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {

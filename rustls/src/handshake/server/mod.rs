@@ -61,10 +61,6 @@ impl ServerHandshake {
     ///
     /// [`Error::General`] when `config` asks for raw public keys, which are not supported.
     pub(crate) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
-        if config.cert_resolver.only_raw_public_keys() || config.verifier.requires_raw_public_keys()
-        {
-            return Err(Error::General("raw public keys are not supported".into()));
-        }
         Ok(Self::Hello(WaitClientHello::first(config)))
     }
 

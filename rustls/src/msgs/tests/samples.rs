@@ -91,7 +91,7 @@ pub(super) fn client_hello() -> ClientHello<'static> {
             client_certificate_type: Some(vec![CertificateType::RawPublicKey]),
             server_certificate_type: Some(vec![CertificateType::X509]),
             extended_master_secret: true,
-            compress_certificate: Some(vec![CertificateCompressionAlgorithm::Zlib]),
+            compress_certificate: Some(smallvec![CertificateCompressionAlgorithm::Zlib]),
             session_ticket: Some(b"ticket"),
             pre_shared_key: Some(OfferedPsks {
                 identities: vec![PskIdentity {
@@ -188,7 +188,7 @@ fn certificate_request() -> CertificateRequest<'static> {
             SignatureScheme::ECDSA_NISTP256_SHA256,
         ]),
         certificate_authorities: Some(vec![DistinguishedName::in_sequence(b"name")]),
-        compress_certificate: Some(vec![CertificateCompressionAlgorithm::Brotli]),
+        compress_certificate: Some(smallvec![CertificateCompressionAlgorithm::Brotli]),
         received: Vec::new(),
     }
 }

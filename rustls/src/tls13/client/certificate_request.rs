@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::client_auth::ClientAuth;
+use super::client_auth::{Answer, ClientAuth};
 use super::extension_checks::check_extensions;
 use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
@@ -12,6 +12,7 @@ use crate::error::{Error, InvalidMessage, PeerIncompatible};
 use crate::handshake::Failure;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
+use crate::tls13::certificate_compression::{check_offer, choose_compressor};
 
 /// EncryptedExtensions were accepted: the server's Certificate comes next, or a request for the client's.
 pub(crate) struct WaitCertificateOrRequest(Box<Handshake>);
@@ -31,15 +32,28 @@ impl WaitCertificateOrRequest {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
         check_extensions(&request.received, ExtensionContext::CertificateRequest)?;
+        check_offer(request.compress_certificate.as_deref())?;
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();
         let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
-        let resolver = &*self.0.offer.config.client_auth_cert_resolver;
-        let client_auth = ClientAuth::choose(resolver, &authorities, &schemes);
+        let config = &self.0.offer.config;
+        let resolver = &*config.client_auth_cert_resolver;
+        let client_auth = ClientAuth {
+            answer: Answer::choose(resolver, &authorities, &schemes),
+            compressor: choose_compressor(
+                request.compress_certificate.as_deref(),
+                &config.cert_compressors,
+            ),
+        };
 
         self.0.transcript.add(encoded);
         Ok(WaitCertificate::new(self.0, Some(client_auth)))
+    }
+
+    /// The server's Certificate may be compressed.
+    pub(super) fn may_be_compressed(&self) -> bool {
+        !self.0.offer.config.cert_decompressors.is_empty()
     }
 
     /// The server asks for no certificate.

@@ -3,24 +3,34 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use crate::client::ResolvesClientCert;
+use crate::client::{ClientConfig, ResolvesClientCert};
+use crate::compress::CertCompressor;
 use crate::enums::{Side, SignatureScheme};
 use crate::error::Error;
 use crate::handshake::flight::Flight;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::sign::{CertifiedKey, Signer};
+use crate::tls13::certificate_compression::add_certificate;
 use crate::tls13::certificate_verify::signed_content;
+use crate::tls13::raw_public_key::sent_chain;
 
-/// How the client answers a CertificateRequest.
-pub(super) enum ClientAuth {
+/// The client's part of a handshake in which the server has sent a CertificateRequest.
+pub(super) struct ClientAuth {
+    pub(super) answer: Answer,
+    /// What the server lets the client's certificates be compressed with.
+    pub(super) compressor: Option<&'static dyn CertCompressor>,
+}
+
+/// How the client answers.
+pub(super) enum Answer {
     /// With a certificate and a signature by its key.
     Certificate(Arc<CertifiedKey>, Box<dyn Signer>),
     /// With a Certificate message that holds none.
     Empty,
 }
 
-impl ClientAuth {
+impl Answer {
     pub(super) fn choose(
         resolver: &dyn ResolvesClientCert,
         authorities: &[&[u8]],
@@ -39,17 +49,30 @@ impl ClientAuth {
             None => Self::Empty,
         }
     }
+}
 
+impl ClientAuth {
     /// Adds Certificate, and CertificateVerify unless it is empty.
-    pub(super) fn send(&self, flight: &mut Flight<'_>) -> Result<(), Error> {
-        let chain = match self {
-            Self::Certificate(certified_key, _) => certified_key.cert.as_slice(),
+    pub(super) fn send(&self, config: &ClientConfig, flight: &mut Flight<'_>) -> Result<(), Error> {
+        let chain = match &self.answer {
+            Answer::Certificate(certified_key, _) => {
+                let is_raw = config.client_auth_cert_resolver.only_raw_public_keys();
+                sent_chain(certified_key, is_raw)
+            }
             // RFC 9846 §4.5.1: without a certificate, the message is sent nevertheless
-            Self::Empty => &[],
+            Answer::Empty => &[],
         };
-        flight.add(&CertificateMsg::new(&[], chain, None));
+        // there is nothing to gain from an empty one
+        let compressor = self.compressor.filter(|_| !chain.is_empty());
+        let cache = &config.cert_compression_cache;
+        add_certificate(
+            &CertificateMsg::new(&[], chain, None),
+            compressor,
+            cache,
+            flight,
+        );
 
-        if let Self::Certificate(_, signer) = self {
+        if let Answer::Certificate(_, signer) = &self.answer {
             let content = signed_content(Side::Client, &flight.transcript_hash());
             let signature = signer.sign(content.as_ref())?;
             flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));

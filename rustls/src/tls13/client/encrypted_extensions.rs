@@ -6,11 +6,12 @@ use super::certificate_request::WaitCertificateOrRequest;
 use super::finished::WaitFinished;
 use super::in_progress::{EarlyData, Handshake};
 use crate::enums::{AlertDescription, ExtensionType};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::{ClientContext, Failure};
 use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
+use crate::tls13::raw_public_key::CertificateTypes;
 
 /// How the server is authenticated.
 pub(super) enum Authentication {
@@ -34,6 +35,10 @@ impl WaitEncryptedExtensions {
     ) -> Result<Authentication, Failure> {
         debug!("extensions of the server: {:?}", extensions.received);
         self.check_extensions(&extensions.received)?;
+        // no certificate goes with a resumed session, which is one of the same verifier and resolver
+        if self.0.session.is_none() {
+            self.check_certificate_types(&extensions)?;
+        }
         if let Some(selected) = extensions.selected_protocol {
             self.check_protocol(selected)?;
             debug!("application protocol {}", selected.0.escape_ascii());
@@ -92,6 +97,21 @@ impl WaitEncryptedExtensions {
             }
         }
         Ok(())
+    }
+
+    /// The kinds of certificates are the ones offered. Without the offer, an answer is refused already.
+    fn check_certificate_types(
+        &self,
+        extensions: &EncryptedExtensions<'_>,
+    ) -> Result<(), PeerIncompatible> {
+        let config = &self.0.offer.config;
+        let client_is_raw = config.client_auth_cert_resolver.only_raw_public_keys();
+        let server_is_raw = config.verifier.requires_raw_public_keys();
+        if CertificateTypes::is_answered(extensions, client_is_raw, server_is_raw) {
+            Ok(())
+        } else {
+            Err(PeerIncompatible::IncorrectCertificateTypeExtension)
+        }
     }
 
     fn check_protocol(&self, selected: ProtocolName<'_>) -> Result<(), PeerMisbehaved> {

@@ -97,7 +97,7 @@ fn client_flight(
 
     let mut flight = Flight::new(&mut handshake.transcript);
     if let Some(client_auth) = client_auth {
-        client_auth.send(&mut flight)?;
+        client_auth.send(&handshake.offer.config, &mut flight)?;
     }
     let verify_data = finished_verify_data(
         handshake.suite,

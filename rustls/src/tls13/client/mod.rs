@@ -11,7 +11,7 @@
 //!      Certificate │  │ Certificate- │
 //!                  │  ▼ Request      │                                         (certificate_request)
 //!                  │ WaitCertificate │
-//!                  ▼  │ Certificate  │                                         (server_auth)
+//!                  ▼  │ Certificate  │ compressed or not                       (server_auth)
 //!           WaitCertificateVerify    │
 //!                  │ CertificateVerify                                         (server_auth)
 //!                  ▼                 ▼
@@ -49,6 +49,7 @@ use crate::handshake::{ClientContext, Failure, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::server_hello::ServerHello;
 use crate::msgs::session_ticket::NewSessionTicket;
@@ -103,6 +104,24 @@ impl State {
                 .read_certificate(message.decode(CertificateMsg::read)?, encoded)
                 .map(Self::WaitCertificateVerify),
 
+            // RFC 8879 §4: in the place of a Certificate, if compression was offered
+            (Self::WaitCertificateOrRequest(state), HandshakeType::CompressedCertificate)
+                if state.may_be_compressed() =>
+            {
+                state
+                    .without_request()
+                    .read_compressed(&message.decode(CompressedCertificate::read)?, encoded)
+                    .map(Self::WaitCertificateVerify)
+            }
+
+            (Self::WaitCertificate(state), HandshakeType::CompressedCertificate)
+                if state.may_be_compressed() =>
+            {
+                state
+                    .read_compressed(&message.decode(CompressedCertificate::read)?, encoded)
+                    .map(Self::WaitCertificateVerify)
+            }
+
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
                 .read_certificate_verify(message.decode(DigitallySignedStruct::read)?, encoded, cx)
                 .map(Self::WaitFinished),
@@ -129,9 +148,18 @@ impl State {
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
             Self::WaitEncryptedExtensions(_) => &[HandshakeType::EncryptedExtensions],
+            Self::WaitCertificateOrRequest(state) if state.may_be_compressed() => &[
+                HandshakeType::Certificate,
+                HandshakeType::CertificateRequest,
+                HandshakeType::CompressedCertificate,
+            ],
             Self::WaitCertificateOrRequest(_) => &[
                 HandshakeType::Certificate,
                 HandshakeType::CertificateRequest,
+            ],
+            Self::WaitCertificate(state) if state.may_be_compressed() => &[
+                HandshakeType::Certificate,
+                HandshakeType::CompressedCertificate,
             ],
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],

@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use rustls_core::codec::Codec;
+
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
@@ -11,8 +13,11 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::session::chain::PeerChain;
+use crate::tls13::certificate_compression::decompress;
 use crate::tls13::certificate_verify::signed_content;
+use crate::tls13::raw_public_key::check_received;
 
 /// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate {
@@ -28,6 +33,22 @@ impl WaitCertificate {
         }
     }
 
+    pub(super) fn may_be_compressed(&self) -> bool {
+        !self.handshake.offer.config.cert_decompressors.is_empty()
+    }
+
+    pub(super) fn read_compressed(
+        self,
+        compressed: &CompressedCertificate<&[u8]>,
+        encoded: &[u8],
+    ) -> Result<WaitCertificateVerify, Failure> {
+        let decompressors = &self.handshake.offer.config.cert_decompressors;
+        let certificate = decompress(compressed, decompressors)?;
+        // RFC 8879 §5: from here on it is processed as if it had come uncompressed
+        self.read_certificate(CertificateMsg::read_bytes(&certificate)?, encoded)
+    }
+
+    /// `encoded` is the message as it came.
     pub(super) fn read_certificate(
         mut self,
         certificate: CertificateMsg<'_>,
@@ -46,6 +67,14 @@ impl WaitCertificate {
                 AlertDescription::DecodeError,
             ));
         };
+
+        let is_raw = self
+            .handshake
+            .offer
+            .config
+            .verifier
+            .requires_raw_public_keys();
+        check_received(&certificate, is_raw)?;
 
         self.handshake.transcript.add(encoded);
         Ok(WaitCertificateVerify {

@@ -2,14 +2,19 @@
 
 use alloc::boxed::Box;
 
+use rustls_core::codec::Codec;
+
 use super::finished::WaitFinished;
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::session::chain::PeerChain;
+use crate::tls13::certificate_compression::decompress;
 use crate::tls13::certificate_verify::signed_content;
+use crate::tls13::raw_public_key::check_received;
 
 /// Waits for the answer to CertificateRequest.
 pub(crate) struct WaitCertificate {
@@ -26,6 +31,21 @@ pub(super) enum ClientChain {
 }
 
 impl WaitCertificate {
+    pub(super) fn may_be_compressed(&self) -> bool {
+        !self.finished.config.cert_decompressors.is_empty()
+    }
+
+    pub(super) fn read_compressed(
+        self,
+        compressed: &CompressedCertificate<&[u8]>,
+        encoded: &[u8],
+    ) -> Result<ClientChain, Failure> {
+        let certificate = decompress(compressed, &self.finished.config.cert_decompressors)?;
+        // RFC 8879 §5: from here on it is processed as if it had come uncompressed
+        self.read_certificate(&CertificateMsg::read_bytes(&certificate)?, encoded)
+    }
+
+    /// `encoded` is the message as it came.
     pub(super) fn read_certificate(
         self,
         certificate: &CertificateMsg<'_>,
@@ -44,6 +64,8 @@ impl WaitCertificate {
         {
             return Err(PeerMisbehaved::UnsolicitedCertExtension.into());
         }
+        let is_raw = finished.config.verifier.requires_raw_public_keys();
+        check_received(certificate, is_raw)?;
         let chain: PeerChain = certificate.to_owned_chain();
         let verifier = &finished.config.verifier;
         let [end_entity, intermediates @ ..] = &*chain else {

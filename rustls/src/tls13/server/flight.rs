@@ -28,8 +28,12 @@ use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::server::ServerConfig;
+use crate::tls13::certificate_compression::{
+    add_certificate, choose_compressor, offered_algorithms,
+};
 use crate::tls13::certificate_verify::signed_content;
 use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, MainSecret, finished_verify_data};
+use crate::tls13::raw_public_key::sent_chain;
 
 /// The length of a ServerHello without its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;
@@ -219,6 +223,8 @@ impl FlightSender<'_> {
             // RFC 6066 §3: says that the name was used
             server_name_ack: cx.data.server_name.is_some(),
             selected_protocol: protocol.map(ProtocolName),
+            client_certificate_type: self.parameters.certificate_types.client,
+            server_certificate_type: self.parameters.certificate_types.server,
             ..EncryptedExtensions::default()
         });
     }
@@ -234,23 +240,34 @@ impl FlightSender<'_> {
             // RFC 9846 §4.4.2: signature_algorithms must be there
             signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             certificate_authorities: (!authorities.is_empty()).then(|| authorities.to_vec()),
+            compress_certificate: offered_algorithms(&self.config.cert_decompressors),
             ..CertificateRequest::default()
         });
         true
     }
 
     fn add_certificate(&self, flight: &mut Flight<'_>) {
+        let config = self.config;
         let certified_key = &self.parameters.certified_key;
+        let is_raw = config.cert_resolver.only_raw_public_keys();
         // RFC 9846 §4.5.1: an extension must answer one of the ClientHello
         let asks_for_ocsp =
             self.hello.extensions.status_request == Some(CertificateStatusRequest::Ocsp);
-        let ocsp_response = certified_key.ocsp.as_deref().filter(|_| asks_for_ocsp);
-
-        flight.add(&CertificateMsg::new(
-            &[],
-            &certified_key.cert,
-            ocsp_response,
-        ));
+        // and the response is about a certificate
+        let ocsp_response = certified_key
+            .ocsp
+            .as_deref()
+            .filter(|_| asks_for_ocsp && !is_raw);
+        let compressor = choose_compressor(
+            self.hello.extensions.compress_certificate.as_deref(),
+            &config.cert_compressors,
+        );
+        add_certificate(
+            &CertificateMsg::new(&[], sent_chain(certified_key, is_raw), ocsp_response),
+            compressor,
+            &config.cert_compression_cache,
+            flight,
+        );
     }
 
     fn add_certificate_verify(&self, flight: &mut Flight<'_>) -> Result<(), Error> {

@@ -7,12 +7,14 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::KeyShareEntry;
+use crate::tls13::certificate_compression::check_offer;
 
 /// Runs all checks.
 pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     check_legacy_fields(hello)?;
     check_mandatory_extensions(&hello.extensions)?;
     check_pre_shared_keys(&hello.extensions)?;
+    check_offer(hello.extensions.compress_certificate.as_deref())?;
     Ok(())
 }
 

@@ -42,6 +42,7 @@ use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::handshake::{Failure, ServerContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::msgs::{Finished, HandshakeMessage};
 
 /// What the server waits for.
@@ -68,6 +69,17 @@ impl State {
                 }
             }
 
+            // RFC 8879 §4: in the place of a Certificate, if compression was offered
+            (Self::WaitCertificate(state), HandshakeType::CompressedCertificate)
+                if state.may_be_compressed() =>
+            {
+                let compressed = message.decode(CompressedCertificate::read)?;
+                match state.read_compressed(&compressed, encoded)? {
+                    ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
+                    ClientChain::Verified(next) => Ok(Self::WaitCertificateVerify(next)),
+                }
+            }
+
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
                 .read_certificate_verify(&message.decode(DigitallySignedStruct::read)?, encoded, cx)
                 .map(Self::WaitFinished),
@@ -89,6 +101,10 @@ impl State {
 
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
+            Self::WaitCertificate(state) if state.may_be_compressed() => &[
+                HandshakeType::Certificate,
+                HandshakeType::CompressedCertificate,
+            ],
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],

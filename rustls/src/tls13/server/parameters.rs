@@ -14,6 +14,7 @@ use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
+use crate::tls13::raw_public_key::CertificateTypes;
 
 /// What can be selected from one ClientHello.
 pub(super) enum Selection<'a> {
@@ -33,6 +34,7 @@ pub(super) struct Parameters<'a> {
     /// The client's share of `group`.
     pub(super) client_share: &'a [u8],
     pub(super) alpn_protocol: Option<Vec<u8>>,
+    pub(super) certificate_types: CertificateTypes,
     pub(super) certified_key: Arc<CertifiedKey>,
     pub(super) signer: Box<dyn Signer>,
 }
@@ -59,6 +61,7 @@ impl<'a> Selection<'a> {
             group,
             client_share,
             alpn_protocol: select_protocol(hello, config)?,
+            certificate_types: CertificateTypes::select(&hello.extensions, config)?,
             signer: select_signer(hello, &certified_key)?,
             certified_key,
         }))

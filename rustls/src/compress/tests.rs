@@ -1,0 +1,187 @@
+//! Both algorithms: what they make is undone, by the other implementation too, and what is wrong is refused.
+
+use std::vec;
+
+use rustls_upstream::compress as theirs;
+
+use super::*;
+
+const LEVELS: [CompressionLevel; 2] = [CompressionLevel::Interactive, CompressionLevel::Amortized];
+
+fn pairs() -> [(&'static dyn CertCompressor, &'static dyn CertDecompressor); 2] {
+    [
+        (BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR),
+        (ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR),
+    ]
+}
+
+/// Bytes as in certificates: some repeat, some do not.
+fn sample(len: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut bytes = Vec::new();
+    for i in 0..len {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        bytes.push(if i % 64 < 32 {
+            (state >> 24) as u8
+        } else {
+            i as u8
+        });
+    }
+    bytes
+}
+
+#[test]
+fn defaults_prefer_brotli() {
+    use CertificateCompressionAlgorithm::{Brotli, Zlib};
+
+    let compressors = default_cert_compressors().iter();
+    assert!(compressors.map(|it| it.algorithm()).eq([Brotli, Zlib]));
+    let decompressors = default_cert_decompressors().iter();
+    assert!(decompressors.map(|it| it.algorithm()).eq([Brotli, Zlib]));
+    // as in 0.23
+    let compressors = theirs::default_cert_compressors().iter();
+    assert!(compressors.map(|it| u16::from(it.algorithm())).eq([2, 1]));
+    let decompressors = theirs::default_cert_decompressors().iter();
+    assert!(decompressors.map(|it| u16::from(it.algorithm())).eq([2, 1]));
+}
+
+#[test]
+fn round_trips_at_every_length() {
+    let all = sample(0x1_0004);
+    let lengths = (0..80).chain([1008, 1009, 4096, 0xfff0, 0xfff1, 0x1_0004]);
+    for len in lengths {
+        for (compressor, decompressor) in pairs() {
+            for level in LEVELS {
+                // the thorough ones take their time
+                if level == CompressionLevel::Amortized && len > 2000 {
+                    continue;
+                }
+                let compressed = compressor.compress(all[..len].to_vec(), level).unwrap();
+                let mut output = vec![0; len];
+                decompressor.decompress(&compressed, &mut output).unwrap();
+                assert!(output == all[..len], "{compressor:?} {level:?} {len}");
+            }
+        }
+    }
+}
+
+#[test]
+fn upstream_undoes_what_is_compressed_here_and_the_other_way_round() {
+    let theirs = [
+        (theirs::BROTLI_COMPRESSOR, theirs::BROTLI_DECOMPRESSOR),
+        (theirs::ZLIB_COMPRESSOR, theirs::ZLIB_DECOMPRESSOR),
+    ];
+    for len in [1, 300, 4000, 0x1_0000] {
+        let input = sample(len);
+        for ((compressor, decompressor), theirs) in pairs().into_iter().zip(theirs) {
+            let mut output = vec![0; len];
+            for level in LEVELS {
+                let compressed = compressor.compress(input.clone(), level).unwrap();
+                theirs.1.decompress(&compressed, &mut output).unwrap();
+                assert!(output == input);
+            }
+            output.fill(0);
+            let compressed = theirs.0.compress(
+                input.clone(),
+                rustls_upstream::compress::CompressionLevel::Interactive,
+            );
+            decompressor
+                .decompress(&compressed.unwrap(), &mut output)
+                .unwrap();
+            assert!(output == input);
+        }
+    }
+}
+
+#[test]
+fn another_length_than_declared_is_refused() {
+    let input = sample(3000);
+    for (compressor, decompressor) in pairs() {
+        let compressed = compressor
+            .compress(input.clone(), CompressionLevel::Interactive)
+            .unwrap();
+        for len in [0, 1, 1500, 2998, 2999, 3001, 3002, 0x1_0000] {
+            let result = decompressor.decompress(&compressed, &mut vec![0; len]);
+            assert!(result.is_err(), "{decompressor:?} {len}");
+        }
+    }
+}
+
+#[test]
+fn what_is_cut_or_continued_is_refused() {
+    let input = sample(700);
+    for (compressor, decompressor) in pairs() {
+        for level in LEVELS {
+            let compressed = compressor.compress(input.clone(), level).unwrap();
+            let mut output = vec![0; input.len()];
+            for len in 0..compressed.len() {
+                let result = decompressor.decompress(&compressed[..len], &mut output);
+                assert!(result.is_err(), "{decompressor:?} cut to {len}");
+            }
+            for more in [1, 2, 7, 8, 9, 1000] {
+                let mut longer = compressed.clone();
+                longer.resize(compressed.len() + more, 0);
+                let result = decompressor.decompress(&longer, &mut output);
+                assert!(result.is_err(), "{decompressor:?} and {more} bytes");
+            }
+            // the same once more
+            let twice = [&compressed[..], &compressed].concat();
+            let mut output = vec![0; 2 * input.len()];
+            assert!(decompressor.decompress(&twice, &mut output).is_err());
+        }
+    }
+}
+
+/// A change goes unnoticed or is refused; nothing panics.
+#[test]
+fn any_byte_may_be_wrong() {
+    let input = sample(400);
+    for (compressor, decompressor) in pairs() {
+        let compressed = compressor
+            .compress(input.clone(), CompressionLevel::Amortized)
+            .unwrap();
+        let mut output = vec![0; input.len()];
+        for i in 0..compressed.len() {
+            for bit in 0..8 {
+                let mut wrong = compressed.clone();
+                wrong[i] ^= 1 << bit;
+                let _ = decompressor.decompress(&wrong, &mut output);
+            }
+        }
+    }
+}
+
+/// What declares a window of 2^24 bytes holds the same as what declares the least that does.
+#[test]
+fn large_windows_of_brotli_are_the_same_stream() {
+    let input = sample(20_000);
+    for lgwin in 10..=24 {
+        let params = ::brotli::enc::BrotliEncoderParams {
+            quality: 4,
+            lgwin,
+            ..Default::default()
+        };
+        let mut compressed = Vec::new();
+        ::brotli::BrotliCompress(&mut &input[..], &mut compressed, &params).unwrap();
+        let mut output = vec![0; input.len()];
+        BROTLI_DECOMPRESSOR
+            .decompress(&compressed, &mut output)
+            .unwrap();
+        assert!(output == input, "{lgwin}");
+    }
+}
+
+/// Windows beyond RFC 7932 are another format.
+#[test]
+fn the_large_window_extension_of_brotli_is_refused() {
+    let params = ::brotli::enc::BrotliEncoderParams {
+        quality: 4,
+        lgwin: 26,
+        large_window: true,
+        ..Default::default()
+    };
+    let (input, mut compressed) = (sample(60_000), Vec::new());
+    ::brotli::BrotliCompress(&mut &input[..], &mut compressed, &params).unwrap();
+    let result = BROTLI_DECOMPRESSOR.decompress(&compressed, &mut vec![0; input.len()]);
+    assert!(result.is_err());
+}

@@ -1,0 +1,98 @@
+//! Raw public keys (RFC 7250) in the place of certificates.
+//!
+//! A resolver or a verifier is for raw public keys or for X.509, and never takes one for the other. So a
+//! client offers one kind at a time, and what is agreed on is what each side is configured for.
+
+use pki_types::CertificateDer;
+
+use crate::enums::{AlertDescription, CertificateType};
+use crate::error::{Error, PeerIncompatible};
+use crate::handshake::Failure;
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::encrypted_extensions::EncryptedExtensions;
+use crate::server::ServerConfig;
+use crate::sign::CertifiedKey;
+
+/// What a server answers to the kinds that a client offers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CertificateTypes {
+    pub(super) client: Option<CertificateType>,
+    pub(super) server: Option<CertificateType>,
+}
+
+impl CertificateTypes {
+    /// # Errors
+    ///
+    /// [`PeerIncompatible::IncorrectCertificateTypeExtension`] when the client does not offer the kind that
+    /// the server is configured for.
+    pub(super) fn select(
+        offered: &ClientExtensions<'_>,
+        config: &ServerConfig,
+    ) -> Result<Self, PeerIncompatible> {
+        Ok(Self {
+            client: select(
+                offered.client_certificate_type.as_deref(),
+                config.verifier.requires_raw_public_keys(),
+            )?,
+            server: select(
+                offered.server_certificate_type.as_deref(),
+                config.cert_resolver.only_raw_public_keys(),
+            )?,
+        })
+    }
+
+    /// Whether a server's answer agrees with what a client is configured for.
+    pub(super) fn is_answered(
+        answer: &EncryptedExtensions<'_>,
+        client_is_raw: bool,
+        server_is_raw: bool,
+    ) -> bool {
+        // RFC 9846 §4.5.1: a kind that is not negotiated is X.509
+        let is_raw = |selected| selected == Some(CertificateType::RawPublicKey);
+        is_raw(answer.client_certificate_type) == client_is_raw
+            && is_raw(answer.server_certificate_type) == server_is_raw
+    }
+}
+
+fn select(
+    offered: Option<&[CertificateType]>,
+    is_raw: bool,
+) -> Result<Option<CertificateType>, PeerIncompatible> {
+    use CertificateType::{RawPublicKey, X509};
+
+    match (offered, is_raw) {
+        (Some(offered), true) if offered.contains(&RawPublicKey) => Ok(Some(RawPublicKey)),
+        (Some(offered), false) if offered.contains(&X509) => Ok(Some(X509)),
+        // RFC 9846 §4.5.1: X.509 is what counts without the extension. 0.23 goes on with it, too, when only
+        // kinds are offered that are not known
+        (Some(offered), false) if !offered.contains(&RawPublicKey) => Ok(None),
+        (None, false) => Ok(None),
+        // RFC 7250 §4.2: no kind in common is an unsupported_certificate
+        _ => Err(PeerIncompatible::IncorrectCertificateTypeExtension),
+    }
+}
+
+/// What a side that sends raw public keys, or certificates, puts into its Certificate.
+pub(super) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[CertificateDer<'static>] {
+    match certified_key.cert.as_slice() {
+        // RFC 9846 §4.5.1: a raw public key is the only entry
+        [key, ..] if is_raw => core::slice::from_ref(key),
+        chain => chain,
+    }
+}
+
+/// Checks the form of a Certificate in which a raw public key, or a chain, is expected.
+pub(super) fn check_received(
+    certificate: &CertificateMsg<'_>,
+    is_raw: bool,
+) -> Result<(), Failure> {
+    // RFC 9846 §4.5.1: a raw public key is the only entry. 0.23 has no error for it
+    if is_raw && certificate.entries.len() > 1 {
+        return Err(Failure::new(
+            Error::General("a raw public key is followed by more certificates".into()),
+            AlertDescription::IllegalParameter,
+        ));
+    }
+    Ok(())
+}

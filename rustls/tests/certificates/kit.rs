@@ -1,0 +1,260 @@
+//! Configurations with raw public keys and compression, of this crate and of upstream.
+
+use std::sync::Arc;
+
+use harness::configs::{KeyType, Provider, SERVER_NAME};
+
+/// How a side authenticates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    X509,
+    Raw,
+}
+
+pub(crate) const KINDS: [Kind; 2] = [Kind::X509, Kind::Raw];
+
+/// What both sides are to be like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) provider: Provider,
+    pub(crate) key_type: KeyType,
+    pub(crate) server: Kind,
+    /// `None`: the server asks for no certificate, and the client has none.
+    pub(crate) client: Option<Kind>,
+}
+
+impl Setup {
+    pub(crate) fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            key_type: KeyType::EcdsaP256,
+            server: Kind::X509,
+            client: None,
+        }
+    }
+}
+
+// One text for two crates: their types have the same names and are not the same.
+macro_rules! kit {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
+        pub(crate) mod $module {
+            use harness::configs::{Identity, $module as configs};
+            use harness::endpoints::$endpoint;
+            use pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+            use $tls::client::AlwaysResolvesClientRawPublicKeys;
+            use $tls::client::danger::{
+                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+            };
+            use $tls::compress::{default_cert_compressors, default_cert_decompressors};
+            use $tls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature_with_raw_key};
+            use $tls::server::AlwaysResolvesServerRawPublicKeys;
+            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
+            use $tls::sign::CertifiedKey;
+            use $tls::{
+                CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error,
+                ServerConfig, SignatureScheme,
+            };
+
+            use super::*;
+
+            /// Trusts one raw public key.
+            #[derive(Debug)]
+            pub(crate) struct RawKeyVerifier {
+                pub(crate) trusted: Vec<u8>,
+                pub(crate) algorithms: WebPkiSupportedAlgorithms,
+                pub(crate) optional: bool,
+            }
+
+            impl RawKeyVerifier {
+                fn check(&self, key: &[u8], others: &[CertificateDer<'_>]) -> Result<(), Error> {
+                    assert!(others.is_empty());
+                    if key == self.trusted {
+                        Ok(())
+                    } else {
+                        Err(CertificateError::UnknownIssuer.into())
+                    }
+                }
+
+                fn verify_signature(
+                    &self,
+                    message: &[u8],
+                    key: &[u8],
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    let key = SubjectPublicKeyInfoDer::from(key);
+                    verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+                }
+            }
+
+            impl ServerCertVerifier for RawKeyVerifier {
+                fn verify_server_cert(
+                    &self,
+                    end_entity: &CertificateDer<'_>,
+                    intermediates: &[CertificateDer<'_>],
+                    _server_name: &ServerName<'_>,
+                    _ocsp_response: &[u8],
+                    _now: UnixTime,
+                ) -> Result<ServerCertVerified, Error> {
+                    self.check(end_entity, intermediates)?;
+                    Ok(ServerCertVerified::assertion())
+                }
+
+                fn verify_tls12_signature(
+                    &self,
+                    _message: &[u8],
+                    _cert: &CertificateDer<'_>,
+                    _signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    unreachable!("raw public keys in TLS 1.2")
+                }
+
+                fn verify_tls13_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    self.verify_signature(message, cert, signature)
+                }
+
+                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+                    self.algorithms.supported_schemes()
+                }
+
+                fn requires_raw_public_keys(&self) -> bool {
+                    true
+                }
+            }
+
+            impl ClientCertVerifier for RawKeyVerifier {
+                fn client_auth_mandatory(&self) -> bool {
+                    !self.optional
+                }
+
+                fn root_hint_subjects(&self) -> &[DistinguishedName] {
+                    &[]
+                }
+
+                fn verify_client_cert(
+                    &self,
+                    end_entity: &CertificateDer<'_>,
+                    intermediates: &[CertificateDer<'_>],
+                    _now: UnixTime,
+                ) -> Result<ClientCertVerified, Error> {
+                    self.check(end_entity, intermediates)?;
+                    Ok(ClientCertVerified::assertion())
+                }
+
+                fn verify_tls12_signature(
+                    &self,
+                    _message: &[u8],
+                    _cert: &CertificateDer<'_>,
+                    _signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    unreachable!("raw public keys in TLS 1.2")
+                }
+
+                fn verify_tls13_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    self.verify_signature(message, cert, signature)
+                }
+
+                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+                    self.algorithms.supported_schemes()
+                }
+
+                fn requires_raw_public_keys(&self) -> bool {
+                    true
+                }
+            }
+
+            /// The key of `identity` without its certificate.
+            pub(crate) fn raw_key(identity: &Identity, provider: Provider) -> Arc<CertifiedKey> {
+                let loader = provider.$module().key_provider;
+                let key = loader.load_private_key(identity.key()).unwrap();
+                let spki = key.public_key().unwrap().to_vec();
+                Arc::new(CertifiedKey::new(vec![spki.into()], key))
+            }
+
+            pub(crate) fn verifier(identity: &Identity, provider: Provider) -> RawKeyVerifier {
+                RawKeyVerifier {
+                    trusted: raw_key(identity, provider).cert[0].to_vec(),
+                    algorithms: provider.$module().signature_verification_algorithms,
+                    optional: false,
+                }
+            }
+
+            pub(crate) fn client_config(setup: Setup) -> ClientConfig {
+                let Setup {
+                    provider, key_type, ..
+                } = setup;
+                let auth = match setup.client {
+                    Some(Kind::X509) => harness::configs::ClientAuth::Required,
+                    _ => harness::configs::ClientAuth::None,
+                };
+                let mut config = configs::client(provider.$module(), key_type, auth);
+                let identities = key_type.identities();
+                if setup.server == Kind::Raw {
+                    config
+                        .dangerous()
+                        .set_certificate_verifier(Arc::new(verifier(&identities.server, provider)));
+                }
+                if setup.client == Some(Kind::Raw) {
+                    let key = raw_key(&identities.client, provider);
+                    config.client_auth_cert_resolver =
+                        Arc::new(AlwaysResolvesClientRawPublicKeys::new(key));
+                }
+                config.cert_compressors = default_cert_compressors().to_vec();
+                config.cert_decompressors = default_cert_decompressors().to_vec();
+                config.resumption = $tls::client::Resumption::disabled();
+                config
+            }
+
+            pub(crate) fn server_config(setup: Setup) -> ServerConfig {
+                let Setup {
+                    provider, key_type, ..
+                } = setup;
+                let identities = key_type.identities();
+                let auth = match setup.client {
+                    Some(Kind::X509) => harness::configs::ClientAuth::Required,
+                    _ => harness::configs::ClientAuth::None,
+                };
+                let x509 = || configs::server(provider.$module(), key_type, auth);
+                let mut config = if setup.client == Some(Kind::Raw) {
+                    let crypto = Arc::new(provider.$module());
+                    ServerConfig::builder_with_provider(crypto)
+                        .with_protocol_versions(&[&$tls::version::TLS13])
+                        .unwrap()
+                        .with_client_cert_verifier(Arc::new(verifier(&identities.client, provider)))
+                        .with_cert_resolver(x509().cert_resolver)
+                } else {
+                    x509()
+                };
+                if setup.server == Kind::Raw {
+                    let key = raw_key(&identities.server, provider);
+                    config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+                }
+                config.cert_compressors = default_cert_compressors().to_vec();
+                config.cert_decompressors = default_cert_decompressors().to_vec();
+                config.alpn_protocols = Vec::new();
+                config
+            }
+
+            pub(crate) fn client(config: impl Into<Arc<ClientConfig>>) -> $endpoint {
+                let name = ServerName::try_from(SERVER_NAME).unwrap();
+                $endpoint::new($tls::ClientConnection::new(config.into(), name).unwrap())
+            }
+
+            pub(crate) fn server(config: impl Into<Arc<ServerConfig>>) -> $endpoint {
+                $endpoint::new($tls::ServerConnection::new(config.into()).unwrap())
+            }
+        }
+    };
+}
+
+kit!(this, rustls, ThisBuffered);
+kit!(upstream, rustls_upstream, UpstreamBuffered);
