@@ -1,0 +1,175 @@
+//! Few cases in which all triples of values meet.
+//!
+//! All combinations of all features are many millions. A mistake that shows only when certain features meet
+//! shows, as a rule, when two or three of them do; so every three values that can be had together are had
+//! together in some case.
+
+use std::collections::HashSet;
+
+use crate::table::{Case, DIMENSIONS, RULES, position};
+
+/// How many values are to meet.
+const STRENGTH: usize = 3;
+
+/// How many ways to complete a case are compared.
+const TRIES: usize = 12;
+
+type Partial = [Option<usize>; DIMENSIONS.len()];
+
+/// The cases, the same in all runs.
+pub(crate) fn cases() -> Vec<Case> {
+    let rules = Rules::new();
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut covered = HashSet::new();
+    let mut cases = Vec::new();
+    for places in places() {
+        for values in values(&places) {
+            let tuple = key(&places, &values);
+            if covered.contains(&tuple) {
+                continue;
+            }
+            let mut pinned = Partial::default();
+            for (place, value) in places.iter().zip(&values) {
+                pinned[*place] = Some(*value);
+            }
+            let completed = (0..TRIES).filter_map(|_| rules.complete(pinned, &mut random));
+            let gain = |case: &Case| {
+                let tuples = tuples(case);
+                tuples.filter(|tuple| !covered.contains(tuple)).count()
+            };
+            // none when the values exclude each other
+            if let Some(case) = completed.max_by_key(gain) {
+                covered.extend(tuples(&case));
+                cases.push(case);
+            }
+        }
+    }
+    cases
+}
+
+/// Which dimensions are looked at together.
+fn places() -> Vec<[usize; STRENGTH]> {
+    let count = DIMENSIONS.len();
+    let mut places = Vec::new();
+    for first in 0..count {
+        for second in first + 1..count {
+            places.extend((second + 1..count).map(|third| [first, second, third]));
+        }
+    }
+    places
+}
+
+/// All values that these dimensions have together.
+fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
+    let [first, second, third] = places.map(|place| DIMENSIONS[place].values.len());
+    let mut values = Vec::new();
+    for a in 0..first {
+        for b in 0..second {
+            values.extend((0..third).map(|c| [a, b, c]));
+        }
+    }
+    values
+}
+
+/// A number for these values of these dimensions.
+fn key(places: &[usize; STRENGTH], values: &[usize; STRENGTH]) -> u64 {
+    let both = places.iter().zip(values);
+    both.fold(0, |key, (place, value)| {
+        key << 10 | (place << 5 | value) as u64
+    })
+}
+
+fn tuples(case: &Case) -> impl Iterator<Item = u64> {
+    let case = *case;
+    let places = places().into_iter();
+    places.map(move |places| key(&places, &places.map(|place| case.0[place])))
+}
+
+/// [`RULES`], with positions for names: dimension, whether it is this value; dimension, which values may be.
+struct Rules(Vec<[(usize, Vec<bool>); 2]>);
+
+impl Rules {
+    fn new() -> Self {
+        let resolve = |(name, listed): (&str, &[&str])| {
+            let position = position(name);
+            let values = DIMENSIONS[position].values;
+            assert!(listed.iter().all(|value| values.contains(value)), "{name}");
+            let is_listed = values.iter().map(|value| listed.contains(value));
+            (position, is_listed.collect())
+        };
+        let rules = RULES.iter();
+        Self(
+            rules
+                .map(|rule| [resolve(rule.when), resolve(rule.only)])
+                .collect(),
+        )
+    }
+
+    /// Whether what is chosen breaks no rule.
+    fn allow(&self, partial: &Partial) -> bool {
+        self.0
+            .iter()
+            .all(|[when, only]| match (partial[when.0], partial[only.0]) {
+                (Some(value), Some(other)) => !when.1[value] || only.1[other],
+                _ => true,
+            })
+    }
+
+    /// Chooses the rest at random; `None` when it cannot be done.
+    fn complete(&self, partial: Partial, random: &mut Random) -> Option<Case> {
+        if !self.allow(&partial) {
+            return None;
+        }
+        let Some(place) = partial.iter().position(Option::is_none) else {
+            return Some(Case(partial.map(Option::unwrap_or_default)));
+        };
+        let count = DIMENSIONS[place].values.len();
+        let start = random.below(count);
+        (0..count).find_map(|i| {
+            let mut chosen = partial;
+            chosen[place] = Some((start + i) % count);
+            self.complete(chosen, random)
+        })
+    }
+}
+
+/// xorshift64 (Marsaglia, 2003).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+#[test]
+fn every_legal_triple_is_in_a_case() {
+    let rules = Rules::new();
+    let cases = cases();
+    let covered: HashSet<u64> = cases.iter().flat_map(tuples).collect();
+    let mut random = Random(1);
+    let mut impossible = 0;
+    for places in places() {
+        for values in values(&places) {
+            if covered.contains(&key(&places, &values)) {
+                continue;
+            }
+            let mut pinned = Partial::default();
+            for (place, value) in places.iter().zip(&values) {
+                pinned[*place] = Some(*value);
+            }
+            assert!(rules.complete(pinned, &mut random).is_none());
+            impossible += 1;
+        }
+    }
+    let all = |case: &Case| rules.allow(&case.0.map(Some));
+    assert!(cases.iter().all(all));
+    println!(
+        "{} cases, {} triples, {impossible} impossible",
+        cases.len(),
+        covered.len()
+    );
+}

@@ -1,0 +1,171 @@
+//! Client and server of a case, which can connect more than once.
+
+use std::sync::Arc;
+
+use harness::configs::{self, Versions, server_name};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
+};
+
+use crate::table::Case;
+
+/// The configurations of a side, of which the implementation uses its own.
+pub(crate) struct Side<T, U> {
+    implementation: &'static str,
+    this: Arc<T>,
+    upstream: Arc<U>,
+}
+
+pub(crate) type Client = Side<rustls::ClientConfig, rustls_upstream::ClientConfig>;
+pub(crate) type Server = Side<rustls::ServerConfig, rustls_upstream::ServerConfig>;
+
+impl Client {
+    pub(crate) fn new(case: &Case) -> Self {
+        Self {
+            implementation: ends(case).0,
+            this: Arc::new(this::client(case)),
+            upstream: Arc::new(upstream::client(case)),
+        }
+    }
+
+    pub(crate) fn connect(&self) -> Box<dyn Endpoint> {
+        use rustls_upstream as theirs;
+        let (ours, upstream, name) = (self.this.clone(), self.upstream.clone(), server_name());
+        let unbuffered = || {
+            rustls::client::UnbufferedClientConnection::new(ours.clone(), server_name()).unwrap()
+        };
+        match self.implementation {
+            "buffered" => Box::new(ThisBuffered::new(
+                rustls::ClientConnection::new(ours, name).unwrap(),
+            )),
+            "unbuffered" => Box::new(ThisUnbuffered::new(unbuffered())),
+            "in place" => Box::new(ThisUnbuffered::in_place(unbuffered())),
+            "upstream" => Box::new(UpstreamBuffered::new(
+                theirs::ClientConnection::new(upstream, name).unwrap(),
+            )),
+            "upstream unbuffered" => Box::new(UpstreamUnbuffered::new(
+                theirs::client::UnbufferedClientConnection::new(upstream, name).unwrap(),
+            )),
+            other => panic!("no client is called {other}"),
+        }
+    }
+}
+
+impl Server {
+    pub(crate) fn new(case: &Case) -> Self {
+        Self {
+            implementation: ends(case).1,
+            this: Arc::new(this::server(case)),
+            upstream: Arc::new(upstream::server(case)),
+        }
+    }
+
+    pub(crate) fn accept(&self) -> Box<dyn Endpoint> {
+        use rustls_upstream as theirs;
+        let (ours, upstream) = (self.this.clone(), self.upstream.clone());
+        let unbuffered = || rustls::server::UnbufferedServerConnection::new(ours.clone()).unwrap();
+        match self.implementation {
+            "buffered" => Box::new(ThisBuffered::new(
+                rustls::ServerConnection::new(ours).unwrap(),
+            )),
+            "unbuffered" => Box::new(ThisUnbuffered::new(unbuffered())),
+            "in place" => Box::new(ThisUnbuffered::in_place(unbuffered())),
+            "upstream" => Box::new(UpstreamBuffered::new(
+                theirs::ServerConnection::new(upstream).unwrap(),
+            )),
+            "upstream unbuffered" => Box::new(UpstreamUnbuffered::new(
+                theirs::server::UnbufferedServerConnection::new(upstream).unwrap(),
+            )),
+            other => panic!("no server is called {other}"),
+        }
+    }
+}
+
+fn ends(case: &Case) -> (&'static str, &'static str) {
+    case.value("ends").split_once(" to ").unwrap()
+}
+
+fn versions(case: &Case) -> (Versions, Versions) {
+    let named = |name| match name {
+        "1.2" => Versions::Tls12,
+        "1.3" => Versions::Tls13,
+        _ => Versions::Both,
+    };
+    let (client, server) = case.value("versions").split_once(" and ").unwrap();
+    (named(client), named(server))
+}
+
+macro_rules! configs {
+    ($module:ident, $tls:ident, $groups:ident) => {
+        mod $module {
+            use $tls::client::Resumption;
+            use $tls::crypto::CryptoProvider;
+            use $tls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
+
+            use super::*;
+
+            pub(super) fn client(case: &Case) -> $tls::ClientConfig {
+                let (versions, _) = versions(case);
+                let provider = provider(case, case.is("retry", "yes"));
+                let mut config =
+                    configs::$module::client_of(versions, provider, case.key_type(), case.auth());
+                if case.is("resumption", "none") {
+                    config.resumption = Resumption::disabled();
+                }
+                config
+            }
+
+            pub(super) fn server(case: &Case) -> $tls::ServerConfig {
+                let (_, versions) = versions(case);
+                let provider = provider(case, false);
+                let mut config =
+                    configs::$module::server_of(versions, provider, case.key_type(), case.auth());
+                config.session_storage = match case.value("resumption") {
+                    "stored" => ServerSessionMemoryCache::new(8),
+                    _ => Arc::new(NoServerSessionStorage {}),
+                };
+                if case.is("resumption", "tickets") {
+                    config.ticketer = $tls::crypto::ring::Ticketer::new().unwrap();
+                }
+                config
+            }
+
+            /// With the suite and the group of the case. Before the group there is another one if the server
+            /// is to ask for a retry. Beside the suite there is one of the other version, so that both can
+            /// be offered.
+            fn provider(case: &Case, with_other_group: bool) -> CryptoProvider {
+                let mut provider = case.provider().$module();
+                let is_named = |suite: &$tls::SupportedCipherSuite| {
+                    format!("{:?}", suite.suite()) == case.value("suite")
+                };
+                let mut suites = provider.cipher_suites.iter().copied();
+                let suite = suites.find(is_named).unwrap();
+                provider.cipher_suites.retain(|other| {
+                    is_named(other) || other.version().version != suite.version().version
+                });
+
+                let groups = case.provider().$groups();
+                let is_named = |name: &str| {
+                    let mut groups = groups.iter();
+                    *groups
+                        .find(|group| format!("{:?}", group.name()) == name)
+                        .unwrap()
+                };
+                let name = case.value("group");
+                let other = if name == "X25519" {
+                    "secp256r1"
+                } else {
+                    "X25519"
+                };
+                provider.kx_groups = match with_other_group {
+                    true => vec![is_named(other), is_named(name)],
+                    false => vec![is_named(name)],
+                };
+                provider
+            }
+        }
+    };
+}
+
+configs!(this, rustls, this_groups);
+configs!(upstream, rustls_upstream, upstream_groups);

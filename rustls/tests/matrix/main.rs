@@ -1,0 +1,118 @@
+//! Every feature together with every other, with upstream rustls as the peer in either role, and with itself:
+//! what can be negotiated is negotiated, and data flows.
+//!
+//! `table.rs` says what there is and what goes together, `cover.rs` chooses cases, `ends.rs` makes the ends of
+//! one, and here is what they must do.
+
+mod cover;
+mod ends;
+mod table;
+
+use std::panic;
+use std::sync::OnceLock;
+
+use ends::{Client, Server};
+use harness::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
+use table::Case;
+
+/// All cases for these ends.
+fn run(ends: &str) {
+    static CASES: OnceLock<Vec<Case>> = OnceLock::new();
+    let cases = CASES.get_or_init(cover::cases).iter();
+    let cases: Vec<_> = cases.filter(|case| case.is("ends", ends)).collect();
+    assert!(!cases.is_empty());
+    let fails = |case: &&&Case| panic::catch_unwind(|| connect_and_talk(case)).is_err();
+    let failed: Vec<_> = cases.iter().filter(fails).collect();
+    for case in &failed {
+        println!("failed: {case}");
+    }
+    assert!(failed.is_empty(), "{} of {}", failed.len(), cases.len());
+}
+
+fn connect_and_talk(case: &Case) {
+    let (client, server) = (Client::new(case), Server::new(case));
+    let first = if case.is("retry", "yes") {
+        "FullWithHelloRetryRequest"
+    } else {
+        "Full"
+    };
+    let again = match case.value("resumption") {
+        "none" => first,
+        _ => "Resumed",
+    };
+    for kind in [first, again] {
+        let (mut client, mut server) = (client.connect(), server.accept());
+        handshake(&mut *client, &mut *server);
+        check_negotiated(case, kind, &*client);
+        check_certificates(case, &*client, &*server);
+        if case.is_tls13() {
+            talk_and_close(&mut *client, &mut *server);
+        } else {
+            talk_without_key_update(&mut *client, &mut *server);
+        }
+    }
+}
+
+fn check_negotiated(case: &Case, kind: &str, client: &dyn Endpoint) {
+    let version = if case.is_tls13() {
+        "TLSv1_3"
+    } else {
+        "TLSv1_2"
+    };
+    // RFC 5246 §7.3: an abbreviated handshake of TLS 1.2 exchanges no keys
+    let group = if !case.is_tls13() && kind == "Resumed" {
+        "None".to_owned()
+    } else {
+        format!("Some({})", case.value("group"))
+    };
+    let suite = case.value("suite");
+    let alpn = format!("{:?}", Some(b"http/1.1"));
+    assert_eq!(
+        client.negotiated(),
+        format!("Some({version}) Some({suite}) {group} {alpn} Some({kind})")
+    );
+}
+
+fn check_certificates(case: &Case, client: &dyn Endpoint, server: &dyn Endpoint) {
+    let identities = case.key_type().identities();
+    assert_eq!(client.peer_certificates(), [&*identities.server.chain[0]]);
+    if case.auth().is_presented() {
+        assert_eq!(server.peer_certificates(), [&*identities.client.chain[0]]);
+    } else {
+        assert!(server.peer_certificates().is_empty());
+    }
+}
+
+fn talk_without_key_update(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
+    send_and_check(client, server, &[1; 20_000]);
+    send_and_check(server, client, &[2; 20_000]);
+    client.close();
+    harness::endpoints::exchange(client, server).unwrap();
+    assert!(server.peer_has_closed());
+    // RFC 5246 §7.2.1: the other side answers with a close_notify of its own
+    server.close();
+    harness::endpoints::exchange(client, server).unwrap();
+    assert!(client.peer_has_closed());
+}
+
+macro_rules! tests {
+    ($($name:ident: $ends:literal,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                run($ends);
+            }
+        )*
+    };
+}
+
+tests! {
+    buffered_to_upstream: "buffered to upstream",
+    unbuffered_to_upstream: "unbuffered to upstream",
+    upstream_to_buffered: "upstream to buffered",
+    upstream_to_unbuffered: "upstream to unbuffered",
+    buffered_to_unbuffered: "buffered to unbuffered",
+    unbuffered_to_buffered: "unbuffered to buffered",
+    in_place_to_upstream: "in place to upstream unbuffered",
+    upstream_to_in_place: "upstream unbuffered to in place",
+}

@@ -1,0 +1,172 @@
+//! What can be combined: the dimensions, and which of their values go together.
+
+use harness::configs::{ClientAuth, KeyType, Provider};
+
+/// A feature of connections, and what it can be.
+pub(crate) struct Dimension {
+    pub(crate) name: &'static str,
+    pub(crate) values: &'static [&'static str],
+}
+
+/// All of them. A new feature is a line here, its rules below, and what it does in `ends.rs`.
+#[rustfmt::skip] // a table
+pub(crate) const DIMENSIONS: [Dimension; 9] = [
+    Dimension { name: "ends", values: &PAIRS },
+    Dimension { name: "provider", values: &["aws-lc-rs", "ring"] },
+    Dimension { name: "versions", values: &VERSIONS },
+    Dimension { name: "suite", values: &SUITES },
+    Dimension { name: "group", values: &GROUPS },
+    Dimension { name: "retry", values: &["no", "yes"] },
+    Dimension { name: "key", values: &KEYS },
+    Dimension { name: "client auth", values: &AUTHS },
+    Dimension { name: "resumption", values: &["none", "stored", "tickets"] },
+];
+
+/// Client and server: each of our APIs in each role against upstream, and against the other.
+const PAIRS: [&str; 8] = [
+    "buffered to upstream",
+    "unbuffered to upstream",
+    "upstream to buffered",
+    "upstream to unbuffered",
+    "buffered to unbuffered",
+    "unbuffered to buffered",
+    "in place to upstream unbuffered",
+    "upstream unbuffered to in place",
+];
+
+/// The versions of client and server.
+const VERSIONS: [&str; 6] = [
+    "1.3 and 1.3",
+    "both and both",
+    "both and 1.3",
+    "1.2 and 1.2",
+    "1.2 and both",
+    "both and 1.2",
+];
+const TLS13: &[&str] = VERSIONS.split_at(3).0;
+const TLS12: &[&str] = VERSIONS.split_at(3).1;
+
+/// Those of TLS 1.3, those of TLS 1.2 with ECDSA, and those with RSA.
+const SUITES: [&str; 9] = [
+    "TLS13_AES_128_GCM_SHA256",
+    "TLS13_AES_256_GCM_SHA384",
+    "TLS13_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+];
+const TLS13_SUITES: &[&str] = SUITES.split_at(3).0;
+const ECDSA_SUITES: &[&str] = SUITES.split_at(3).1.split_at(3).0;
+const RSA_SUITES: &[&str] = SUITES.split_at(6).1;
+
+/// Those that both providers have, one of aws-lc-rs, and its hybrids.
+const GROUPS: [&str; 6] = [
+    "X25519",
+    "secp256r1",
+    "secp384r1",
+    "X25519MLKEM768",
+    "secp256r1MLKEM768",
+    "MLKEM768",
+];
+const ECDH_GROUPS: &[&str] = GROUPS.split_at(3).0;
+
+const KEYS: [&str; 5] = ["P-256", "P-384", "P-521", "Ed25519", "RSA"];
+const AUTHS: [&str; 4] = ["none", "optional, absent", "optional, present", "required"];
+
+/// When a dimension has one of these values, another has one of those.
+pub(crate) struct Rule {
+    pub(crate) when: (&'static str, &'static [&'static str]),
+    pub(crate) only: (&'static str, &'static [&'static str]),
+}
+
+const fn when(
+    name: &'static str,
+    values: &'static [&'static str],
+    other: &'static str,
+    only: &'static [&'static str],
+) -> Rule {
+    Rule {
+        when: (name, values),
+        only: (other, only),
+    }
+}
+
+#[rustfmt::skip] // a table
+pub(crate) const RULES: [Rule; 10] = [
+    when("versions", TLS13, "suite", TLS13_SUITES),
+    when("suite", TLS13_SUITES, "versions", TLS13),
+    when(
+        "suite",
+        ECDSA_SUITES,
+        "key",
+        &["P-256", "P-384", "P-521", "Ed25519"],
+    ),
+    when("suite", RSA_SUITES, "key", &["RSA"]),
+    // these are key exchange methods of TLS 1.3
+    when("versions", TLS12, "group", ECDH_GROUPS),
+    when("versions", TLS12, "retry", &["no"]),
+    // not there yet: a client of TLS 1.2, a server that resumes
+    when("ends", &["buffered to upstream", "unbuffered to upstream", "buffered to unbuffered", "unbuffered to buffered", "in place to upstream unbuffered"], "versions", TLS13),
+    when("ends", &["upstream to buffered", "upstream to unbuffered", "buffered to unbuffered", "unbuffered to buffered", "upstream unbuffered to in place"], "resumption", &["none"]),
+    // what ring has not
+    when("provider", &["ring"], "group", ECDH_GROUPS),
+    when(
+        "provider",
+        &["ring"],
+        "key",
+        &["P-256", "P-384", "Ed25519", "RSA"],
+    ),
+];
+
+/// A value for each dimension, by its position.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Case(pub(crate) [usize; DIMENSIONS.len()]);
+
+impl Case {
+    /// The value of the dimension called `name`.
+    pub(crate) fn value(&self, name: &str) -> &'static str {
+        let position = position(name);
+        DIMENSIONS[position].values[self.0[position]]
+    }
+
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
+        self.value(name) == value
+    }
+
+    pub(crate) fn provider(&self) -> Provider {
+        match self.value("provider") {
+            "aws-lc-rs" => Provider::AwsLc,
+            _ => Provider::Ring,
+        }
+    }
+
+    pub(crate) fn is_tls13(&self) -> bool {
+        TLS13.contains(&self.value("versions"))
+    }
+
+    pub(crate) fn key_type(&self) -> KeyType {
+        harness::configs::KEY_TYPES[self.0[position("key")]]
+    }
+
+    pub(crate) fn auth(&self) -> ClientAuth {
+        harness::configs::CLIENT_AUTHS[self.0[position("client auth")]]
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for dimension in &DIMENSIONS {
+            write!(f, "{}: {}; ", dimension.name, self.value(dimension.name))?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn position(name: &str) -> usize {
+    let mut dimensions = DIMENSIONS.iter();
+    let position = dimensions.position(|dimension| dimension.name == name);
+    position.unwrap_or_else(|| panic!("no dimension is called {name}"))
+}
