@@ -13,7 +13,8 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::crypto::{CryptoProvider, KeyExchangeAlgorithm};
+use crate::crypto::CryptoProvider;
+use crate::enums::NamedGroup;
 use crate::error::Error;
 use crate::suites::SupportedCipherSuite;
 use crate::time_provider::TimeProvider;
@@ -162,7 +163,13 @@ fn usable_versions(
     }
     let usable = with_suite.only(|version| {
         let mut groups = provider.kx_groups.iter();
-        groups.any(|group| group.usable_for_version(version))
+        groups.any(|group| {
+            let mut suites = provider.cipher_suites.iter();
+            group.usable_for_version(version)
+                && suites.any(|suite| {
+                    suite.version().version == version && works_with(suite, group.name())
+                })
+        })
     });
     if usable.iter().next().is_none() {
         return Err(Error::General(format!(
@@ -170,25 +177,26 @@ fn usable_versions(
         )));
     }
 
-    // A TLS 1.3 suite works with every group; a TLS 1.2 suite names the kind it needs.
     for suite in &provider.cipher_suites {
-        if let SupportedCipherSuite::Tls12(suite) = suite
-            && !has_group_of_kind(provider, suite.kx)
+        let mut groups = provider.kx_groups.iter();
+        if let SupportedCipherSuite::Tls12(tls12) = suite
+            && !groups.any(|group| works_with(suite, group.name()))
         {
             return Err(Error::General(format!(
                 "the crypto provider has cipher suite {:?} but no key exchange group for {:?}",
-                suite.common.suite, suite.kx
+                tls12.common.suite, tls12.kx
             )));
         }
     }
     Ok(usable)
 }
 
-fn has_group_of_kind(provider: &CryptoProvider, kind: KeyExchangeAlgorithm) -> bool {
-    provider
-        .kx_groups
-        .iter()
-        .any(|group| group.name().key_exchange_algorithm() == kind)
+/// A TLS 1.3 suite works with every group; a TLS 1.2 suite names the kind it needs.
+fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
+    match suite {
+        SupportedCipherSuite::Tls12(suite) => suite.kx == group.key_exchange_algorithm(),
+        SupportedCipherSuite::Tls13(_) => true,
+    }
 }
 
 /// The second state of a [`ConfigBuilder`]: it wants to know how the peer's certificate is verified.

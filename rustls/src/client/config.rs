@@ -93,6 +93,13 @@ pub struct ClientConfig {
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
+    /// Whether a TLS 1.2 server must support the extended master secret (RFC 7627). One that does not is
+    /// refused then, and no session without it is resumed.
+    ///
+    /// False by default; true with the feature `fips`, where it is required.
+    #[cfg(feature = "tls12")]
+    pub require_ems: bool,
+
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) verifier: Arc<dyn ServerCertVerifier>,
@@ -149,9 +156,17 @@ impl ClientConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when the whole crypto provider does; nothing else matters in TLS 1.3.
+    /// That is so when the whole crypto provider does, and [`require_ems`](Self::require_ems) is set unless
+    /// TLS 1.2 is disabled.
     pub fn fips(&self) -> bool {
-        self.provider.fips()
+        #[cfg(feature = "tls12")]
+        let is_approved = self.require_ems
+            || !self
+                .versions
+                .contains(crate::enums::ProtocolVersion::TLSv1_2);
+        #[cfg(not(feature = "tls12"))]
+        let is_approved = true;
+        is_approved && self.provider.fips()
     }
 
     /// The crypto provider.
@@ -259,6 +274,8 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             client_auth_cert_resolver,
             enable_sni: true,
             key_log: Arc::new(NoKeyLog),
+            #[cfg(feature = "tls12")]
+            require_ems: cfg!(feature = "fips"),
             time_provider: self.time_provider,
             provider: self.provider,
             versions: self.state.versions,

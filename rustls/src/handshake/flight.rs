@@ -66,6 +66,12 @@ impl<'a> Flight<'a> {
         self.transcript.current()
     }
 
+    /// All messages so far, those of this flight included, if they were kept. They are not kept any longer.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn take_kept_messages(&mut self) -> Option<Vec<u8>> {
+        self.transcript.take_kept()
+    }
+
     /// Sends the flight under the present keys.
     ///
     /// # Errors

@@ -29,7 +29,6 @@ pub(crate) mod short_list;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls12")]
-#[allow(dead_code, reason = "the handshakes of TLS 1.2 are about to use it")]
 pub(crate) mod tls12;
 
 use alloc::format;

@@ -10,6 +10,8 @@ use core::fmt;
 #[cfg(feature = "std")]
 pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
+#[cfg(feature = "tls12")]
+pub use tls12::Tls12ClientSessionValue;
 
 use super::MAX_TICKET_LIFETIME;
 use super::chain::PeerChain;
@@ -27,7 +29,10 @@ use crate::verify::ServerCertVerifier;
 #[derive(Clone, Debug)]
 pub struct Resumption {
     pub(crate) store: Arc<dyn ClientSessionStore>,
-    #[allow(dead_code)] // for the handshake of TLS 1.2, which is not there yet
+    #[cfg_attr(
+        not(feature = "tls12"),
+        allow(dead_code, reason = "settable all the same, as in 0.23")
+    )]
     pub(crate) tls12_resumption: Tls12Resumption,
 }
 
@@ -141,9 +146,10 @@ impl ClientSessionStore for NoClientSessionStorage {
     }
 }
 
-/// A session of TLS 1.2. There are none yet.
+/// A session of TLS 1.2. Without that version there is none.
+#[cfg(not(feature = "tls12"))]
 #[derive(Clone, Debug)]
-pub struct Tls12ClientSessionValue(());
+pub enum Tls12ClientSessionValue {}
 
 /// What sessions of all versions have in common: whom they were made with, how that was verified, and how long
 /// they last.
@@ -306,6 +312,9 @@ impl fmt::Debug for Tls13ClientSessionValue {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(feature = "tls12")]
+mod tls12;
 
 #[cfg(feature = "std")]
 mod memory {

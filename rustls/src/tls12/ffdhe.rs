@@ -1,17 +1,16 @@
 //! What finite-field groups (RFC 7919) ask of both sides, whatever the provider checks.
 
+use crate::enums::AlertDescription;
 use crate::error::PeerMisbehaved;
 use crate::ffdhe_groups::FfdheGroup;
+use crate::handshake::Failure;
 
 /// Checks a public value that the peer has sent.
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::InvalidKeyShare`].
-pub(crate) fn check_public_value(
-    group: &FfdheGroup<'_>,
-    public: &[u8],
-) -> Result<(), PeerMisbehaved> {
+/// [`PeerMisbehaved::InvalidKeyShare`] with handshake_failure.
+pub(crate) fn check_public_value(group: &FfdheGroup<'_>, public: &[u8]) -> Result<(), Failure> {
     // RFC 7919 §5.1: 1 < Y < p - 1, as all others make the secret one that anybody can guess
     let public = without_leading_zeros(public);
     let is_above_one = !matches!(public, [] | [1]);
@@ -23,7 +22,11 @@ pub(crate) fn check_public_value(
     if is_above_one && is_below {
         Ok(())
     } else {
-        Err(PeerMisbehaved::InvalidKeyShare)
+        // RFC 7919 §3, §4: the alert
+        Err(Failure::new(
+            PeerMisbehaved::InvalidKeyShare,
+            AlertDescription::HandshakeFailure,
+        ))
     }
 }
 
@@ -68,14 +71,12 @@ mod tests {
             &[FFDHE2048.p, &[0]].concat(),
             &[0xff; 256],
         ] {
-            assert_eq!(
-                check_public_value(&FFDHE2048, refused),
-                Err(PeerMisbehaved::InvalidKeyShare),
-                "{refused:?}"
-            );
+            let failure = check_public_value(&FFDHE2048, refused).unwrap_err();
+            assert_eq!(failure.error, PeerMisbehaved::InvalidKeyShare.into());
+            assert_eq!(failure.alert, Some(AlertDescription::HandshakeFailure));
         }
         for accepted in [&b"\x02"[..], &[0, 2], &[1, 0], &below_p(2), &[0x7f; 256]] {
-            assert_eq!(check_public_value(&FFDHE2048, accepted), Ok(()));
+            check_public_value(&FFDHE2048, accepted).unwrap();
         }
     }
 }

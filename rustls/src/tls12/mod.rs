@@ -8,6 +8,7 @@
 //!                └─► renegotiation   how it is refused
 //! ```
 
+pub(crate) mod client;
 pub(crate) mod ffdhe;
 pub(crate) mod finished;
 pub(crate) mod key_schedule;

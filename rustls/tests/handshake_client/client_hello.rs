@@ -350,6 +350,6 @@ fn without_a_group_for_tls13_there_is_no_configuration() {
     let mut provider = provider();
     provider.kx_groups = vec![&OnlyTls12];
     let built = ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_safe_default_protocol_versions();
+        .with_protocol_versions(&[&rustls::version::TLS13]);
     assert!(matches!(built.err(), Some(Error::General(_))));
 }

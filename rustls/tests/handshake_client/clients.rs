@@ -8,6 +8,7 @@ use harness::scripted::Identity;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
+use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
 
 /// The groups that clients and servers here know: few, so that a test can name one that is not offered.
@@ -30,12 +31,12 @@ pub(crate) fn provider() -> CryptoProvider {
     provider
 }
 
-/// A configuration that trusts `identity`.
+/// A configuration of TLS 1.3 alone that trusts `identity`.
 pub(crate) fn config(identity: &Identity, provider: CryptoProvider) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(identity.certificate.clone()).unwrap();
     ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(&[&TLS13])
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth()

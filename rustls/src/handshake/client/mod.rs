@@ -4,11 +4,12 @@
 //!   start ── ClientHello ──► Hello ◄──┐
 //!                             │  └────┘ HelloRetryRequest, once          (tls13::client::retry)
 //!                             │ ServerHello: which version?              (version)
-//!                             ▼
-//!                           Tls13(State)                                 (tls13::client)
+//!                    ┌────────┴────────┐
+//!                    ▼                 ▼
+//!               Tls13(State)      Tls12(State)                           (tls13::client, tls12::client)
 //! ```
 //!
-//! - `offer`: what a ClientHello offers, and its encoding.
+//! - `offer`: what a ClientHello offers, and its encoding; `offer_tls12`: what only TLS 1.2 asks for.
 //! - `key_shares`: the key exchange under way.
 //! - `offered_session`: the session that it offers to resume.
 //! - `offered`: which extensions a hello has, so that a server may answer them.
@@ -16,6 +17,8 @@
 mod config_limits;
 pub(crate) mod key_shares;
 pub(crate) mod offer;
+#[cfg(feature = "tls12")]
+mod offer_tls12;
 pub(crate) mod offered;
 pub(crate) mod offered_session;
 pub(crate) mod sent_hello;
@@ -42,6 +45,8 @@ use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};
+#[cfg(feature = "tls12")]
+use crate::tls12;
 use crate::tls13;
 
 /// A client's side of one connection, version by version.
@@ -49,6 +54,8 @@ pub(crate) enum ClientHandshake {
     /// A ClientHello was sent.
     Hello(SentHello),
     Tls13(tls13::client::State),
+    #[cfg(feature = "tls12")]
+    Tls12(tls12::client::State),
     /// A handler has failed.
     Failed,
 }
@@ -58,8 +65,8 @@ impl ClientHandshake {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the configuration cannot be used with TLS 1.3, or offers what no ClientHello
-    /// can carry; [`Error::FailedToGetRandomBytes`]; those of starting a key
+    /// [`Error::General`] when the configuration offers what no ClientHello can carry;
+    /// [`Error::FailedToGetRandomBytes`]; those of starting a key
     /// exchange.
     pub(crate) fn start(
         config: Arc<ClientConfig>,
@@ -70,8 +77,17 @@ impl ClientHandshake {
         config_limits::check(&config, &alpn_protocols)?;
 
         let offer = Offer::new(config, server_name, alpn_protocols)?;
-        let shares = KeyShares::start(offer.first_group()?, offer.groups())?;
+        let shares = if offer.offers_tls13() {
+            Some(KeyShares::start(offer.first_group()?, offer.groups())?)
+        } else {
+            None
+        };
         let session = OfferedSession::take(&offer);
+        #[cfg(feature = "tls12")]
+        let offer = match session {
+            Some(_) => offer,
+            None => offer.with_tls12_session()?,
+        };
         SentHello::send_first(offer, shares, session, cx.transport).map(Self::Hello)
     }
 
@@ -85,8 +101,8 @@ impl ClientHandshake {
         match (self, message.typ) {
             (Self::Hello(state), HandshakeType::ServerHello) => {
                 match message.decode(server_hello::read)? {
-                    // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message
-                    Received::HelloRetryRequest(_) if state.is_retried() => Err(unexpected(
+                    // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message. TLS 1.2 has none
+                    Received::HelloRetryRequest(_) if !state.takes_retry() => Err(unexpected(
                         &HandshakeMessage {
                             typ: HandshakeType::HelloRetryRequest,
                             ..message
@@ -97,7 +113,11 @@ impl ClientHandshake {
                         tls13::client::retry::read_hello_retry_request(state, request, encoded, cx)
                             .map(Self::Hello)
                     }
-                    Received::ServerHello(hello) => match select_version(&hello)? {
+                    Received::ServerHello(hello) => match select_version(&state, &hello)? {
+                        #[cfg(feature = "tls12")]
+                        Version::Tls12 => {
+                            tls12::client::State::start(state, &hello, encoded, cx).map(Self::Tls12)
+                        }
                         Version::Tls13 => {
                             tls13::client::State::start(state, &hello, encoded, cx).map(Self::Tls13)
                         }
@@ -106,8 +126,10 @@ impl ClientHandshake {
             }
 
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
+            #[cfg(feature = "tls12")]
+            (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
 
-            (Self::Hello(state), _) if state.is_retried() => {
+            (Self::Hello(state), _) if !state.takes_retry() => {
                 Err(unexpected(&message, &[HandshakeType::ServerHello]))
             }
             (Self::Hello(_), _) => Err(unexpected(
@@ -131,12 +153,17 @@ impl Machine<ClientConnectionData> for ClientHandshake {
     }
 
     #[cfg(feature = "tls12")]
-    fn handle_change_cipher_spec(&mut self, _cx: &mut ClientContext<'_>) -> Result<(), Failure> {
-        self.fail();
-        Err(unexpected_content(
-            ContentType::ChangeCipherSpec,
-            &[ContentType::Handshake],
-        ))
+    fn handle_change_cipher_spec(&mut self, cx: &mut ClientContext<'_>) -> Result<(), Failure> {
+        match mem::replace(self, Self::Failed) {
+            Self::Tls12(state) => {
+                *self = Self::Tls12(state.read_change_cipher_spec(cx)?);
+                Ok(())
+            }
+            _ => Err(unexpected_content(
+                ContentType::ChangeCipherSpec,
+                &[ContentType::Handshake],
+            )),
+        }
     }
 
     fn fail(&mut self) {

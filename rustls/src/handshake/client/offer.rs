@@ -11,6 +11,8 @@ use smallvec::smallvec;
 use super::key_shares::KeyShares;
 use super::offered_session::OfferedSession;
 use crate::client::ClientConfig;
+#[cfg(feature = "tls12")]
+use crate::client::Tls12ClientSessionValue;
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
 use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
@@ -34,7 +36,11 @@ pub(crate) struct Offer {
     pub(crate) server_name: ServerName<'static>,
     pub(crate) alpn_protocols: Vec<Vec<u8>>,
     pub(crate) random: Random,
+    /// Names the session that is offered, or none.
     pub(crate) session_id: SessionId,
+    /// The session of TLS 1.2 that is offered.
+    #[cfg(feature = "tls12")]
+    pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
     extension_order: u32,
 }
 
@@ -48,7 +54,13 @@ impl Offer {
         Ok(Self {
             random: Random(random_bytes(provider)?),
             // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 unpredictable bytes
-            session_id: SessionId::from(random_bytes(provider)?),
+            session_id: if config.versions.contains(ProtocolVersion::TLSv1_3) {
+                SessionId::from(random_bytes(provider)?)
+            } else {
+                SessionId::EMPTY
+            },
+            #[cfg(feature = "tls12")]
+            tls12_session: None,
             extension_order: u32::from_ne_bytes(random_bytes(provider)?),
             config,
             server_name,
@@ -64,7 +76,7 @@ impl Offer {
     /// [`Error::General`] when its extensions do not fit together.
     pub(super) fn client_hello(
         &self,
-        shares: &KeyShares,
+        shares: Option<&KeyShares>,
         cookie: Option<&[u8]>,
         session: Option<&OfferedSession>,
     ) -> Result<Vec<u8>, Error> {
@@ -75,51 +87,59 @@ impl Offer {
             legacy_session_id: self.session_id,
             cipher_suites: self.cipher_suites(),
             compression_methods: smallvec![Compression::Null],
-            extensions: self.extensions(shares.entries(), cookie, session),
+            extensions: self.extensions(shares.map(KeyShares::entries), cookie, session),
         };
+        let shares_len = shares.map_or(0, KeyShares::len);
         let session_len = session.map_or(0, OfferedSession::extension_len);
-        let mut message = Vec::with_capacity(USUAL_LEN + shares.len() + session_len);
+        let mut message = Vec::with_capacity(USUAL_LEN + shares_len + session_len);
         hello.encode_message(&mut message)?;
         Ok(message)
     }
 
     fn extensions<'a>(
         &'a self,
-        shares: Vec<KeyShareEntry<'a>>,
+        shares: Option<Vec<KeyShareEntry<'a>>>,
         cookie: Option<&'a [u8]>,
         session: Option<&'a OfferedSession>,
     ) -> ClientExtensions<'a> {
         let verifier = &self.config.verifier;
-        ClientExtensions {
+        let versions = self.config.versions;
+        // what only TLS 1.3 knows is of no use in a hello without it
+        let tls13 = self.offers_tls13().then_some(());
+        let extensions = ClientExtensions {
             server_name: self.sent_name(),
             status_request: Some(CertificateStatusRequest::Ocsp),
             supported_groups: Some(self.groups().collect()),
             signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             alpn_protocol_names: self.protocol_names(),
             // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
-            supported_versions: {
-                let offers = self.config.versions.contains(ProtocolVersion::TLSv1_3);
-                offers.then(|| smallvec![ProtocolVersion::TLSv1_3])
-            },
+            supported_versions: tls13.map(|()| versions.iter().collect()),
             cookie,
             // RFC 9846 §4.3.9: without it no server sends tickets
-            psk_key_exchange_modes: Some(smallvec![PskKeyExchangeMode::PskDheKe]),
+            psk_key_exchange_modes: tls13.map(|()| smallvec![PskKeyExchangeMode::PskDheKe]),
             // RFC 7250 §4.1: left out where X.509 is the only kind
-            client_certificate_type: offered_type(
-                self.config.client_auth_cert_resolver.only_raw_public_keys(),
-            ),
-            server_certificate_type: offered_type(verifier.requires_raw_public_keys()),
-            compress_certificate: offered_algorithms(&self.config.cert_decompressors),
-            certificate_authorities: verifier.root_hint_subjects().map(<[_]>::to_vec),
-            key_shares: Some(shares),
-            ticket_request: self.config.send_ticket_request,
+            client_certificate_type: tls13.and_then(|()| {
+                offered_type(self.config.client_auth_cert_resolver.only_raw_public_keys())
+            }),
+            server_certificate_type: tls13
+                .and_then(|()| offered_type(verifier.requires_raw_public_keys())),
+            compress_certificate: tls13
+                .and_then(|()| offered_algorithms(&self.config.cert_decompressors)),
+            certificate_authorities: tls13
+                .and_then(|()| verifier.root_hint_subjects())
+                .map(<[_]>::to_vec),
+            key_shares: shares,
+            ticket_request: tls13.and(self.config.send_ticket_request),
             early_data: session.is_some_and(|session| session.with_early_data),
             pre_shared_key: session.map(OfferedSession::extension),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share, cookie, early_data and
             // pre_shared_key
             order_seed: self.extension_order,
             ..ClientExtensions::default()
-        }
+        };
+        #[cfg(feature = "tls12")]
+        let extensions = self.with_tls12_extensions(extensions);
+        extensions
     }
 
     /// The `server_name` extension: RFC 6066 §3 allows no IP addresses in it.
@@ -137,10 +157,31 @@ impl Offer {
         (!self.alpn_protocols.is_empty()).then(|| names().collect())
     }
 
+    /// Those of all versions offered, in the provider's order.
     fn cipher_suites(&self) -> ShortList<CipherSuite> {
-        self.tls13_suites()
-            .map(|suite| suite.common.suite)
+        let suites = self.config.provider.cipher_suites.iter();
+        let offered = suites.filter(|suite| self.offers_suite(suite));
+        let offers_tls12 = self.config.versions.contains(ProtocolVersion::TLSv1_2);
+        // RFC 5746 §3.4: stands for an empty renegotiation_info
+        let signalling = offers_tls12.then_some(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
+        offered
+            .map(SupportedCipherSuite::suite)
+            .chain(signalling)
             .collect()
+    }
+
+    fn offers_suite(&self, suite: &SupportedCipherSuite) -> bool {
+        match suite {
+            SupportedCipherSuite::Tls13(_) => self.offers_tls13(),
+            #[cfg(feature = "tls12")]
+            SupportedCipherSuite::Tls12(suite) => self.offers_tls12_suite(suite),
+            #[cfg(not(feature = "tls12"))]
+            SupportedCipherSuite::Tls12(_) => false,
+        }
+    }
+
+    pub(super) fn offers_tls13(&self) -> bool {
+        self.config.versions.contains(ProtocolVersion::TLSv1_3)
     }
 
     pub(super) fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
@@ -148,7 +189,7 @@ impl Offer {
         suites.filter_map(|suite| suite.tls13())
     }
 
-    /// The suite with this code point.
+    /// The suite of TLS 1.3 with this code point.
     ///
     /// # Errors
     ///
@@ -172,14 +213,22 @@ impl Offer {
         groups.filter(|group| group.usable_for_version(ProtocolVersion::TLSv1_3))
     }
 
-    /// The names of all groups offered, most preferred first, none twice.
+    /// The names of all groups offered, for whichever version, most preferred first, none twice.
     pub(super) fn groups(&self) -> impl Iterator<Item = NamedGroup> {
-        let names = || self.tls13_groups().map(|group| group.name());
+        let versions = self.config.versions;
+        let usable = move |group: &&&'static dyn SupportedKxGroup| {
+            let mut versions = versions.iter();
+            versions.any(|version| group.usable_for_version(version))
+        };
+        let names = move || {
+            let groups = self.config.provider.kx_groups.iter();
+            groups.filter(usable).map(|group| group.name())
+        };
         let first = move |(i, name): &(usize, NamedGroup)| !names().take(*i).any(|n| n == *name);
         names().enumerate().filter(first).map(|(_, name)| name)
     }
 
-    /// The group of this name, if it was offered.
+    /// The group of this name, if it was offered for TLS 1.3.
     pub(crate) fn offered_group(&self, name: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
         self.tls13_groups().find(|group| group.name() == name)
     }
@@ -193,6 +242,20 @@ impl Offer {
             .and_then(|hint| self.offered_group(hint))
             .or_else(|| self.tls13_groups().next())
             .ok_or_else(|| Error::General("no key exchange group can be used with TLS 1.3".into()))
+    }
+
+    /// Checks the application protocol that the server selected.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`].
+    pub(crate) fn check_protocol(&self, selected: ProtocolName<'_>) -> Result<(), PeerMisbehaved> {
+        let offered = || self.alpn_protocols.iter().any(|name| name == selected.0);
+        // RFC 7301 §3.1: the server selects one of the protocols offered
+        if self.config.check_selected_alpn && !offered() {
+            return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol);
+        }
+        Ok(())
     }
 
     /// Gives a secret to the key log.
@@ -209,7 +272,7 @@ fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
     is_raw.then(|| vec![CertificateType::RawPublicKey])
 }
 
-fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {
+pub(super) fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     provider.secure_random.fill(&mut bytes)?;
     Ok(bytes)

@@ -15,7 +15,8 @@ use crate::suites::Tls13CipherSuite;
 /// The last ClientHello, while no version is chosen.
 pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
-    pub(crate) shares: KeyShares,
+    /// None where TLS 1.3 is not offered.
+    pub(crate) shares: Option<KeyShares>,
     /// The message, header included.
     pub(crate) encoded: Vec<u8>,
     /// The extensions in it.
@@ -42,11 +43,11 @@ impl SentHello {
     /// Those of [`Offer::client_hello`] and [`Transport::send_handshake`].
     pub(super) fn send_first(
         offer: Offer,
-        shares: KeyShares,
+        shares: Option<KeyShares>,
         session: Option<Box<OfferedSession>>,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let (encoded, session) = encode(&offer, &shares, None, session, None)?;
+        let (encoded, session) = encode(&offer, shares.as_ref(), None, session, None)?;
         transport.send_first_client_hello(&encoded)?;
         let mut ccs = CompatibilityCcs::default();
         if let Some(session) = session.as_ref().filter(|session| session.with_early_data) {
@@ -80,18 +81,24 @@ impl SentHello {
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let (encoded, session) = encode(&offer, &shares, cookie, session, Some(&retry.transcript))?;
+        let before = Some(&retry.transcript);
+        let (encoded, session) = encode(&offer, Some(&shares), cookie, session, before)?;
         ccs.send_once(transport);
         transport.send_handshake(&encoded)?;
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),
             offer,
-            shares,
+            shares: Some(shares),
             encoded,
             session,
             retry: Some(retry),
             ccs,
         })
+    }
+
+    /// Whether a HelloRetryRequest may answer it.
+    pub(super) fn takes_retry(&self) -> bool {
+        self.offer.offers_tls13() && !self.is_retried()
     }
 
     /// Whether a HelloRetryRequest has come.
@@ -105,7 +112,7 @@ impl SentHello {
 #[allow(clippy::type_complexity)] // a message, and what it offers
 fn encode(
     offer: &Offer,
-    shares: &KeyShares,
+    shares: Option<&KeyShares>,
     cookie: Option<&[u8]>,
     session: Option<Box<OfferedSession>>,
     transcript: Option<&Transcript>,

@@ -1,18 +1,27 @@
 //! Which version a ServerHello selects (RFC 9846 §4.2.3, §4.3.1).
 
+use super::sent_hello::SentHello;
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::msgs::client_hello::Random;
 use crate::msgs::server_hello::ServerHello;
 
-/// A version that this client offers.
+/// The version of a handshake.
 pub(super) enum Version {
     Tls13,
+    #[cfg(feature = "tls12")]
+    Tls12,
 }
 
-/// RFC 9846 §4.3.1: supported_versions decides the version, before anything else is looked at.
-pub(super) fn select_version(hello: &ServerHello<'_>) -> Result<Version, Error> {
+/// Which of the versions that `sent` offers the server selects. RFC 9846 §4.3.1: supported_versions decides,
+/// before anything else is looked at.
+pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Result<Version, Error> {
+    let enabled = sent.offer.config.versions;
     match hello.extensions.supported_version {
+        // RFC 9846 §4.3: a ClientHello without TLS 1.3 does not have the extension
+        Some(_) if !enabled.contains(ProtocolVersion::TLSv1_3) => {
+            Err(PeerMisbehaved::UnsolicitedServerHelloExtension.into())
+        }
         Some(ProtocolVersion::TLSv1_3) => {
             check_legacy_version(hello.legacy_version)?;
             Ok(Version::Tls13)
@@ -23,7 +32,7 @@ pub(super) fn select_version(hello: &ServerHello<'_>) -> Result<Version, Error> 
         }
         // RFC 9846 §4.3.1: nor one that was not offered. The alert is 0.23's
         Some(_) => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
-        None => Err(older_version(hello)),
+        None => select_older_version(sent, hello),
     }
 }
 
@@ -36,15 +45,30 @@ pub(crate) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error
     }
 }
 
-/// The server chose a version before TLS 1.3, none of which was offered.
-fn older_version(hello: &ServerHello<'_>) -> Error {
+/// The server chose a version before TLS 1.3.
+fn select_older_version(sent: &SentHello, hello: &ServerHello<'_>) -> Result<Version, Error> {
+    let enabled = sent.offer.config.versions;
     // RFC 9846 §4.2.3: a server that knows TLS 1.3 must not be downgraded
-    if is_downgrade_marker(&hello.random) {
-        return PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported.into();
+    if enabled.contains(ProtocolVersion::TLSv1_3) && is_downgrade_marker(&hello.random) {
+        return Err(PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported.into());
     }
     match hello.legacy_version {
-        ProtocolVersion::TLSv1_2 => PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig.into(),
-        _ => PeerIncompatible::ServerDoesNotSupportTls12Or13.into(),
+        #[cfg(feature = "tls12")]
+        ProtocolVersion::TLSv1_2 if enabled.contains(ProtocolVersion::TLSv1_2) => {
+            // RFC 9846 §4.2.4: the version of the HelloRetryRequest stands
+            if sent.is_retried() {
+                return Err(PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported.into());
+            }
+            // RFC 9846 §E.3: early data ends a connection with an older server
+            if sent.session.as_ref().is_some_and(|it| it.with_early_data) {
+                return Err(PeerMisbehaved::OfferedEarlyDataWithOldProtocolVersion.into());
+            }
+            Ok(Version::Tls12)
+        }
+        ProtocolVersion::TLSv1_2 => {
+            Err(PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig.into())
+        }
+        _ => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
     }
 }
 

@@ -22,7 +22,7 @@ impl<'a> CertificateChain<'a> {
     }
 
     /// The certificates, out of the message's lifetime.
-    pub(crate) fn into_owned(self) -> Vec<CertificateDer<'static>> {
+    pub(crate) fn into_owned_chain<C: FromIterator<CertificateDer<'static>>>(self) -> C {
         self.0.into_iter().map(CertificateDer::into_owned).collect()
     }
 }

@@ -92,6 +92,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
     }
 
     /// The parameters of `group`, with the server's key in it.
+    #[allow(dead_code, reason = "for the server's side, which is not there yet")]
     pub(crate) fn of_ffdhe(group: FfdheGroup<'a>, public: &'a [u8]) -> Self {
         Self::Dhe {
             p: group.p,
@@ -105,6 +106,14 @@ impl<'a> ServerKeyExchangeParams<'a> {
         match self {
             Self::Ecdhe { .. } => KeyExchangeAlgorithm::ECDHE,
             Self::Dhe { .. } => KeyExchangeAlgorithm::DHE,
+        }
+    }
+
+    /// The group, if it is a finite-field one.
+    pub(crate) fn ffdhe_group(&self) -> Option<FfdheGroup<'a>> {
+        match self {
+            Self::Ecdhe { .. } => None,
+            Self::Dhe { p, g, .. } => Some(FfdheGroup::from_params_trimming_leading_zeros(p, g)),
         }
     }
 
@@ -150,6 +159,7 @@ pub(crate) struct ClientKeyExchange<'a> {
 
 impl<'a> ClientKeyExchange<'a> {
     /// Reads the message of a suite with the key exchange `algorithm`.
+    #[allow(dead_code, reason = "for the server's side, which is not there yet")]
     pub(crate) fn read(
         r: &mut Reader<'a>,
         algorithm: KeyExchangeAlgorithm,

@@ -8,6 +8,8 @@ use super::*;
 use crate::client::WebPkiServerVerifier;
 use crate::crypto::any_provider;
 use crate::enums::SignatureScheme;
+#[cfg(feature = "tls12")]
+use crate::msgs::client_hello::SessionId;
 use crate::sign::CertifiedKey;
 use crate::webpki::RootCertStore;
 
@@ -73,6 +75,53 @@ fn session(age_add: u32) -> Tls13ClientSessionValue {
     )
 }
 
+#[cfg(feature = "tls12")]
+fn tls12_session() -> Tls12ClientSessionValue {
+    let suites = any_provider().cipher_suites;
+    let suite = suites.iter().find_map(|suite| suite.tls12()).unwrap();
+    let id = SessionId::from([7; 32]);
+    Tls12ClientSessionValue::new(
+        lasting(3600),
+        suite,
+        id,
+        Some(&[1, 2, 3]),
+        &[0xab; 48],
+        true,
+    )
+}
+
+#[cfg(feature = "tls12")]
+#[test]
+fn a_session_is_found_by_its_id_or_its_ticket() {
+    let mut session = tls12_session();
+    assert!(session.is_resumable());
+    assert_eq!(session.ticket(), Some(&[1, 2, 3][..]));
+    session.drop_ticket();
+    assert_eq!(session.ticket(), None);
+    assert!(session.is_resumable());
+
+    let common = session.common().clone();
+    let secret = session.master_secret();
+    let without_id = |ticket| {
+        let none = SessionId::EMPTY;
+        Tls12ClientSessionValue::new(common.clone(), session.suite(), none, ticket, secret, false)
+    };
+    assert!(without_id(Some(&[1])).is_resumable());
+    assert!(!without_id(None).is_resumable());
+}
+
+#[cfg(feature = "tls12")]
+#[test]
+fn the_master_secret_is_not_printed() {
+    let printed = format!("{:?}", tls12_session());
+    assert!(printed.contains("ticket_len: Some(3)"), "{printed}");
+    // 0xab
+    assert!(
+        !printed.contains("171") && !printed.contains("ab, ab"),
+        "{printed}"
+    );
+}
+
 fn server(number: usize) -> ServerName<'static> {
     format!("server-{number}.example").try_into().unwrap()
 }
@@ -123,10 +172,13 @@ fn what_is_remembered_of_a_server_is_kept_apart() {
     );
 
     store.insert_tls13_ticket(server(0), session(0));
-    store.set_tls12_session(server(0), Tls12ClientSessionValue(()));
-    assert!(store.tls12_session(&server(0)).is_some());
-    store.remove_tls12_session(&server(0));
-    assert!(store.tls12_session(&server(0)).is_none());
+    #[cfg(feature = "tls12")]
+    {
+        store.set_tls12_session(server(0), tls12_session());
+        assert!(store.tls12_session(&server(0)).is_some());
+        store.remove_tls12_session(&server(0));
+        assert!(store.tls12_session(&server(0)).is_none());
+    }
     assert!(store.take_tls13_ticket(&server(0)).is_some());
     assert_eq!(store.kx_hint(&server(0)), Some(NamedGroup::secp256r1));
 }
@@ -141,7 +193,8 @@ fn disabled_resumption_remembers_nothing() {
 
     store.set_kx_hint(server(0), NamedGroup::X25519);
     store.insert_tls13_ticket(server(0), session(0));
-    store.set_tls12_session(server(0), Tls12ClientSessionValue(()));
+    #[cfg(feature = "tls12")]
+    store.set_tls12_session(server(0), tls12_session());
     assert_eq!(store.kx_hint(&server(0)), None);
     assert!(store.take_tls13_ticket(&server(0)).is_none());
     assert!(store.tls12_session(&server(0)).is_none());

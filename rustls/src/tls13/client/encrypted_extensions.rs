@@ -40,7 +40,7 @@ impl WaitEncryptedExtensions {
             self.check_certificate_types(&extensions)?;
         }
         if let Some(selected) = extensions.selected_protocol {
-            self.check_protocol(selected)?;
+            self.0.offer.check_protocol(selected)?;
             debug!("application protocol {}", selected.0.escape_ascii());
             cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
         }
@@ -112,15 +112,5 @@ impl WaitEncryptedExtensions {
         } else {
             Err(PeerIncompatible::IncorrectCertificateTypeExtension)
         }
-    }
-
-    fn check_protocol(&self, selected: ProtocolName<'_>) -> Result<(), PeerMisbehaved> {
-        let offer = &self.0.offer;
-        let offered = || offer.alpn_protocols.iter().any(|name| name == selected.0);
-        // RFC 7301 §3.1: the server selects one of the protocols offered
-        if offer.config.check_selected_alpn && !offered() {
-            return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol);
-        }
-        Ok(())
     }
 }

@@ -31,7 +31,9 @@ pub(crate) fn read_hello_retry_request(
     transcript.add(encoded);
     let retry = Retry { suite, transcript };
 
-    let shares = asked_for.unwrap_or(first.shares);
+    let shares = asked_for
+        .or(first.shares)
+        .ok_or(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges)?;
     // RFC 9846 §4.3.2: the cookie goes back as it came. One that does not fit beside the other
     // extensions, 2^16 - 1 bytes in all, is refused. A session that does not fit is just not offered
     let cookie = request.extensions.cookie;
@@ -89,7 +91,11 @@ fn check_request(
 /// The share that the server asks for.
 fn requested_shares(first: &SentHello, group: NamedGroup) -> Result<KeyShares, Error> {
     // RFC 9846 §4.3.8: the group is not one whose share was sent
-    if first.shares.contains(group) {
+    if first
+        .shares
+        .as_ref()
+        .is_some_and(|shares| shares.contains(group))
+    {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup.into());
     }
     // RFC 9846 §4.3.8: but one that was offered

@@ -67,7 +67,8 @@ pub(super) fn read_server_hello(
         Some(it) => (it.early_secret, Some(it.value), EarlyData::No),
         None => (EarlySecret::new(suite, None), None, EarlyData::No),
     };
-    let secret = sent.shares.complete(server_share, early_secret)?;
+    let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
+    let secret = shares.complete(server_share, early_secret)?;
     let hellos = transcript.current();
     // in a box of its own: what an idle connection keeps is much less
     let handshake = Box::new(Handshake {

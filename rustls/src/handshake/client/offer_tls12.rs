@@ -1,0 +1,111 @@
+//! What a ClientHello offers for TLS 1.2.
+
+use alloc::vec;
+
+use super::offer::{Offer, random_bytes};
+use crate::client::Tls12Resumption;
+use crate::crypto::SupportedKxGroup;
+use crate::enums::{CipherSuite, ECPointFormat, KeyExchangeAlgorithm, ProtocolVersion};
+use crate::error::{Error, PeerMisbehaved};
+use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::client_hello::SessionId;
+use crate::msgs::tls12::key_exchange::ServerKeyExchangeParams;
+use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
+use crate::tls12::client::resumption::stored_session;
+
+impl Offer {
+    /// Offers the session with this server, if there is one that may be resumed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetRandomBytes`].
+    pub(super) fn with_tls12_session(mut self) -> Result<Self, Error> {
+        let Some(session) = stored_session(&self.config, &self.server_name) else {
+            return Ok(self);
+        };
+        if session.ticket().is_none() {
+            self.session_id = session.session_id();
+        } else if self.session_id.is_empty() {
+            // RFC 5077 §3.4: an id of our own, whose echo says that the ticket was accepted
+            self.session_id = SessionId::from(random_bytes(&self.config.provider)?);
+        }
+        self.tls12_session = Some(session);
+        Ok(self)
+    }
+
+    /// Adds what only TLS 1.2 asks for.
+    pub(super) fn with_tls12_extensions<'a>(
+        &'a self,
+        extensions: ClientExtensions<'a>,
+    ) -> ClientExtensions<'a> {
+        let config = &self.config;
+        if !config.versions.contains(ProtocolVersion::TLSv1_2) {
+            return extensions;
+        }
+        // RFC 8422 §4: only with a suite that uses curves
+        let mut suites = config.provider.cipher_suites.iter();
+        let has_curves = suites.any(|suite| {
+            let suite = suite.tls12();
+            suite.is_some_and(|it| it.kx == KeyExchangeAlgorithm::ECDHE)
+        });
+        let takes_tickets =
+            config.resumption.tls12_resumption == Tls12Resumption::SessionIdOrTickets;
+        let ticket = self.tls12_session.as_ref().and_then(|it| it.ticket());
+        ClientExtensions {
+            ec_point_formats: has_curves.then(|| vec![ECPointFormat::Uncompressed]),
+            extended_master_secret: true,
+            // RFC 5077 §3.2: empty to ask for a ticket
+            session_ticket: takes_tickets.then(|| ticket.unwrap_or_default()),
+            ..extensions
+        }
+    }
+
+    fn tls12_groups(&self) -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
+        let groups = self.config.provider.kx_groups.iter().copied();
+        groups.filter(|group| group.usable_for_version(ProtocolVersion::TLSv1_2))
+    }
+
+    /// Whether `suite` is offered: RFC 7919 §4 wants a group to use it with.
+    pub(super) fn offers_tls12_suite(&self, suite: &Tls12CipherSuite) -> bool {
+        let mut groups = self.tls12_groups();
+        self.config.versions.contains(ProtocolVersion::TLSv1_2)
+            && groups.any(|group| group.name().key_exchange_algorithm() == suite.kx)
+    }
+
+    /// The suite of TLS 1.2 with this code point.
+    ///
+    /// # Errors
+    ///
+    /// It was not offered: not known, or one of TLS 1.3.
+    pub(crate) fn tls12_suite(
+        &self,
+        suite: CipherSuite,
+    ) -> Result<&'static Tls12CipherSuite, PeerMisbehaved> {
+        let mut suites = self.config.provider.cipher_suites.iter();
+        match suites.find(|known| known.suite() == suite) {
+            Some(SupportedCipherSuite::Tls12(suite)) if self.offers_tls12_suite(suite) => Ok(suite),
+            Some(SupportedCipherSuite::Tls13(_)) => {
+                Err(PeerMisbehaved::SelectedUnusableCipherSuiteForVersion)
+            }
+            _ => Err(PeerMisbehaved::SelectedUnofferedCipherSuite),
+        }
+    }
+
+    /// The group of these parameters, if it was offered for TLS 1.2.
+    pub(crate) fn tls12_group(
+        &self,
+        params: &ServerKeyExchangeParams<'_>,
+    ) -> Option<&'static dyn SupportedKxGroup> {
+        let mut groups = self
+            .tls12_groups()
+            .filter(|group| group.name().key_exchange_algorithm() == params.algorithm());
+        match *params {
+            ServerKeyExchangeParams::Ecdhe { group, .. } => {
+                groups.find(|offered| offered.name() == group)
+            }
+            ServerKeyExchangeParams::Dhe { .. } => {
+                groups.find(|offered| offered.ffdhe_group() == params.ffdhe_group())
+            }
+        }
+    }
+}

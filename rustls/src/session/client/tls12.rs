@@ -1,0 +1,95 @@
+//! A session of TLS 1.2, as a client keeps it.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use zeroize::Zeroizing;
+
+use super::ClientSessionCommon;
+use crate::msgs::client_hello::SessionId;
+use crate::suites::Tls12CipherSuite;
+use crate::tls12::key_schedule::MASTER_SECRET_LEN;
+
+/// A session of TLS 1.2: its id or its ticket, and the master secret that goes with it.
+#[derive(Clone)]
+pub struct Tls12ClientSessionValue {
+    common: ClientSessionCommon,
+    suite: &'static Tls12CipherSuite,
+    /// What the server calls the session; empty if it has given a ticket only.
+    session_id: SessionId,
+    /// Shared by the connections that offer it.
+    ticket: Option<Arc<[u8]>>,
+    master_secret: Zeroizing<[u8; MASTER_SECRET_LEN]>,
+    uses_extended_master_secret: bool,
+}
+
+impl Tls12ClientSessionValue {
+    /// A session that can be resumed by `session_id`, unless that is empty, and by `ticket`.
+    pub(crate) fn new(
+        common: ClientSessionCommon,
+        suite: &'static Tls12CipherSuite,
+        session_id: SessionId,
+        ticket: Option<&[u8]>,
+        master_secret: &[u8; MASTER_SECRET_LEN],
+        uses_extended_master_secret: bool,
+    ) -> Self {
+        Self {
+            common,
+            suite,
+            session_id,
+            ticket: ticket.map(Arc::from),
+            master_secret: Zeroizing::new(*master_secret),
+            uses_extended_master_secret,
+        }
+    }
+
+    pub(crate) fn common(&self) -> &ClientSessionCommon {
+        &self.common
+    }
+
+    pub(crate) fn suite(&self) -> &'static Tls12CipherSuite {
+        self.suite
+    }
+
+    pub(crate) fn session_id(&self) -> SessionId {
+        self.session_id
+    }
+
+    pub(crate) fn ticket(&self) -> Option<&[u8]> {
+        self.ticket.as_deref()
+    }
+
+    pub(crate) fn drop_ticket(&mut self) {
+        self.ticket = None;
+    }
+
+    /// Whether there is anything to resume it by.
+    pub(crate) fn is_resumable(&self) -> bool {
+        self.ticket.is_some() || !self.session_id.is_empty()
+    }
+
+    pub(crate) fn master_secret(&self) -> &[u8; MASTER_SECRET_LEN] {
+        &self.master_secret
+    }
+
+    /// Whether the master secret is bound to its handshake (RFC 7627).
+    pub(crate) fn uses_extended_master_secret(&self) -> bool {
+        self.uses_extended_master_secret
+    }
+}
+
+impl fmt::Debug for Tls12ClientSessionValue {
+    /// Leaves out the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls12ClientSessionValue")
+            .field("common", &self.common)
+            .field("suite", &self.suite)
+            .field("session_id", &self.session_id)
+            .field("ticket_len", &self.ticket().map(<[u8]>::len))
+            .field(
+                "uses_extended_master_secret",
+                &self.uses_extended_master_secret,
+            )
+            .finish_non_exhaustive()
+    }
+}

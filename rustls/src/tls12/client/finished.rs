@@ -1,0 +1,164 @@
+//! The end of a handshake: NewSessionTicket (RFC 5077), change_cipher_spec and Finished (RFC 5246 §7.4.9).
+//!
+//! In a new session the client's Finished has been sent when these come; in one that goes on it is the answer.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::State;
+use super::in_progress::Handshake;
+use super::resumption::{forget_session, store_session};
+use crate::client::Tls12ClientSessionValue;
+use crate::conn::established::Established;
+use crate::conn::transport::Transport;
+use crate::enums::Side;
+use crate::error::Error;
+use crate::handshake::flight::Flight;
+use crate::handshake::{ClientContext, Failure};
+use crate::msgs::Finished;
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
+use crate::tls12::finished::check_finished;
+use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
+
+/// A handshake whose secrets are known.
+pub(super) struct Finishing {
+    pub(super) handshake: Box<Handshake>,
+    pub(super) master_secret: MasterSecret,
+    pub(super) keys: KeyBlock,
+    /// Whether the session is an earlier one.
+    pub(super) is_resumed: bool,
+    pub(super) ticket: Option<ReceivedTicket>,
+}
+
+/// The content of a NewSessionTicket.
+pub(super) struct ReceivedTicket {
+    /// In seconds; 0 if the server does not say.
+    pub(super) lifetime_hint: u32,
+    /// Not empty.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Finishing {
+    pub(super) fn new(
+        handshake: Box<Handshake>,
+        master_secret: MasterSecret,
+        is_resumed: bool,
+    ) -> Box<Self> {
+        Box::new(Self {
+            handshake,
+            keys: master_secret.key_block(),
+            master_secret,
+            is_resumed,
+            ticket: None,
+        })
+    }
+
+    pub(super) fn next_state(self: Box<Self>) -> State {
+        if self.handshake.announces_ticket {
+            State::WaitNewSessionTicket(WaitNewSessionTicket(self))
+        } else {
+            State::WaitChangeCipherSpec(WaitChangeCipherSpec(self))
+        }
+    }
+}
+
+/// Goes on with `session`, which was offered and accepted.
+pub(super) fn resume(
+    handshake: Box<Handshake>,
+    session: &Tls12ClientSessionValue,
+    cx: &mut ClientContext<'_>,
+) -> State {
+    cx.negotiated.peer_certificates = Some(session.common().server_chain().clone());
+    let master_secret = MasterSecret::resumed(
+        handshake.suite,
+        session.master_secret(),
+        handshake.randoms,
+        handshake.uses_extended_master_secret,
+    );
+    handshake
+        .offer
+        .log_secret("CLIENT_RANDOM", master_secret.as_bytes());
+    Finishing::new(handshake, master_secret, true).next_state()
+}
+
+/// Sends change_cipher_spec, and Finished under the new keys.
+pub(super) fn send_finished(
+    finishing: &mut Finishing,
+    transport: &mut dyn Transport,
+) -> Result<(), Error> {
+    transport.change_sending_cipher(&finishing.keys, Side::Client);
+    let mut flight = Flight::new(&mut finishing.handshake.transcript);
+    let verify_data = finishing
+        .master_secret
+        .verify_data(Side::Client, &flight.transcript_hash());
+    flight.add(&Finished(&verify_data));
+    flight.send(transport)
+}
+
+/// Waits for the NewSessionTicket that the ServerHello announced.
+pub(crate) struct WaitNewSessionTicket(Box<Finishing>);
+
+impl WaitNewSessionTicket {
+    pub(super) fn read_new_session_ticket(
+        mut self,
+        ticket: &NewSessionTicket<'_>,
+        encoded: &[u8],
+    ) -> WaitChangeCipherSpec {
+        // RFC 5077 §3.3: an empty one says that there is none after all
+        if !ticket.ticket.is_empty() {
+            self.0.ticket = Some(ReceivedTicket {
+                lifetime_hint: ticket.lifetime_hint,
+                bytes: ticket.ticket.to_vec(),
+            });
+        }
+        self.0.handshake.transcript.add(encoded);
+        WaitChangeCipherSpec(self.0)
+    }
+}
+
+/// Waits for the server's change_cipher_spec.
+pub(crate) struct WaitChangeCipherSpec(Box<Finishing>);
+
+impl WaitChangeCipherSpec {
+    pub(super) fn read_change_cipher_spec(
+        self,
+        transport: &mut dyn Transport,
+    ) -> Result<WaitFinished, Failure> {
+        transport.change_receiving_cipher(&self.0.keys, Side::Server)?;
+        Ok(WaitFinished(self.0))
+    }
+}
+
+/// Waits for the server's Finished, the first message under its new keys.
+pub(crate) struct WaitFinished(Box<Finishing>);
+
+impl WaitFinished {
+    pub(super) fn read_finished(
+        self,
+        finished: &Finished<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<(), Failure> {
+        let mut finishing = self.0;
+        let transcript = finishing.handshake.transcript.current();
+        let expected = finishing
+            .master_secret
+            .verify_data(Side::Server, &transcript);
+        check_finished(&expected, finished).inspect_err(|_| {
+            // RFC 5246 §7.2.2: a session that ends with a fatal alert is not resumed
+            if finishing.is_resumed {
+                forget_session(&finishing.handshake.offer);
+            }
+        })?;
+
+        if finishing.is_resumed {
+            finishing.handshake.transcript.add(encoded);
+            send_finished(&mut finishing, cx.transport)?;
+        }
+        store_session(&finishing, cx.negotiated.peer_certificates.as_ref());
+        *cx.established = Some(Established::Tls12(finishing.master_secret));
+        cx.transport.start_receiving();
+        cx.transport.start_sending();
+        Ok(())
+    }
+}

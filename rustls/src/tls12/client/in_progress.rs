@@ -1,0 +1,25 @@
+//! What the states between the ServerHello and the end of the handshake share.
+
+use alloc::boxed::Box;
+
+use crate::handshake::client::offer::Offer;
+use crate::handshake::transcript::Transcript;
+use crate::msgs::client_hello::SessionId;
+use crate::suites::Tls12CipherSuite;
+use crate::tls12::key_schedule::Randoms;
+
+/// A handshake under way.
+pub(super) struct Handshake {
+    pub(super) offer: Box<Offer>,
+    pub(super) suite: &'static Tls12CipherSuite,
+    pub(super) transcript: Transcript,
+    pub(super) randoms: Randoms,
+    /// What the server calls the session; empty if it does not store it.
+    pub(super) session_id: SessionId,
+    /// RFC 7627: the master secret is bound to the handshake.
+    pub(super) uses_extended_master_secret: bool,
+    /// RFC 5077 §3.2: a NewSessionTicket will come.
+    pub(super) announces_ticket: bool,
+    /// RFC 6066 §8: a CertificateStatus may come.
+    pub(super) may_send_status: bool,
+}

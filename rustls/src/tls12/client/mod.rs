@@ -1,0 +1,192 @@
+//! The client's handshake from the ServerHello on (RFC 5246 §7.3), and what follows it.
+//!
+//! ```text
+//!                  handshake::client: Hello
+//!                             │ ServerHello                                       (server_hello)
+//!          a new session      ▼     the session that was offered
+//!              ┌──────────────┴───────────────────────┐
+//!              ▼                                      │
+//!       WaitCertificate                               │
+//!              │ Certificate                          │                           (server_auth)
+//!              ▼                                      │
+//!       WaitServerKeyExchange ◄─┐                     │
+//!              │  └─────────────┘ CertificateStatus   │                           (server_auth)
+//!              │ ServerKeyExchange                    │                           (server_auth)
+//!              ▼                                      │
+//!       WaitServerHelloDone ◄─┐                       │
+//!              │  └───────────┘ CertificateRequest    │                           (second_flight)
+//!              │ ServerHelloDone ──► client's flight  │                           (second_flight)
+//!              ▼                                      ▼
+//!       WaitNewSessionTicket, if one was announced; NewSessionTicket              (finished)
+//!                             ▼
+//!                  WaitChangeCipherSpec                                           (finished)
+//!                             │ change_cipher_spec
+//!                             ▼
+//!                       WaitFinished                                              (finished)
+//!                             │ Finished ──► the client's Finished, in a session that goes on
+//!                             ▼
+//!                         Connected ◄── HelloRequest, refused
+//! ```
+//!
+//! Each state is a struct in the file named beside it, with a `read_<message>` for each message it takes:
+//! that consumes the state and returns the next. They pass on `in_progress::Handshake`. Which session is
+//! offered is in `resumption`.
+
+mod client_auth;
+mod finished;
+mod in_progress;
+pub(crate) mod resumption;
+mod second_flight;
+mod server_auth;
+mod server_hello;
+
+use rustls_core::codec::Codec;
+
+use self::finished::{WaitChangeCipherSpec, WaitFinished, WaitNewSessionTicket};
+use self::second_flight::WaitServerHelloDone;
+use self::server_auth::{WaitCertificate, WaitServerKeyExchange};
+use super::renegotiation::refuse_renegotiation;
+use crate::enums::{ContentType, HandshakeType};
+use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::{ClientContext, Failure, unexpected, unexpected_content};
+use crate::msgs::certificate::CertificateStatus;
+use crate::msgs::server_hello::ServerHello;
+use crate::msgs::tls12::certificate::CertificateChain;
+use crate::msgs::tls12::certificate_request::CertificateRequest;
+use crate::msgs::tls12::key_exchange::ServerKeyExchange;
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
+use crate::msgs::tls12::{HelloRequest, ServerHelloDone};
+use crate::msgs::{Finished, HandshakeMessage};
+
+/// The states of a client once TLS 1.2 is chosen.
+pub(crate) enum State {
+    WaitCertificate(WaitCertificate),
+    WaitServerKeyExchange(WaitServerKeyExchange),
+    WaitServerHelloDone(WaitServerHelloDone),
+    WaitNewSessionTicket(WaitNewSessionTicket),
+    WaitChangeCipherSpec(WaitChangeCipherSpec),
+    WaitFinished(WaitFinished),
+    Connected,
+}
+
+impl State {
+    /// Goes on with a ServerHello that selects TLS 1.2.
+    pub(crate) fn start(
+        sent: SentHello,
+        hello: &ServerHello<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        server_hello::read_server_hello(sent, hello, encoded, cx)
+    }
+
+    /// Which message is legal when.
+    pub(crate) fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        let encoded = message.encoded;
+        match (self, message.typ) {
+            (Self::WaitCertificate(state), HandshakeType::Certificate) => state
+                .read_certificate(message.decode(CertificateChain::read)?, encoded)
+                .map(Self::WaitServerKeyExchange),
+
+            (Self::WaitServerKeyExchange(state), HandshakeType::CertificateStatus)
+                if state.takes_status() =>
+            {
+                let status = message.decode(CertificateStatus::read)?;
+                let next = state.read_certificate_status(status, encoded);
+                Ok(Self::WaitServerKeyExchange(next))
+            }
+
+            (Self::WaitServerKeyExchange(state), HandshakeType::ServerKeyExchange) => {
+                let algorithm = state.algorithm();
+                let exchange = message.decode(|r| ServerKeyExchange::read(r, algorithm))?;
+                state
+                    .read_server_key_exchange(&exchange, encoded, cx)
+                    .map(Self::WaitServerHelloDone)
+            }
+
+            (Self::WaitServerHelloDone(state), HandshakeType::CertificateRequest)
+                if state.takes_request() =>
+            {
+                let request = message.decode(CertificateRequest::read)?;
+                let next = state.read_certificate_request(&request, encoded);
+                Ok(Self::WaitServerHelloDone(next))
+            }
+
+            (Self::WaitServerHelloDone(state), HandshakeType::ServerHelloDone) => {
+                let ServerHelloDone = message.decode(ServerHelloDone::read)?;
+                state.read_server_hello_done(encoded, cx)
+            }
+
+            (Self::WaitNewSessionTicket(state), HandshakeType::NewSessionTicket) => {
+                let ticket = message.decode(NewSessionTicket::read)?;
+                let next = state.read_new_session_ticket(&ticket, encoded);
+                Ok(Self::WaitChangeCipherSpec(next))
+            }
+
+            (Self::WaitFinished(state), HandshakeType::Finished) => {
+                let finished = message.decode(Finished::read)?;
+                state.read_finished(&finished, encoded, cx)?;
+                Ok(Self::Connected)
+            }
+
+            (Self::Connected, HandshakeType::HelloRequest) => {
+                let HelloRequest = message.decode(HelloRequest::read)?;
+                refuse_renegotiation(cx)?;
+                Ok(Self::Connected)
+            }
+
+            // RFC 5246 §7.1: nothing comes between change_cipher_spec and Finished, and no Finished without it
+            (Self::WaitChangeCipherSpec(_), _) => Err(unexpected_content(
+                ContentType::Handshake,
+                &[ContentType::ChangeCipherSpec],
+            )),
+            // RFC 5246 §7.3: anything else is out of order
+            (state, _) => Err(unexpected(&message, state.expected())),
+        }
+    }
+
+    /// The change_cipher_spec of the server, which has one place (RFC 5246 §7.1): before its Finished, when all
+    /// keys are known.
+    pub(crate) fn read_change_cipher_spec(
+        self,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        match self {
+            Self::WaitChangeCipherSpec(state) => state
+                .read_change_cipher_spec(cx.transport)
+                .map(Self::WaitFinished),
+            Self::Connected => Err(unexpected_content(
+                ContentType::ChangeCipherSpec,
+                &[ContentType::ApplicationData, ContentType::Handshake],
+            )),
+            _ => Err(unexpected_content(
+                ContentType::ChangeCipherSpec,
+                &[ContentType::Handshake],
+            )),
+        }
+    }
+
+    fn expected(&self) -> &'static [HandshakeType] {
+        match self {
+            Self::WaitCertificate(_) => &[HandshakeType::Certificate],
+            Self::WaitServerKeyExchange(state) if state.takes_status() => &[
+                HandshakeType::CertificateStatus,
+                HandshakeType::ServerKeyExchange,
+            ],
+            Self::WaitServerKeyExchange(_) => &[HandshakeType::ServerKeyExchange],
+            Self::WaitServerHelloDone(state) if state.takes_request() => &[
+                HandshakeType::CertificateRequest,
+                HandshakeType::ServerHelloDone,
+            ],
+            Self::WaitServerHelloDone(_) => &[HandshakeType::ServerHelloDone],
+            Self::WaitNewSessionTicket(_) => &[HandshakeType::NewSessionTicket],
+            Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::WaitChangeCipherSpec(_) => &[],
+            Self::Connected => &[HandshakeType::HelloRequest],
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! CertificateRequest and ServerHelloDone, and the client's second flight (RFC 5246 §7.4.4 to §7.4.8).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::State;
+use super::client_auth::ClientAuth;
+use super::finished::{Finishing, send_finished};
+use super::in_progress::Handshake;
+use crate::conn::transport::Transport;
+use crate::crypto::SupportedKxGroup;
+use crate::error::Error;
+use crate::handshake::flight::Flight;
+use crate::handshake::{ClientContext, Failure};
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::tls12::certificate::CertificateChain;
+use crate::msgs::tls12::certificate_request::CertificateRequest;
+use crate::msgs::tls12::key_exchange::ClientKeyExchange;
+use crate::tls12::key_schedule::MasterSecret;
+
+/// The server is authenticated: waits for the end of its flight, or a request for the client's certificate.
+pub(crate) struct WaitServerHelloDone {
+    handshake: Box<Handshake>,
+    group: &'static dyn SupportedKxGroup,
+    server_public: Vec<u8>,
+    client_auth: Option<ClientAuth>,
+}
+
+impl WaitServerHelloDone {
+    pub(super) fn new(
+        handshake: Box<Handshake>,
+        group: &'static dyn SupportedKxGroup,
+        server_public: Vec<u8>,
+    ) -> Self {
+        Self {
+            handshake,
+            group,
+            server_public,
+            client_auth: None,
+        }
+    }
+
+    /// Whether a CertificateRequest may come: once.
+    pub(super) fn takes_request(&self) -> bool {
+        self.client_auth.is_none()
+    }
+
+    pub(super) fn read_certificate_request(
+        mut self,
+        request: &CertificateRequest,
+        encoded: &[u8],
+    ) -> Self {
+        let resolver = &*self.handshake.offer.config.client_auth_cert_resolver;
+        self.client_auth = Some(ClientAuth::choose(resolver, request));
+        self.handshake.transcript.add(encoded);
+        self
+    }
+
+    pub(super) fn read_server_hello_done(
+        mut self,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<State, Failure> {
+        // RFC 5246 §7.3: it is the server's turn again only when the client has answered
+        cx.transport.check_aligned()?;
+        self.handshake.transcript.add(encoded);
+
+        let master_secret = self.send_key_exchange(cx.transport)?;
+        let offer = &self.handshake.offer;
+        offer.log_secret("CLIENT_RANDOM", master_secret.as_bytes());
+        let mut finishing = Finishing::new(self.handshake, master_secret, false);
+        send_finished(&mut finishing, cx.transport)?;
+        Ok(finishing.next_state())
+    }
+
+    /// Certificate and CertificateVerify, if the server asked for them, around the ClientKeyExchange. The
+    /// exchange is complete then.
+    fn send_key_exchange(&mut self, transport: &mut dyn Transport) -> Result<MasterSecret, Error> {
+        let handshake = &mut *self.handshake;
+        let suite = handshake.suite;
+        let client_auth = self.client_auth.take();
+        let exchange = self.group.start()?;
+
+        let mut flight = Flight::new(&mut handshake.transcript);
+        match &client_auth {
+            Some(ClientAuth::Certificate(certified_key, _)) => {
+                flight.add(&CertificateChain::new(&certified_key.cert));
+            }
+            // RFC 5246 §7.4.6: without a certificate, the message is sent nevertheless
+            Some(ClientAuth::Empty) => flight.add(&CertificateChain::default()),
+            None => {}
+        }
+        flight.add(&ClientKeyExchange {
+            algorithm: suite.kx,
+            public: exchange.pub_key(),
+        });
+
+        // RFC 7627 §3: the session hash ends with the ClientKeyExchange
+        let session_hash = handshake
+            .uses_extended_master_secret
+            .then(|| flight.transcript_hash());
+        let master_secret = MasterSecret::new(
+            suite,
+            exchange,
+            &self.server_public,
+            handshake.randoms,
+            session_hash.as_ref(),
+        )?;
+
+        let messages = flight.take_kept_messages();
+        if let Some(ClientAuth::Certificate(_, signer)) = client_auth {
+            // RFC 5246 §7.4.8: the signature covers all messages so far. A resolver that said it has no
+            // certificates has been asked for one anyway
+            let messages = messages
+                .ok_or_else(|| Error::General("has_certs() of the resolver is not true".into()))?;
+            let signature = signer.sign(&messages)?;
+            flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+        }
+        flight.send(transport)?;
+        Ok(master_secret)
+    }
+}

@@ -1,0 +1,148 @@
+//! The server's Certificate, CertificateStatus and ServerKeyExchange (RFC 5246 §7.4.2, §7.4.3, RFC 6066 §8):
+//! who it is, and its half of the key exchange.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::in_progress::Handshake;
+use super::second_flight::WaitServerHelloDone;
+use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{ClientContext, Failure};
+use crate::logging::debug;
+use crate::msgs::certificate::CertificateStatus;
+use crate::msgs::tls12::certificate::CertificateChain;
+use crate::msgs::tls12::key_exchange::ServerKeyExchange;
+use crate::session::chain::PeerChain;
+use crate::tls12::ffdhe::check_public_value;
+
+/// Waits for the server's Certificate.
+pub(crate) struct WaitCertificate(Box<Handshake>);
+
+impl WaitCertificate {
+    pub(super) fn new(handshake: Box<Handshake>) -> Self {
+        Self(handshake)
+    }
+
+    pub(super) fn read_certificate(
+        mut self,
+        certificate: CertificateChain<'_>,
+        encoded: &[u8],
+    ) -> Result<WaitServerKeyExchange, Failure> {
+        // RFC 5246 §7.4.2: the server has at least one certificate
+        if certificate.0.is_empty() {
+            // the alert is that of TLS 1.3. The error is 0.23's, for clients' certificates, too
+            return Err(Failure::new(
+                Error::NoCertificatesPresented,
+                AlertDescription::DecodeError,
+            ));
+        }
+        self.0.transcript.add(encoded);
+        Ok(WaitServerKeyExchange {
+            handshake: self.0,
+            chain: certificate.into_owned_chain(),
+            ocsp_response: None,
+        })
+    }
+}
+
+/// Waits for the ServerKeyExchange. The certificates are not verified yet: their status may come first.
+pub(crate) struct WaitServerKeyExchange {
+    handshake: Box<Handshake>,
+    /// At least the end entity's.
+    chain: PeerChain,
+    ocsp_response: Option<Vec<u8>>,
+}
+
+impl WaitServerKeyExchange {
+    /// Whether a CertificateStatus may come: RFC 6066 §8, once, if the ServerHello says so.
+    pub(super) fn takes_status(&self) -> bool {
+        self.handshake.may_send_status && self.ocsp_response.is_none()
+    }
+
+    /// The key exchange of the suite: it says what a ServerKeyExchange looks like.
+    pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
+        self.handshake.suite.kx
+    }
+
+    pub(super) fn read_certificate_status(
+        mut self,
+        status: CertificateStatus<'_>,
+        encoded: &[u8],
+    ) -> Self {
+        self.ocsp_response = Some(status.0.to_vec());
+        self.handshake.transcript.add(encoded);
+        self
+    }
+
+    pub(super) fn read_server_key_exchange(
+        mut self,
+        exchange: &ServerKeyExchange<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<WaitServerHelloDone, Failure> {
+        self.verify(exchange)?;
+        let params = &exchange.params;
+        // RFC 8422 §5.4, RFC 7919 §4: the group is one that was offered
+        let group = self
+            .handshake
+            .offer
+            .tls12_group(params)
+            .ok_or(PeerMisbehaved::SelectedUnofferedKxGroup)?;
+        if let Some(group) = params.ffdhe_group() {
+            check_public_value(&group, params.public())?;
+        }
+
+        debug!("group {:?}", group.name());
+        cx.negotiated.kx_group = Some(group);
+        cx.negotiated.peer_certificates = Some(self.chain);
+        self.handshake.transcript.add(encoded);
+        Ok(WaitServerHelloDone::new(
+            self.handshake,
+            group,
+            params.public().to_vec(),
+        ))
+    }
+
+    /// Verifies the certificates, and the signature over the key exchange.
+    fn verify(&self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
+        let offer = &self.handshake.offer;
+        let config = &offer.config;
+        let (end_entity, intermediates) = self
+            .chain
+            .split_first()
+            .ok_or(Error::NoCertificatesPresented)?;
+        let now = config.current_time()?;
+        config
+            .verifier
+            .verify_server_cert(
+                end_entity,
+                intermediates,
+                &offer.server_name,
+                self.ocsp_response.as_deref().unwrap_or_default(),
+                now,
+            )
+            .map_err(Failure::refused_by_verifier)?;
+
+        let signature = &exchange.signature;
+        // RFC 5246 §7.4.3: the scheme is one that was offered
+        let offered = config.verifier.supported_verify_schemes();
+        if !offered.contains(&signature.scheme) {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        // RFC 5246 §7.4.3: and of the kind of key that the suite says
+        let mut of_suite = self.handshake.suite.sign.iter();
+        if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
+            return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
+        }
+        let randoms = &self.handshake.randoms;
+        let content = exchange
+            .params
+            .signed_content(&randoms.client, &randoms.server);
+        config
+            .verifier
+            .verify_tls12_signature(&content, end_entity, signature)
+            .map_err(Failure::refused_by_verifier)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! The ServerHello (RFC 5246 §7.4.1.3), which decides suite and session.
+
+use alloc::boxed::Box;
+
+use super::State;
+use super::finished::resume;
+use super::in_progress::Handshake;
+use super::resumption::resumed_session;
+use super::server_auth::WaitCertificate;
+use crate::conn::HandshakeKind;
+use crate::enums::{AlertDescription, Compression, ECPointFormat, ExtensionType, ProtocolVersion};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::transcript::Transcript;
+use crate::handshake::{ClientContext, Failure};
+use crate::logging::debug;
+use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
+use crate::suites::SupportedCipherSuite;
+use crate::tls12::key_schedule::Randoms;
+
+/// Goes on with a new session, or with the one that was offered.
+pub(super) fn read_server_hello(
+    sent: SentHello,
+    hello: &ServerHello<'_>,
+    encoded: &[u8],
+    cx: &mut ClientContext<'_>,
+) -> Result<State, Failure> {
+    let suite = sent.offer.tls12_suite(hello.cipher_suite)?;
+    // RFC 5246 §7.4.1.2: null is the only method that was offered
+    if hello.compression != Compression::Null {
+        return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
+    }
+    check_extensions(&sent, &hello.extensions)?;
+
+    let mut offer = sent.offer;
+    let session = resumed_session(&mut offer, hello, suite)?;
+    if let Some(selected) = hello.extensions.selected_protocol {
+        offer.check_protocol(selected)?;
+        debug!("application protocol {}", selected.0.escape_ascii());
+        cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
+    }
+    debug!("cipher suite {:?}", suite.common.suite);
+    cx.negotiated.version = Some(ProtocolVersion::TLSv1_2);
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(suite));
+    cx.negotiated.handshake_kind = Some(match session {
+        Some(_) => HandshakeKind::Resumed,
+        None => HandshakeKind::Full,
+    });
+
+    let hash = suite.common.hash_provider;
+    // RFC 5246 §7.4.8: a client's signature covers the messages, whatever hash function it uses
+    let may_sign = session.is_none() && offer.config.client_auth_cert_resolver.has_certs();
+    let mut transcript = if may_sign {
+        Transcript::start_kept(hash, &sent.encoded)
+    } else {
+        Transcript::start(hash, &sent.encoded)
+    };
+    transcript.add(encoded);
+
+    let randoms = Randoms {
+        client: offer.random,
+        server: hello.random,
+    };
+    let handshake = Box::new(Handshake {
+        offer,
+        suite,
+        transcript,
+        randoms,
+        session_id: hello.legacy_session_id_echo,
+        uses_extended_master_secret: hello.extensions.extended_master_secret_ack,
+        announces_ticket: hello.extensions.session_ticket_ack,
+        may_send_status: hello.extensions.status_request_ack,
+    });
+    match session {
+        Some(session) => Ok(resume(handshake, &session, cx)),
+        None => Ok(State::WaitCertificate(WaitCertificate::new(handshake))),
+    }
+}
+
+fn check_extensions(
+    sent: &SentHello,
+    extensions: &ServerHelloExtensions<'_>,
+) -> Result<(), Failure> {
+    for typ in &extensions.received {
+        // RFC 5746 §3.3: the signalling suite value stands for an empty renegotiation_info
+        let is_offered = sent.offered.contains(*typ) || *typ == ExtensionType::RenegotiationInfo;
+        // RFC 5246 §7.4.1.4: what was not offered is an unsupported_extension
+        if !is_offered {
+            return Err(PeerMisbehaved::UnsolicitedServerHelloExtension.into());
+        }
+    }
+    // RFC 5746 §3.4: it is empty in the first handshake of a connection, or a handshake_failure
+    if extensions
+        .renegotiation_info
+        .is_some_and(|info| !info.is_empty())
+    {
+        // 0.23 does not look at it, and has no error for it
+        return Err(Failure::new(
+            Error::General("the ServerHello's renegotiation_info is not empty".into()),
+            AlertDescription::HandshakeFailure,
+        ));
+    }
+    // RFC 8422 §5.2: the uncompressed format is there
+    if let Some(formats) = &extensions.ec_point_formats
+        && !formats.contains(&ECPointFormat::Uncompressed)
+    {
+        return Err(PeerMisbehaved::ServerHelloMustOfferUncompressedEcPoints.into());
+    }
+    let config = &sent.offer.config;
+    if config.require_ems && !extensions.extended_master_secret_ack {
+        return Err(PeerIncompatible::ExtendedMasterSecretExtensionRequired.into());
+    }
+    // raw public keys are negotiated in TLS 1.3 only, as in 0.23: what comes would be X.509
+    if config.verifier.requires_raw_public_keys() {
+        return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
+    }
+    Ok(())
+}
