@@ -64,6 +64,14 @@ macro_rules! unbuffered_endpoint {
                     }
                 }
 
+                /// One that has output from before, `outgoing`.
+                pub fn with_output(conn: C, outgoing: Vec<u8>) -> Self {
+                    Self {
+                        outgoing,
+                        ..Self::new(conn)
+                    }
+                }
+
                 /// Drives the connection until it needs bytes from its peer.
                 fn drive(&mut self) -> Result<(), String> {
                     loop {

@@ -75,6 +75,8 @@ pub struct Script {
     pub post_handshake: Vec<Vec<u8>>,
     /// The key of the session that is resumed. That it is selected the ServerHello has to say.
     pub psk: Option<Vec<u8>>,
+    /// The key of a session with [`SUITE`], to read early data and alerts with.
+    pub early_psk: Option<Vec<u8>>,
 }
 
 pub const SUPPORTED_VERSIONS: u16 = 43;
@@ -128,6 +130,7 @@ impl Script {
             after_finished: Vec::new(),
             post_handshake: Vec::new(),
             psk: None,
+            early_psk: None,
         }
     }
 
@@ -139,6 +142,7 @@ impl Script {
             .extensions
             .push(bytes(PRE_SHARED_KEY, &[0, 0]));
         script.flight = vec![HandshakeType::EncryptedExtensions, HandshakeType::Finished];
+        script.early_psk = Some(psk.clone());
         script.psk = Some(psk);
         script
     }
@@ -195,7 +199,7 @@ pub struct Conversation {
     pub outcome: Outcome,
     /// The client's handshake messages: its ClientHello, the second one after a retry, and its flight.
     pub messages: Vec<Vec<u8>>,
-    /// Early data that could be opened, if the script accepts it.
+    /// Early data, if the script has the key.
     pub early_data: Vec<u8>,
     /// Application data of the client.
     pub plaintext: Vec<u8>,
@@ -288,6 +292,7 @@ impl Server<'_> {
         let mut client_hello = plain_messages(&output);
         self.transcript.add(&client_hello);
         self.conversation.messages.push(client_hello.clone());
+        let early_opening = self.read_early(script, &client_hello, &output);
         for (i, retry) in script.retries.iter().enumerate() {
             let mut message = hello_message(retry, &client_hello, &[]);
             (script.corrupt)(i, &mut message);
@@ -308,10 +313,6 @@ impl Server<'_> {
             .is_some();
         let mut answered = script.encrypted_extensions.iter();
         let accepts = offered && answered.any(|(typ, _)| *typ == EARLY_DATA);
-        if accepts {
-            let hello = self.transcript.hash();
-            self.opening.set_key(&early.secret("c e traffic", &hello));
-        }
 
         let (share, shared) = self.exchange(&client_hello, script.group);
         let mut server_hello = hello_message(&script.server_hello, &client_hello, &share);
@@ -325,12 +326,21 @@ impl Server<'_> {
         let server_secret = stage.secret("s hs traffic", &hellos);
         let client_secret = stage.secret("c hs traffic", &hellos);
         self.sealing.set_key(&server_secret);
-        if accepts {
-            self.read_early(&output);
-            self.next_keys.push(client_secret);
-        } else {
-            self.opening.set_key(&client_secret);
-            self.skips = true;
+        match early_opening {
+            Some(opening) if accepts => {
+                self.opening = opening;
+                // a client that refuses this may have left early data behind
+                let mut left_behind = Opening::default();
+                left_behind.set_key(&client_secret);
+                self.previous = Some(left_behind);
+                self.next_keys.push(client_secret);
+            }
+            // a client that fails before it knows that early data is rejected says so under this key
+            rejected => {
+                self.previous = rejected;
+                self.opening.set_key(&client_secret);
+                self.skips = true;
+            }
         }
 
         for typ in &script.flight {
@@ -382,6 +392,7 @@ impl Server<'_> {
                 (script.edit_verify_data)(&mut verify_data);
                 verify_data
             }
+            HandshakeType::EndOfEarlyData => Vec::new(),
             other => panic!("no way to make a {other:?}"),
         }
     }
@@ -433,15 +444,22 @@ impl Server<'_> {
         [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
     }
 
-    /// Reads the records behind a ClientHello, which carry early data.
-    fn read_early(&mut self, output: &[u8]) {
+    /// Reads the records behind a ClientHello, which carry early data; returns the key for more.
+    fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Opening> {
+        let psk = script.early_psk.as_deref()?;
+        let suite = find_suite(&self.identity.provider, SUITE);
+        let hash = suite.common.hash_provider.hash(hello);
+        let secret = Stage::early(suite, Some(psk)).secret("c e traffic", hash.as_ref());
+        let mut opening = Opening::default();
+        opening.set_key(&secret);
         let protected = wire::records(output).into_iter();
         let protected =
             protected.filter(|record| record.typ == ContentType::ApplicationData.into());
         for record in protected {
-            let (_, content) = self.opening.open(&record).unwrap();
+            let (_, content) = opening.open(&record).unwrap();
             self.conversation.early_data.extend(content);
         }
+        Some(opening)
     }
 
     /// Reads what the client sent, as far as it can be opened.

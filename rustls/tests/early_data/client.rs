@@ -3,3 +3,4 @@
 mod clients;
 mod limits;
 mod outcomes;
+mod scripted;

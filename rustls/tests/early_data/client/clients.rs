@@ -61,27 +61,7 @@ impl Client {
             Api::Unbuffered => {
                 let mut conn =
                     UnbufferedClientConnection::new(config.clone(), server_name()).unwrap();
-                let mut output = Vec::new();
-                encode(&mut conn, &mut output);
-                let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-                let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
-                    panic!("{state:?}");
-                };
-                for piece in early {
-                    let mut encrypter = state.may_encrypt_early_data().unwrap();
-                    let required = match encrypter.encrypt(piece, &mut []) {
-                        Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(size))) => {
-                            size.required_size
-                        }
-                        Ok(0) => 0,
-                        other => panic!("{other:?}"),
-                    };
-                    let start = output.len();
-                    output.resize(start + required, 0);
-                    let len = encrypter.encrypt(piece, &mut output[start..]).unwrap();
-                    assert_eq!(len, required);
-                }
-                state.done();
+                let output = encode_early_data(&mut conn, early);
                 (Self::Unbuffered(ThisUnbuffered::new(conn)), output)
             }
         }
@@ -103,6 +83,33 @@ impl Client {
             Self::Unbuffered(client) => client.conn.is_early_data_accepted(),
         }
     }
+}
+
+/// The first flight: the ClientHello and, if it may be sent, the pieces of early data.
+pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[&[u8]]) -> Vec<u8> {
+    let mut output = Vec::new();
+    encode(conn, &mut output);
+    let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+    let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
+        panic!("{state:?}");
+    };
+    if let Some(mut encrypter) = state.may_encrypt_early_data() {
+        for piece in early {
+            let required = match encrypter.encrypt(piece, &mut []) {
+                Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(size))) => {
+                    size.required_size
+                }
+                Ok(0) => 0,
+                other => panic!("{other:?}"),
+            };
+            let start = output.len();
+            output.resize(start + required, 0);
+            let len = encrypter.encrypt(piece, &mut output[start..]).unwrap();
+            assert_eq!(len, required);
+        }
+    }
+    state.done();
+    output
 }
 
 /// Appends what waits to be sent.
