@@ -198,7 +198,7 @@ pub enum Versions {
 
 impl Versions {
     /// The versions themselves, of `tls12` and `tls13`.
-    fn choose<T>(self, tls12: T, tls13: T) -> Vec<T> {
+    pub fn choose<T>(self, tls12: T, tls13: T) -> Vec<T> {
         match self {
             Self::Tls12 => vec![tls12],
             Self::Tls13 => vec![tls13],

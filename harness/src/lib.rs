@@ -8,6 +8,7 @@
 //!
 //!   pairs ─────── connected sides over their user's memory, for what is measured and counted
 //!   configs ───── certificates and configurations, for both crates and both providers
+//!   raw_keys ──── keys without certificates, and who trusts them
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -29,6 +30,7 @@ pub mod endpoints;
 pub mod fuzzed;
 mod noise;
 pub mod pairs;
+pub mod raw_keys;
 pub mod scripted;
 pub mod transparent;
 pub mod wire;

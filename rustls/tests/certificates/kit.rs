@@ -38,155 +38,16 @@ impl Setup {
 macro_rules! kit {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         pub(crate) mod $module {
-            use harness::configs::{Identity, $module as configs};
+            use harness::configs::$module as configs;
             use harness::endpoints::$endpoint;
-            use pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+            pub(crate) use harness::raw_keys::$module::{raw_key, verifier};
+            use pki_types::ServerName;
             use $tls::client::AlwaysResolvesClientRawPublicKeys;
-            use $tls::client::danger::{
-                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-            };
             use $tls::compress::{default_cert_compressors, default_cert_decompressors};
-            use $tls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature_with_raw_key};
             use $tls::server::AlwaysResolvesServerRawPublicKeys;
-            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
-            use $tls::sign::CertifiedKey;
-            use $tls::{
-                CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error,
-                ServerConfig, SignatureScheme,
-            };
+            use $tls::{ClientConfig, ServerConfig};
 
             use super::*;
-
-            /// Trusts one raw public key.
-            #[derive(Debug)]
-            pub(crate) struct RawKeyVerifier {
-                pub(crate) trusted: Vec<u8>,
-                pub(crate) algorithms: WebPkiSupportedAlgorithms,
-                pub(crate) optional: bool,
-            }
-
-            impl RawKeyVerifier {
-                fn check(&self, key: &[u8], others: &[CertificateDer<'_>]) -> Result<(), Error> {
-                    assert!(others.is_empty());
-                    if key == self.trusted {
-                        Ok(())
-                    } else {
-                        Err(CertificateError::UnknownIssuer.into())
-                    }
-                }
-
-                fn verify_signature(
-                    &self,
-                    message: &[u8],
-                    key: &[u8],
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    let key = SubjectPublicKeyInfoDer::from(key);
-                    verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
-                }
-            }
-
-            impl ServerCertVerifier for RawKeyVerifier {
-                fn verify_server_cert(
-                    &self,
-                    end_entity: &CertificateDer<'_>,
-                    intermediates: &[CertificateDer<'_>],
-                    _server_name: &ServerName<'_>,
-                    _ocsp_response: &[u8],
-                    _now: UnixTime,
-                ) -> Result<ServerCertVerified, Error> {
-                    self.check(end_entity, intermediates)?;
-                    Ok(ServerCertVerified::assertion())
-                }
-
-                fn verify_tls12_signature(
-                    &self,
-                    _message: &[u8],
-                    _cert: &CertificateDer<'_>,
-                    _signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    unreachable!("raw public keys in TLS 1.2")
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.verify_signature(message, cert, signature)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.algorithms.supported_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    true
-                }
-            }
-
-            impl ClientCertVerifier for RawKeyVerifier {
-                fn client_auth_mandatory(&self) -> bool {
-                    !self.optional
-                }
-
-                fn root_hint_subjects(&self) -> &[DistinguishedName] {
-                    &[]
-                }
-
-                fn verify_client_cert(
-                    &self,
-                    end_entity: &CertificateDer<'_>,
-                    intermediates: &[CertificateDer<'_>],
-                    _now: UnixTime,
-                ) -> Result<ClientCertVerified, Error> {
-                    self.check(end_entity, intermediates)?;
-                    Ok(ClientCertVerified::assertion())
-                }
-
-                fn verify_tls12_signature(
-                    &self,
-                    _message: &[u8],
-                    _cert: &CertificateDer<'_>,
-                    _signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    unreachable!("raw public keys in TLS 1.2")
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.verify_signature(message, cert, signature)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.algorithms.supported_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    true
-                }
-            }
-
-            /// The key of `identity` without its certificate.
-            pub(crate) fn raw_key(identity: &Identity, provider: Provider) -> Arc<CertifiedKey> {
-                let loader = provider.$module().key_provider;
-                let key = loader.load_private_key(identity.key()).unwrap();
-                let spki = key.public_key().unwrap().to_vec();
-                Arc::new(CertifiedKey::new(vec![spki.into()], key))
-            }
-
-            pub(crate) fn verifier(identity: &Identity, provider: Provider) -> RawKeyVerifier {
-                RawKeyVerifier {
-                    trusted: raw_key(identity, provider).cert[0].to_vec(),
-                    algorithms: provider.$module().signature_verification_algorithms,
-                    optional: false,
-                }
-            }
 
             pub(crate) fn client_config(setup: Setup) -> ClientConfig {
                 let Setup {

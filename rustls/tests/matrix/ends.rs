@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, Versions, server_name};
+use harness::configs::{self, ClientAuth, Versions, server_name};
 use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
 };
@@ -98,9 +98,16 @@ fn versions(case: &Case) -> (Versions, Versions) {
 macro_rules! configs {
     ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
-            use $tls::client::Resumption;
+            use harness::raw_keys::$module::{raw_key, verifier};
+            use $tls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+            use $tls::compress::{
+                BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor,
+                ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
+            };
             use $tls::crypto::CryptoProvider;
-            use $tls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
+            use $tls::server::{
+                AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, ServerSessionMemoryCache,
+            };
 
             use super::*;
 
@@ -112,14 +119,44 @@ macro_rules! configs {
                 if case.is("resumption", "none") {
                     config.resumption = Resumption::disabled();
                 }
+                (config.cert_compressors, config.cert_decompressors) = compression(case);
+                let identities = case.key_type().identities();
+                if case.raw_keys().0 {
+                    let verifier = verifier(&identities.server, case.provider());
+                    let mut config = config.dangerous();
+                    config.set_certificate_verifier(Arc::new(verifier));
+                }
+                if case.raw_keys().1 {
+                    let key = raw_key(&identities.client, case.provider());
+                    config.client_auth_cert_resolver =
+                        Arc::new(AlwaysResolvesClientRawPublicKeys::new(key));
+                }
                 config
             }
 
             pub(super) fn server(case: &Case) -> $tls::ServerConfig {
                 let (_, versions) = versions(case);
                 let provider = provider(case, false);
-                let mut config =
-                    configs::$module::server_of(versions, provider, case.key_type(), case.auth());
+                let mut config = configs::$module::server_of(
+                    versions,
+                    provider.clone(),
+                    case.key_type(),
+                    case.auth(),
+                );
+                let identities = case.key_type().identities();
+                if case.raw_keys().1 {
+                    let mut verifier = verifier(&identities.client, case.provider());
+                    verifier.optional = case.auth() != ClientAuth::Required;
+                    let alpn_protocols = config.alpn_protocols;
+                    config = $tls::ServerConfig::builder_with_provider(Arc::new(provider))
+                        .with_protocol_versions(
+                            &versions.choose(&$tls::version::TLS12, &$tls::version::TLS13),
+                        )
+                        .unwrap()
+                        .with_client_cert_verifier(Arc::new(verifier))
+                        .with_cert_resolver(config.cert_resolver);
+                    config.alpn_protocols = alpn_protocols;
+                }
                 config.session_storage = match case.value("resumption") {
                     "stored" => ServerSessionMemoryCache::new(8),
                     _ => Arc::new(NoServerSessionStorage {}),
@@ -127,7 +164,26 @@ macro_rules! configs {
                 if case.is("resumption", "tickets") {
                     config.ticketer = $tls::crypto::ring::Ticketer::new().unwrap();
                 }
+                (config.cert_compressors, config.cert_decompressors) = compression(case);
+                if case.raw_keys().0 {
+                    let key = raw_key(&identities.server, case.provider());
+                    config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+                }
                 config
+            }
+
+            /// Ours is the only algorithm.
+            fn compression(
+                case: &Case,
+            ) -> (
+                Vec<&'static dyn CertCompressor>,
+                Vec<&'static dyn CertDecompressor>,
+            ) {
+                match case.value("compression") {
+                    "zlib" => (vec![ZLIB_COMPRESSOR], vec![ZLIB_DECOMPRESSOR]),
+                    "brotli" => (vec![BROTLI_COMPRESSOR], vec![BROTLI_DECOMPRESSOR]),
+                    _ => (vec![], vec![]),
+                }
             }
 
             /// With the suite and the group of the case. Before the group there is another one if the server

@@ -12,7 +12,9 @@ use std::panic;
 use std::sync::OnceLock;
 
 use ends::{Client, Server};
+use harness::configs::Identity;
 use harness::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
+use harness::raw_keys::this::raw_key;
 use table::Case;
 
 /// All cases for these ends.
@@ -75,9 +77,19 @@ fn check_negotiated(case: &Case, kind: &str, client: &dyn Endpoint) {
 
 fn check_certificates(case: &Case, client: &dyn Endpoint, server: &dyn Endpoint) {
     let identities = case.key_type().identities();
-    assert_eq!(client.peer_certificates(), [&*identities.server.chain[0]]);
+    let expected = |identity: &Identity, is_raw: bool| {
+        if is_raw {
+            vec![raw_key(identity, case.provider()).cert[0].to_vec()]
+        } else {
+            vec![identity.chain[0].to_vec()]
+        }
+    };
+    let (servers_is_raw, clients_is_raw) = case.raw_keys();
+    let of_server = expected(&identities.server, servers_is_raw);
+    assert_eq!(client.peer_certificates(), of_server);
     if case.auth().is_presented() {
-        assert_eq!(server.peer_certificates(), [&*identities.client.chain[0]]);
+        let of_client = expected(&identities.client, clients_is_raw);
+        assert_eq!(server.peer_certificates(), of_client);
     } else {
         assert!(server.peer_certificates().is_empty());
     }

@@ -10,7 +10,7 @@ pub(crate) struct Dimension {
 
 /// All of them. A new feature is a line here, its rules below, and what it does in `ends.rs`.
 #[rustfmt::skip] // a table
-pub(crate) const DIMENSIONS: [Dimension; 9] = [
+pub(crate) const DIMENSIONS: [Dimension; 11] = [
     Dimension { name: "ends", values: &PAIRS },
     Dimension { name: "provider", values: &["aws-lc-rs", "ring"] },
     Dimension { name: "versions", values: &VERSIONS },
@@ -20,6 +20,8 @@ pub(crate) const DIMENSIONS: [Dimension; 9] = [
     Dimension { name: "key", values: &KEYS },
     Dimension { name: "client auth", values: &AUTHS },
     Dimension { name: "resumption", values: &["none", "stored", "tickets"] },
+    Dimension { name: "compression", values: &["none", "zlib", "brotli"] },
+    Dimension { name: "raw keys", values: &["none", "server's", "client's", "both"] },
 ];
 
 /// Client and server: each of our APIs in each role against upstream, and against the other.
@@ -75,6 +77,7 @@ const ECDH_GROUPS: &[&str] = GROUPS.split_at(3).0;
 
 const KEYS: [&str; 5] = ["P-256", "P-384", "P-521", "Ed25519", "RSA"];
 const AUTHS: [&str; 4] = ["none", "optional, absent", "optional, present", "required"];
+const PRESENTED: &[&str] = AUTHS.split_at(2).1;
 
 /// When a dimension has one of these values, another has one of those.
 pub(crate) struct Rule {
@@ -95,7 +98,7 @@ const fn when(
 }
 
 #[rustfmt::skip] // a table
-pub(crate) const RULES: [Rule; 10] = [
+pub(crate) const RULES: [Rule; 12] = [
     when("versions", TLS13, "suite", TLS13_SUITES),
     when("suite", TLS13_SUITES, "versions", TLS13),
     when(
@@ -108,8 +111,10 @@ pub(crate) const RULES: [Rule; 10] = [
     // these are key exchange methods of TLS 1.3
     when("versions", TLS12, "group", ECDH_GROUPS),
     when("versions", TLS12, "retry", &["no"]),
-    // not there yet: a client of TLS 1.2, a server that resumes
-    when("ends", &["buffered to upstream", "unbuffered to upstream", "buffered to unbuffered", "unbuffered to buffered", "in place to upstream unbuffered"], "versions", TLS13),
+    when("versions", TLS12, "compression", &["none"]),
+    when("versions", TLS12, "raw keys", &["none"]),
+    when("raw keys", &["client's", "both"], "client auth", PRESENTED),
+    // not there yet: a TLS 1.3 server that resumes
     when("ends", &["upstream to buffered", "upstream to unbuffered", "buffered to unbuffered", "unbuffered to buffered", "upstream unbuffered to in place"], "resumption", &["none"]),
     // what ring has not
     when("provider", &["ring"], "group", ECDH_GROUPS),
@@ -149,6 +154,16 @@ impl Case {
 
     pub(crate) fn key_type(&self) -> KeyType {
         harness::configs::KEY_TYPES[self.0[position("key")]]
+    }
+
+    /// Whether the server, and the client, have a key without a certificate.
+    pub(crate) fn raw_keys(&self) -> (bool, bool) {
+        match self.value("raw keys") {
+            "server's" => (true, false),
+            "client's" => (false, true),
+            "both" => (true, true),
+            _ => (false, false),
+        }
     }
 
     pub(crate) fn auth(&self) -> ClientAuth {

@@ -2,9 +2,6 @@
 //! here.
 
 mod hello;
-mod order;
-mod resumption;
-mod tampering;
 
 use std::sync::Arc;
 
