@@ -1,4 +1,4 @@
-//! TLS 1.3 in place of rustls 0.23: the same public API, over a record layer that writes into the
+//! TLS 1.2 and 1.3 in place of rustls 0.23: the same public API, over a record layer that writes into the
 //! caller's buffer.
 //!
 //! # A client
@@ -41,7 +41,7 @@
 //! - `custom-provider`: no provider of this crate becomes the default one of a process by itself.
 //! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
 //! - `fips`: aws-lc-rs in its FIPS-validated form.
-//! - `tls12` (default): TLS 1.2 can be named; its handshake is not there yet.
+//! - `tls12` (default): TLS 1.2.
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
 //! - `logging` (default): messages through the `log` crate.
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.

@@ -120,7 +120,6 @@ impl MasterSecret {
         }
     }
 
-    #[allow(dead_code)] // for the client's sessions, which are being written
     pub(crate) fn is_extended(&self) -> bool {
         self.is_extended
     }

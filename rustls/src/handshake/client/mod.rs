@@ -12,8 +12,10 @@
 //! - `offer`: what a ClientHello offers, and its encoding; `offer_tls12`: what only TLS 1.2 asks for.
 //! - `key_shares`: the key exchange under way.
 //! - `offered_session`: the session that it offers to resume.
+//! - `client_auth`: how the client answers a CertificateRequest.
 //! - `offered`: which extensions a hello has, so that a server may answer them.
 
+pub(crate) mod client_auth;
 mod config_limits;
 pub(crate) mod key_shares;
 pub(crate) mod offer;

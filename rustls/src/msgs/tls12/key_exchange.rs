@@ -92,7 +92,6 @@ impl<'a> ServerKeyExchangeParams<'a> {
     }
 
     /// The parameters of `group`, with the server's key in it.
-    #[allow(dead_code, reason = "for the server's side, which is not there yet")]
     pub(crate) fn of_ffdhe(group: FfdheGroup<'a>, public: &'a [u8]) -> Self {
         Self::Dhe {
             p: group.p,
@@ -159,7 +158,6 @@ pub(crate) struct ClientKeyExchange<'a> {
 
 impl<'a> ClientKeyExchange<'a> {
     /// Reads the message of a suite with the key exchange `algorithm`.
-    #[allow(dead_code, reason = "for the server's side, which is not there yet")]
     pub(crate) fn read(
         r: &mut Reader<'a>,
         algorithm: KeyExchangeAlgorithm,

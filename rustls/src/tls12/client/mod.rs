@@ -32,7 +32,6 @@
 //! that consumes the state and returns the next. They pass on `in_progress::Handshake`. Which session is
 //! offered is in `resumption`.
 
-mod client_auth;
 mod finished;
 mod in_progress;
 pub(crate) mod resumption;

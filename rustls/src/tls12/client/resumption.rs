@@ -142,7 +142,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         session_id,
         ticket,
         finishing.master_secret.as_bytes(),
-        handshake.uses_extended_master_secret,
+        finishing.master_secret.is_extended(),
     );
     let store = &config.resumption.store;
     store.set_tls12_session(handshake.offer.server_name.clone(), value);

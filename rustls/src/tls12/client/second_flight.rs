@@ -4,12 +4,13 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::State;
-use super::client_auth::ClientAuth;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
 use crate::conn::transport::Transport;
 use crate::crypto::SupportedKxGroup;
+use crate::enums::{ClientCertificateType, SignatureAlgorithm, SignatureScheme};
 use crate::error::Error;
+use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -23,7 +24,7 @@ pub(crate) struct WaitServerHelloDone {
     handshake: Box<Handshake>,
     group: &'static dyn SupportedKxGroup,
     server_public: Vec<u8>,
-    client_auth: Option<ClientAuth>,
+    client_auth: Option<Answer>,
 }
 
 impl WaitServerHelloDone {
@@ -51,7 +52,8 @@ impl WaitServerHelloDone {
         encoded: &[u8],
     ) -> Self {
         let resolver = &*self.handshake.offer.config.client_auth_cert_resolver;
-        self.client_auth = Some(ClientAuth::choose(resolver, request));
+        let schemes = usable_schemes(request);
+        self.client_auth = Some(Answer::choose(resolver, &request.authorities, &schemes));
         self.handshake.transcript.add(encoded);
         self
     }
@@ -83,11 +85,11 @@ impl WaitServerHelloDone {
 
         let mut flight = Flight::new(&mut handshake.transcript);
         match &client_auth {
-            Some(ClientAuth::Certificate(certified_key, _)) => {
+            Some(Answer::Certificate(certified_key, _)) => {
                 flight.add(&CertificateChain::new(&certified_key.cert));
             }
             // RFC 5246 §7.4.6: without a certificate, the message is sent nevertheless
-            Some(ClientAuth::Empty) => flight.add(&CertificateChain::default()),
+            Some(Answer::Empty) => flight.add(&CertificateChain::default()),
             None => {}
         }
         flight.add(&ClientKeyExchange {
@@ -108,7 +110,7 @@ impl WaitServerHelloDone {
         )?;
 
         let messages = flight.take_kept_messages();
-        if let Some(ClientAuth::Certificate(_, signer)) = client_auth {
+        if let Some(Answer::Certificate(_, signer)) = client_auth {
             // RFC 5246 §7.4.8: the signature covers all messages so far. A resolver that said it has no
             // certificates has been asked for one anyway
             let messages = messages
@@ -119,4 +121,21 @@ impl WaitServerHelloDone {
         flight.send(transport)?;
         Ok(master_secret)
     }
+}
+
+/// RFC 5246 §7.4.4: the schemes of the request, as far as a key for them is of one of its types.
+fn usable_schemes(request: &CertificateRequest) -> Vec<SignatureScheme> {
+    let takes = |scheme: &SignatureScheme| {
+        let typ = match scheme.algorithm() {
+            SignatureAlgorithm::RSA => ClientCertificateType::RsaSign,
+            // RFC 8422 §5.5: ecdsa_sign covers EdDSA
+            SignatureAlgorithm::ECDSA | SignatureAlgorithm::ED25519 | SignatureAlgorithm::ED448 => {
+                ClientCertificateType::EcdsaSign
+            }
+            _ => return false,
+        };
+        request.certificate_types.contains(&typ)
+    };
+    let schemes = request.signature_schemes.iter().copied();
+    schemes.filter(takes).collect()
 }

@@ -110,8 +110,10 @@ fn check_extensions(
     if config.require_ems && !extensions.extended_master_secret_ack {
         return Err(PeerIncompatible::ExtendedMasterSecretExtensionRequired.into());
     }
-    // raw public keys are negotiated in TLS 1.3 only, as in 0.23: what comes would be X.509
-    if config.verifier.requires_raw_public_keys() {
+    // raw public keys are for TLS 1.3 only: here they would be taken for certificates
+    if config.verifier.requires_raw_public_keys()
+        || config.client_auth_cert_resolver.only_raw_public_keys()
+    {
         return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
     }
     Ok(())

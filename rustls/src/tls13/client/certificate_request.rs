@@ -3,13 +3,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::client_auth::{Answer, ClientAuth};
+use super::client_auth::ClientAuth;
 use super::extension_checks::check_extensions;
 use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
 use crate::enums::SignatureScheme;
 use crate::error::{Error, InvalidMessage, PeerIncompatible};
 use crate::handshake::Failure;
+use crate::handshake::client::client_auth::Answer;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
 use crate::tls13::certificate_compression::{check_offer, choose_compressor};
@@ -36,7 +37,6 @@ impl WaitCertificateOrRequest {
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();
-        let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
         let config = &self.0.offer.config;
         let resolver = &*config.client_auth_cert_resolver;
         let client_auth = ClientAuth {

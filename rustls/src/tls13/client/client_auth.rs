@@ -1,16 +1,13 @@
-//! How a client answers a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
+//! The messages of a client that answers a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
 
-use alloc::boxed::Box;
-use alloc::sync::Arc;
-
-use crate::client::{ClientConfig, ResolvesClientCert};
+use crate::client::ClientConfig;
 use crate::compress::CertCompressor;
-use crate::enums::{Side, SignatureScheme};
+use crate::enums::Side;
 use crate::error::Error;
+use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
-use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_compression::add_certificate;
 use crate::tls13::certificate_verify::signed_content;
 use crate::tls13::raw_public_key::sent_chain;
@@ -20,35 +17,6 @@ pub(super) struct ClientAuth {
     pub(super) answer: Answer,
     /// What the server lets the client's certificates be compressed with.
     pub(super) compressor: Option<&'static dyn CertCompressor>,
-}
-
-/// How the client answers.
-pub(super) enum Answer {
-    /// With a certificate and a signature by its key.
-    Certificate(Arc<CertifiedKey>, Box<dyn Signer>),
-    /// With a Certificate message that holds none.
-    Empty,
-}
-
-impl Answer {
-    pub(super) fn choose(
-        resolver: &dyn ResolvesClientCert,
-        authorities: &[&[u8]],
-        schemes: &[SignatureScheme],
-    ) -> Self {
-        let certified_key = resolver
-            .resolve(authorities, schemes)
-            // RFC 9846 §4.5.2: no CertificateVerify follows a Certificate that is empty
-            .filter(|certified_key| !certified_key.cert.is_empty());
-        let Some(certified_key) = certified_key else {
-            return Self::Empty;
-        };
-        // RFC 9846 §4.5.2: the scheme is one that the request names
-        match certified_key.key.choose_scheme(schemes) {
-            Some(signer) => Self::Certificate(certified_key, signer),
-            None => Self::Empty,
-        }
-    }
 }
 
 impl ClientAuth {

@@ -1,0 +1,41 @@
+//! How a client answers a CertificateRequest (RFC 9846 §4.4.2, RFC 5246 §7.4.4), in either version.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::client::ResolvesClientCert;
+use crate::enums::SignatureScheme;
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::sign::{CertifiedKey, Signer};
+
+/// The answer.
+pub(crate) enum Answer {
+    /// With a certificate and a signature by its key.
+    Certificate(Arc<CertifiedKey>, Box<dyn Signer>),
+    /// With a Certificate message that holds none.
+    Empty,
+}
+
+impl Answer {
+    /// What `resolver` chooses for a request of these `authorities` and `schemes`.
+    pub(crate) fn choose(
+        resolver: &dyn ResolvesClientCert,
+        authorities: &[DistinguishedName],
+        schemes: &[SignatureScheme],
+    ) -> Self {
+        let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
+        let certified_key = resolver
+            .resolve(&authorities, schemes)
+            // RFC 9846 §4.5.2: no CertificateVerify follows a Certificate that is empty
+            .filter(|certified_key| !certified_key.cert.is_empty());
+        let Some(certified_key) = certified_key else {
+            return Self::Empty;
+        };
+        // RFC 9846 §4.5.2: the scheme is one that the request names
+        match certified_key.key.choose_scheme(schemes) {
+            Some(signer) => Self::Certificate(certified_key, signer),
+            None => Self::Empty,
+        }
+    }
+}
