@@ -137,8 +137,8 @@ pub mod unbuffered {
     pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};
 
     pub use crate::conn::unbuffered::{
-        AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, EncryptError, ReadTraffic,
-        TransmitTlsData, UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
+        AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, EncryptError, ReadEarlyData,
+        ReadTraffic, TransmitTlsData, UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
     };
 }
 

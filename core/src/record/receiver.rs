@@ -25,6 +25,10 @@ const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 /// Length in bytes of an alert: its level and description (RFC 9846 §6).
 const ALERT_LEN: usize = 2;
 
+/// RFC 9846 §5.2: by how many bytes protection makes a record of early data longer, by the inner content type
+/// and the tag.
+const PROTECTION_LEN: usize = 1 + 16;
+
 /// The receiving half of the record layer.
 pub struct RecordReceiver {
     decrypter: Option<Box<dyn MessageDecrypter>>,
@@ -145,7 +149,7 @@ impl RecordReceiver {
         self.closed = true;
     }
 
-    /// Skips a client's early data of up to `limit` bytes, headers not counted; `None` skips none.
+    /// Skips a client's early data of up to `limit` bytes, not counting what protects it; `None` skips none.
     ///
     /// Early data is application_data that comes before there are keys, or that the first keys do not open
     /// (RFC 9846 §4.3.10). It ends with the first record that they open.
@@ -339,8 +343,8 @@ impl RecordReceiver {
         let Some(left) = self.skipped_early_data_left.filter(|_| is_unopened) else {
             return Err(error);
         };
-        // an empty record counts too, or they could go on for ever
-        let skipped = header.payload_len.max(1);
+        // What the client counts is content. An empty record counts too, or they could go on for ever
+        let skipped = header.payload_len.saturating_sub(PROTECTION_LEN).max(1);
         if header.typ != ContentType::ApplicationData || skipped > left {
             return Err(error);
         }

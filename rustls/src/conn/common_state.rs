@@ -68,7 +68,7 @@ impl CommonState {
 
     /// True until the handshake is complete: until then no application data can be sent or received.
     pub fn is_handshaking(&self) -> bool {
-        self.records.receiving == Receiving::Handshake
+        self.records.is_handshaking()
     }
 
     /// The peer's certificate chain, end entity first: the server's, or the client's if it sent one.
@@ -161,9 +161,7 @@ impl CommonState {
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         match &mut self.established {
-            Some(established)
-                if self.records.receiving != Receiving::Handshake && established.can_refresh() =>
-            {
+            Some(established) if !self.records.is_handshaking() && established.can_refresh() => {
                 established
                     .refresh(&mut self.records)
                     .map_err(|error| self.fail(error.into()))

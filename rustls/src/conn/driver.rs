@@ -39,6 +39,14 @@ pub(crate) struct Processed {
     pub(crate) plaintext: Range<usize>,
 }
 
+/// What came of a record that is not plain application data.
+enum Acted {
+    /// It was acted upon.
+    Done,
+    /// Its content is early data for the application.
+    EarlyData,
+}
+
 impl Processed {
     pub(crate) const fn without_plaintext(record_len: usize) -> Self {
         Self {
@@ -82,8 +90,12 @@ impl<Data> Driver<Data> {
                 plaintext: record.payload,
             }));
         }
-        match self.act(record.typ, &buf[record.payload]) {
-            Ok(()) => Ok(Some(Processed::without_plaintext(record.record_len))),
+        match self.act(record.typ, &buf[record.payload.clone()]) {
+            Ok(Acted::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
+            Ok(Acted::EarlyData) => Ok(Some(Processed {
+                record_len: record.record_len,
+                plaintext: record.payload,
+            })),
             Err(failure) => Err(self.fail(failure)),
         }
     }
@@ -102,14 +114,37 @@ impl<Data> Driver<Data> {
 
     #[cfg(feature = "std")]
     fn process_all(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
-        // RFC 9846 §6.1: data received after a closure alert is ignored
-        while self.common.records.receiving != Receiving::Closed {
-            match self.process_record(received.unopened())? {
-                Some(record) => received.keep(record.record_len, record.plaintext),
-                None => break,
+        loop {
+            match self.common.records.receiving {
+                // RFC 9846 §6.1: data received after a closure alert is ignored
+                Receiving::Closed => return Ok(()),
+                Receiving::EarlyData { .. } => {
+                    if !self.process_early_record(received)? {
+                        return Ok(());
+                    }
+                }
+                _ => match self.process_record(received.unopened())? {
+                    Some(record) => received.keep(record.record_len, record.plaintext),
+                    None => return Ok(()),
+                },
             }
         }
-        Ok(())
+    }
+
+    /// Processes a record that may carry early data, which is taken out of the buffer; false when it is not
+    /// complete.
+    #[cfg(feature = "std")]
+    #[cold]
+    fn process_early_record(&mut self, received: &mut ReceiveBuffer) -> Result<bool, Error> {
+        let Some(record) = self.process_record(received.unopened())? else {
+            return Ok(false);
+        };
+        let early_data = &received.unopened()[record.plaintext];
+        if !early_data.is_empty() {
+            self.common.records.keep_early_data(early_data);
+        }
+        received.discard(record.record_len);
+        Ok(true)
     }
 
     /// Processes what was received up to the first handshake message, and has `look` see it; `None` when it is
@@ -156,7 +191,7 @@ impl<Data> Driver<Data> {
 
     /// Acts on the content of a record, other than expected application data.
     #[inline(never)]
-    fn act(&mut self, typ: ContentType, content: &[u8]) -> Result<(), Failure> {
+    fn act(&mut self, typ: ContentType, content: &[u8]) -> Result<Acted, Failure> {
         let records = &self.common.records;
         let is_skipped = typ == ContentType::ApplicationData
             && content.is_empty()
@@ -171,17 +206,32 @@ impl<Data> Driver<Data> {
         }
         match typ {
             // RFC 9846 §4.3.10: early data that was not agreed on
-            ContentType::ApplicationData if is_skipped => Ok(()),
-            // RFC 9846 §5.1: application data may be empty. That is none, and makes up for nothing
-            ContentType::ApplicationData
-                if content.is_empty() && records.receiving == Receiving::Traffic =>
-            {
-                Ok(())
-            }
-            ContentType::Handshake => self.handle_handshake(content),
-            ContentType::Alert => self.handle_alert(content),
-            ContentType::ChangeCipherSpec => self.handle_change_cipher_spec(content),
+            ContentType::ApplicationData if is_skipped => Ok(Acted::Done),
+            ContentType::ApplicationData => self.handle_application_data(content.len()),
+            ContentType::Handshake => self.handle_handshake(content).map(|()| Acted::Done),
+            ContentType::Alert => self.handle_alert(content).map(|()| Acted::Done),
+            ContentType::ChangeCipherSpec => self
+                .handle_change_cipher_spec(content)
+                .map(|()| Acted::Done),
             other => Err(self.inappropriate(other)),
+        }
+    }
+
+    /// Counts `len` bytes of early data. All other application data that is not empty was handed out before, or
+    /// must not be there.
+    fn handle_application_data(&mut self, len: usize) -> Result<Acted, Failure> {
+        match &mut self.common.records.receiving {
+            Receiving::EarlyData { left } => {
+                // RFC 9846 §4.7.1: more of it than the ticket allows is an unexpected_message
+                *left = u32::try_from(len)
+                    .ok()
+                    .and_then(|len| left.checked_sub(len))
+                    .ok_or(PeerMisbehaved::TooMuchEarlyDataReceived)?;
+                Ok(Acted::EarlyData)
+            }
+            // RFC 9846 §5.1: application data may be empty. That is none, and makes up for nothing
+            Receiving::Traffic if len == 0 => Ok(Acted::Done),
+            _ => Err(self.inappropriate(ContentType::ApplicationData)),
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) mod established;
 pub(crate) mod negotiated;
 #[cfg(feature = "std")]
 mod reader;
+#[cfg(feature = "std")]
+mod received_early_data;
 mod records;
 mod sending;
 pub(crate) mod side_data;

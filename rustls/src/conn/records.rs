@@ -9,8 +9,12 @@
 //!                               outgoing   received
 //! ```
 
+#[cfg(feature = "std")]
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+#[cfg(feature = "std")]
+use super::received_early_data::ReceivedEarlyData;
 use super::transport::{Level, Transport};
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::tls13::OkmBlock;
@@ -43,6 +47,9 @@ pub(crate) struct Records {
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to send it with.
     pub(crate) unsent_plaintext: Vec<u8>,
+    /// Early data that waits to be read; none unless a buffered server accepts it.
+    #[cfg(feature = "std")]
+    pub(super) early_data: Option<Box<ReceivedEarlyData>>,
     /// The underlying stream has ended.
     #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
@@ -70,6 +77,8 @@ pub(crate) enum Sending {
 pub(crate) enum Receiving {
     /// Handshake messages, and what may stand between them.
     Handshake,
+    /// A client's early data, `left` more bytes of it, and what may stand between; then EndOfEarlyData.
+    EarlyData { left: u32 },
     /// Application data.
     Traffic,
     /// Nothing: its close_notify has come.
@@ -88,6 +97,8 @@ impl Records {
             joiner: HandshakeJoiner::default(),
             unsent_plaintext: Vec::new(),
             #[cfg(feature = "std")]
+            early_data: None,
+            #[cfg(feature = "std")]
             seen_eof: false,
         }
     }
@@ -102,6 +113,14 @@ impl Records {
         let sealed = self.sender.seal(typ, payload, room);
         self.outgoing.commit(*sealed.as_ref().unwrap_or(&0));
         sealed.map(|_| ())
+    }
+
+    /// True until what the peer sends is application data, and not early.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        matches!(
+            self.receiving,
+            Receiving::Handshake | Receiving::EarlyData { .. }
+        )
     }
 
     /// True when this side has closed, or will once the data that waits is sent.
@@ -206,9 +225,21 @@ impl Transport for Records {
         let decrypter = suite.aead_alg.decrypter(key, iv);
         self.receiver
             .set_decrypter(decrypter, ProtocolVersion::TLSv1_3);
-        if level == Level::Application {
-            self.receiving = Receiving::Traffic;
-        }
+        self.receiving = match level {
+            Level::Handshake => Receiving::Handshake,
+            Level::Application => Receiving::Traffic,
+        };
+        Ok(())
+    }
+
+    fn receive_early_data(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        limit: u32,
+    ) -> Result<(), PeerMisbehaved> {
+        self.set_receiving_secret(Level::Handshake, suite, secret)?;
+        self.receiving = Receiving::EarlyData { left: limit };
         Ok(())
     }
 

@@ -60,6 +60,20 @@ pub(crate) trait Transport {
         secret: &OkmBlock,
     ) -> Result<(), PeerMisbehaved>;
 
+    /// Opens all that is received from now on with the keys of `secret`, the client's early traffic secret:
+    /// up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData, after which
+    /// [`Self::set_receiving_secret`] goes on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::check_aligned`].
+    fn receive_early_data(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        limit: u32,
+    ) -> Result<(), PeerMisbehaved>;
+
     /// Sends the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1), and protects all that follows with this
     /// `side`'s keys.
     #[cfg(feature = "tls12")]

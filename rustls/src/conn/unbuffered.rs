@@ -18,6 +18,10 @@ use crate::error::Error;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::server::ServerConnectionData;
 
+mod read_early_data;
+
+pub use read_early_data::ReadEarlyData;
+
 /// What unbuffered client and server connections have in common.
 pub struct UnbufferedConnectionCommon<Data> {
     driver: Driver<Data>,
@@ -152,6 +156,47 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
+    /// True when application data, as long as it waits, is early.
+    #[inline]
+    fn receives_early_data(&self) -> bool {
+        matches!(
+            self.driver.common.records.receiving,
+            Receiving::EarlyData { .. }
+        )
+    }
+
+    /// Opens the next record in `incoming_tls` that carries application data, as long as `goes_on`; the length
+    /// returned includes records before it.
+    fn open_next(
+        &mut self,
+        incoming_tls: &mut [u8],
+        goes_on: impl Fn(&Self) -> bool,
+    ) -> Option<Result<Processed, Error>> {
+        let mut skipped = 0;
+        while goes_on(self)
+            && self.before_next_record().is_none()
+            && !self.driver.common.has_failed()
+        {
+            match self.driver.process_record(&mut incoming_tls[skipped..]) {
+                Ok(None) => break,
+                Ok(Some(record)) if record.plaintext.is_empty() => skipped += record.record_len,
+                Ok(Some(record)) => {
+                    let Range { start, end } = record.plaintext;
+                    return Some(Ok(Processed {
+                        record_len: skipped + record.record_len,
+                        plaintext: skipped + start..skipped + end,
+                    }));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        if skipped != 0 {
+            // the next call of `process_tls_records` goes on behind them
+            self.opened = Some(Processed::without_plaintext(skipped));
+        }
+        None
+    }
+
     #[inline]
     fn connection_state<'c, 'i>(
         &'c mut self,
@@ -166,6 +211,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             }
             .into(),
             Next::Transmit => TransmitTlsData { conn: self }.into(),
+            Next::Read if self.receives_early_data() => {
+                ReadEarlyData::new(self, incoming_tls).into()
+            }
             Next::Read => ReadTraffic {
                 conn: self,
                 incoming_tls,
@@ -178,8 +226,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             }
             Next::Closing if records.is_sending_over() => ConnectionState::Closed,
             Next::Closing | Next::Idle => {
-                if records.sending == Sending::Traffic || records.receiving != Receiving::Handshake
-                {
+                if records.sending == Sending::Traffic || !records.is_handshaking() {
                     ConnectionState::WriteTraffic(WriteTraffic { conn: self })
                 } else {
                     ConnectionState::BlockedHandshake
@@ -246,6 +293,9 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
 /// What an unbuffered connection needs its user to do next.
 #[non_exhaustive]
 pub enum ConnectionState<'c, 'i, Data> {
+    /// Early data was received; [`ReadEarlyData::next_record`] hands it out.
+    ReadEarlyData(ReadEarlyData<'c, 'i, Data>),
+
     /// Application data was received; [`ReadTraffic::next_record`] hands it out.
     ReadTraffic(ReadTraffic<'c, 'i, Data>),
 
@@ -291,6 +341,7 @@ impl<'c, Data> From<TransmitTlsData<'c, Data>> for ConnectionState<'c, '_, Data>
 impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::ReadEarlyData(..) => "ReadEarlyData",
             Self::ReadTraffic(..) => "ReadTraffic",
             Self::PeerClosed => "PeerClosed",
             Self::Closed => "Closed",
@@ -336,29 +387,9 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         }))
     }
 
-    /// Opens the next record that carries application data; the length returned includes records before it.
     fn open_next(&mut self) -> Option<Result<Processed, Error>> {
-        let mut skipped = 0;
-        while self.conn.before_next_record().is_none() && !self.conn.driver.common.has_failed() {
-            let rest = &mut self.incoming_tls[self.used + skipped..];
-            match self.conn.driver.process_record(rest) {
-                Ok(None) => break,
-                Ok(Some(record)) if record.plaintext.is_empty() => skipped += record.record_len,
-                Ok(Some(record)) => {
-                    let Range { start, end } = record.plaintext;
-                    return Some(Ok(Processed {
-                        record_len: skipped + record.record_len,
-                        plaintext: skipped + start..skipped + end,
-                    }));
-                }
-                Err(error) => return Some(Err(error)),
-            }
-        }
-        if skipped != 0 {
-            // the next call of `process_tls_records` goes on behind them
-            self.conn.opened = Some(Processed::without_plaintext(skipped));
-        }
-        None
+        let rest = &mut self.incoming_tls[self.used..];
+        self.conn.open_next(rest, |_| true)
     }
 
     /// How many bytes [`Self::next_record`] will hand out, if that record is open already, as the first one

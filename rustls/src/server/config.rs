@@ -60,6 +60,23 @@ pub struct ServerConfig {
     /// Clients use a ticket once, so this is how many connections may follow at a time.
     pub send_tls13_tickets: usize,
 
+    /// How many tickets to send at most to a client that says how many it wants (RFC 9149), instead of
+    /// [`send_tls13_tickets`](Self::send_tls13_tickets). 0, as it is by default, does not ask clients.
+    pub max_tls13_tickets: usize,
+
+    /// How many bytes of early data (0-RTT data, RFC 9846 §2.3) a client may send with a ticket. 0, as it is by
+    /// default, accepts none.
+    ///
+    /// A connection holds so many at most until the application reads them from
+    /// [`ServerConnection::early_data`](super::ServerConnection::early_data); a client that sends more is
+    /// disconnected.
+    ///
+    /// An attacker may repeat early data. So that it is accepted but once, it is accepted only with sessions
+    /// from [`session_storage`](Self::session_storage), which can be used once; where a
+    /// [`ticketer`](Self::ticketer) is enabled, this does nothing. A storage that is shared by several machines
+    /// must hand out each session once among them all.
+    pub max_early_data_size: u32,
+
     /// Makes tickets that hold a whole session. One that makes none by default.
     pub ticketer: Arc<dyn ProducesTickets>,
 
@@ -276,6 +293,8 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             #[cfg(feature = "tls12")]
             require_ems: cfg!(feature = "fips"),
             send_tls13_tickets: 2,
+            max_tls13_tickets: 0,
+            max_early_data_size: 0,
             send_half_rtt_data: false,
             time_provider: self.time_provider,
             provider: self.provider,

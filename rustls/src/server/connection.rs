@@ -5,6 +5,8 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
+#[cfg(feature = "std")]
+use super::{EarlyData, ReadEarlyData};
 use super::{ServerConfig, ServerConnectionData};
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
@@ -72,6 +74,60 @@ impl ServerConnection {
     /// processed; `None` when it sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
+    }
+
+    /// What the session that the client resumes was told to say by [`set_resumption_data`], once its
+    /// ClientHello was processed; `None` when it resumes none.
+    ///
+    /// Nobody else can have written it.
+    ///
+    /// [`set_resumption_data`]: Self::set_resumption_data
+    pub fn received_resumption_data(&self) -> Option<&[u8]> {
+        self.inner.driver.data.received_resumption_data()
+    }
+
+    /// Has the sessions of this connection say `data`; nothing unless it is set.
+    ///
+    /// Call it before the handshake is complete: it has no effect on sessions that the client was sent
+    /// already. The client does not see `data`, unless the [ticketer](ServerConfig::ticketer) shows it.
+    ///
+    /// # Panics
+    ///
+    /// When `data` has 2¹⁵ bytes or more, for which there is no room.
+    pub fn set_resumption_data(&mut self, data: &[u8]) {
+        assert!(data.len() < 1 << 15, "resumption data has too many bytes");
+        self.inner.driver.data.set_resumption_data(data);
+    }
+
+    /// An object to read early data from (0-RTT data, RFC 9846 §2.3), if the client has sent any and it was
+    /// accepted, even after the handshake is complete.
+    ///
+    /// `None` before the ClientHello was processed, and whenever early data is not accepted. It is accepted if
+    /// [`ServerConfig::max_early_data_size`] allows any and the client resumes a session of TLS 1.3
+    /// from the [session storage](ServerConfig::session_storage), for the first time, under the same cipher
+    /// suite and application protocol, without delay.
+    pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
+        match self.inner.driver.data.early_data {
+            EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.inner.driver.common)),
+            EarlyData::Undecided | EarlyData::Rejected => None,
+        }
+    }
+
+    /// Accepts no early data.
+    ///
+    /// Call it before the ClientHello is processed: then the client is told. Once it was told that its early
+    /// data is accepted, what of it was not read is dropped, and more of it ends the connection.
+    ///
+    /// # Panics
+    ///
+    /// When the handshake is complete.
+    pub fn reject_early_data(&mut self) {
+        assert!(
+            self.inner.is_handshaking(),
+            "early data cannot be rejected after the handshake"
+        );
+        self.inner.driver.data.early_data = EarlyData::Rejected;
+        self.inner.driver.common.records.drop_early_data();
     }
 }
 

@@ -6,6 +6,8 @@ pub(crate) mod client_hello;
 mod config;
 mod connection;
 mod connection_data;
+#[cfg(feature = "std")]
+mod early_data;
 mod resolver;
 
 #[cfg(feature = "std")]
@@ -15,7 +17,10 @@ pub use config::{ServerConfig, WantsServerCert};
 #[cfg(feature = "std")]
 pub use connection::ServerConnection;
 pub use connection::UnbufferedServerConnection;
+pub(crate) use connection_data::EarlyData;
 pub use connection_data::ServerConnectionData;
+#[cfg(feature = "std")]
+pub use early_data::ReadEarlyData;
 pub use resolver::{
     AlwaysResolvesServerRawPublicKeys, ResolvesServerCert, ResolvesServerCertUsingSni,
 };

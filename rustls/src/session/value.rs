@@ -99,7 +99,6 @@ impl<'a> SessionFacts<'a> {
 
     /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be
     /// kept for `lifetime` seconds; its certificates not considered.
-    #[allow(dead_code)] // for resumption, which is being written
     pub(crate) fn fits(
         &self,
         config: &ServerConfig,
@@ -120,7 +119,6 @@ impl<'a> SessionFacts<'a> {
 
     /// Whether the client's certificates, if it sent any, are still accepted at the time `now`. It takes long,
     /// so it comes last.
-    #[allow(dead_code)] // for resumption, which is being written
     pub(crate) fn client_is_accepted(&self, config: &ServerConfig, now: UnixTime) -> bool {
         is_still_accepted(&self.client_chain, &*config.verifier, now)
     }

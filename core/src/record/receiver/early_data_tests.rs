@@ -20,6 +20,14 @@ impl MessageDecrypter for Exclamations {
     }
 }
 
+/// What protects a record of early data; it cannot be opened, so that what it is made of does not matter.
+const PROTECTION: &[u8] = &[b'?'; PROTECTION_LEN];
+
+/// Receives a record of early data.
+fn open_early(receiver: &mut RecordReceiver, content: &[u8]) -> Result<Range<usize>, Error> {
+    open(receiver, APPLICATION_DATA, &[content, PROTECTION].concat())
+}
+
 fn open(
     receiver: &mut RecordReceiver,
     typ: ContentType,
@@ -49,24 +57,30 @@ const SKIPPED: Result<Range<usize>, Error> = Ok(HEADER_LEN..HEADER_LEN);
 #[test]
 fn what_the_key_does_not_open_is_skipped_up_to_the_limit() {
     let mut receiver = receiver(true, 5);
-    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+    assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), Ok(5..5));
     assert!(!receiver.skips_early_data(), "the empty record was opened");
 
     let mut receiver = self::receiver(true, 5);
-    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
-    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"de"), SKIPPED);
+    assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
+    assert_eq!(open_early(&mut receiver, b"de"), SKIPPED);
     assert!(receiver.skips_early_data());
-    assert_eq!(
-        open(&mut receiver, APPLICATION_DATA, b"f"),
-        Err(Error::DecryptError)
-    );
+    assert_eq!(open_early(&mut receiver, b"f"), Err(Error::DecryptError));
+}
+
+#[test]
+fn a_record_without_content_counts_for_a_byte() {
+    let mut receiver = receiver(true, 3);
+    for content in [&b""[..], b"a", b""] {
+        assert_eq!(open_early(&mut receiver, content), SKIPPED);
+    }
+    assert_eq!(open_early(&mut receiver, b""), Err(Error::DecryptError));
 }
 
 #[test]
 fn nothing_is_skipped_after_a_record_was_opened() {
     let mut receiver = receiver(true, 100);
-    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
+    assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b"!!"), Ok(5..7));
     assert_eq!(
         open(&mut receiver, APPLICATION_DATA, b"abc"),
@@ -85,8 +99,8 @@ fn other_types_are_not_skipped() {
 #[test]
 fn application_data_before_keys_is_skipped_up_to_the_limit() {
     let mut receiver = receiver(false, 4);
-    assert_eq!(open(&mut receiver, APPLICATION_DATA, b"abc"), SKIPPED);
-    // an empty record counts for a byte
+    assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
+    // an empty record counts for a byte, however short
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), SKIPPED);
     assert!(matches!(
         open(&mut receiver, APPLICATION_DATA, b""),

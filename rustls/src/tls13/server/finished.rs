@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::tickets::send_tickets;
+use super::tickets::TicketSender;
 use crate::conn::established::Established;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
@@ -21,7 +21,9 @@ pub(crate) struct WaitFinished {
     pub(super) transcript: Transcript,
     pub(super) client_handshake_traffic_secret: OkmBlock,
     pub(super) main_secret: MainSecret,
-    pub(super) accepts_tickets: bool,
+    pub(super) ticket_count: usize,
+    /// When the session that this connection resumes was agreed on with certificates.
+    pub(super) authenticated_at: Option<u64>,
 }
 
 impl WaitFinished {
@@ -37,7 +39,8 @@ impl WaitFinished {
             mut transcript,
             client_handshake_traffic_secret,
             main_secret,
-            accepts_tickets,
+            ticket_count,
+            authenticated_at,
         } = self;
 
         check_finished(
@@ -52,9 +55,15 @@ impl WaitFinished {
             return Err(Error::HandshakeNotComplete.into());
         };
         secrets.install_receiving(cx.transport)?;
-        if accepts_tickets {
+        if ticket_count != 0 {
             let resumption_secret = main_secret.resumption_secret(&transcript.current());
-            send_tickets(&config, suite, &resumption_secret, cx)?;
+            let tickets = TicketSender {
+                config: &config,
+                suite,
+                count: ticket_count,
+                authenticated_at,
+            };
+            tickets.send(&resumption_secret, cx)?;
         }
         cx.transport.start_sending();
         Ok(())

@@ -6,14 +6,17 @@ use alloc::vec::Vec;
 
 use super::State;
 use super::client_auth::WaitCertificate;
+use super::early_data::WaitEndOfEarlyData;
 use super::finished::WaitFinished;
 use super::parameters::Parameters;
+use super::resumption::Resumed;
+use super::tickets::TicketCount;
 use crate::conn::HandshakeKind;
 use crate::conn::established::{Established, Tls13Secrets};
-use crate::conn::transport::{Level, Transport};
+use crate::conn::transport::Level;
 use crate::crypto::CompletedKeyExchange;
 use crate::crypto::tls13::OkmBlock;
-use crate::enums::{Compression, ProtocolVersion, PskKeyExchangeMode, Side};
+use crate::enums::{Compression, ProtocolVersion, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::flight::Flight;
 use crate::handshake::transcript::Transcript;
@@ -27,7 +30,8 @@ use crate::msgs::client_hello::{ClientHello, Random};
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
-use crate::server::ServerConfig;
+use crate::server::{EarlyData, ServerConfig};
+use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_compression::{
     add_certificate, choose_compressor, offered_algorithms,
 };
@@ -44,8 +48,31 @@ pub(crate) struct Agreed<'a> {
     /// A HelloRetryRequest was sent before.
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
+    pub(super) authentication: Authentication,
+    /// Of the session's key, or of none.
+    pub(super) early_secret: EarlySecret,
     /// The transcript up to the ClientHello.
     pub(super) transcript: Transcript,
+}
+
+/// How the server proves who it is.
+pub(super) enum Authentication {
+    /// By a certificate, and a signature with its key.
+    Certificate {
+        certified_key: Arc<CertifiedKey>,
+        signer: Box<dyn Signer>,
+    },
+    /// By knowing the session that the client resumes.
+    Session(Resumed),
+}
+
+impl Authentication {
+    fn resumed(&self) -> Option<&Resumed> {
+        match self {
+            Self::Session(resumed) => Some(resumed),
+            Self::Certificate { .. } => None,
+        }
+    }
 }
 
 impl Agreed<'_> {
@@ -59,13 +86,20 @@ impl Agreed<'_> {
             hello,
             is_retried,
             parameters,
+            authentication,
+            early_secret,
             mut transcript,
         } = self;
+        let resumed = authentication.resumed();
+        let tickets = TicketCount::new(&hello.extensions, resumed.is_some(), &config);
         let sender = FlightSender {
             hello,
             parameters: &parameters,
+            authentication: &authentication,
+            tickets,
             config: &config,
         };
+        let early_data = sender.derive_early_secrets(&early_secret, &transcript);
         let exchange = sender.exchange_keys(cx)?;
 
         let len = SERVER_HELLO_LEN + exchange.pub_key.len();
@@ -77,25 +111,31 @@ impl Agreed<'_> {
         if !is_retried && !hello.legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }
-        let handshake = sender.install_handshake_keys(&exchange, &transcript, cx.transport)?;
+        let handshake = sender.derive_handshake_keys(early_secret, &exchange, &transcript);
+        cx.transport
+            .set_sending_secret(parameters.suite, &handshake.server_traffic_secret);
 
         let len = sender.encrypted_flight_len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
         sender.add_encrypted_extensions(&mut flight, cx);
-        let asks_for_certificate = sender.add_certificate_request(&mut flight);
-        sender.add_certificate(&mut flight);
-        sender.add_certificate_verify(&mut flight)?;
+        let asks_for_certificate = sender.add_authentication(&mut flight)?;
         sender.add_finished(&mut flight, &handshake);
         flight.send(cx.transport)?;
+        sender.install_receiving_keys(&handshake, early_data.as_ref(), cx)?;
         let main_secret = sender.install_sending_key(handshake.secret, &transcript, cx);
 
+        let authenticated_at = resumed.map(|resumed| resumed.authenticated_at);
+        if let Authentication::Session(resumed) = authentication {
+            resumed.report(cx);
+        }
         cx.negotiated.alpn_protocol = parameters.alpn_protocol;
         let finished = Box::new(WaitFinished {
             suite: parameters.suite,
             transcript,
             client_handshake_traffic_secret: handshake.client_traffic_secret,
             main_secret,
-            accepts_tickets: accepts_tickets(hello),
+            ticket_count: tickets.count,
+            authenticated_at,
             config,
         });
         if asks_for_certificate {
@@ -107,7 +147,10 @@ impl Agreed<'_> {
         if finished.config.send_half_rtt_data {
             cx.transport.start_sending();
         }
-        Ok(State::WaitFinished(finished))
+        Ok(match early_data {
+            Some(_) => State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData { finished })),
+            None => State::WaitFinished(finished),
+        })
     }
 }
 
@@ -115,6 +158,8 @@ impl Agreed<'_> {
 struct FlightSender<'a> {
     hello: &'a ClientHello<'a>,
     parameters: &'a Parameters<'a>,
+    authentication: &'a Authentication,
+    tickets: TicketCount,
     config: &'a ServerConfig,
 }
 
@@ -126,45 +171,92 @@ impl FlightSender<'_> {
             ..
         } = self.parameters;
         cx.negotiated.kx_group = Some(*group);
-        cx.negotiated
-            .handshake_kind
-            .get_or_insert(HandshakeKind::Full);
+        let kind = &mut cx.negotiated.handshake_kind;
+        match self.authentication {
+            Authentication::Session(_) => *kind = Some(HandshakeKind::Resumed),
+            Authentication::Certificate { .. } => {
+                kind.get_or_insert(HandshakeKind::Full);
+            }
+        }
         group.start_and_complete(client_share)
     }
 
     /// About how long the messages from EncryptedExtensions to Finished are.
     fn encrypted_flight_len(&self) -> usize {
-        // all but the certificates: extensions, framing, a signature and a MAC
+        // extensions and a MAC; and with certificates, their framing and a signature
+        const WITHOUT_CERTIFICATE: usize = 128;
         const OTHERS: usize = 768;
 
-        let certified_key = &self.parameters.certified_key;
+        let Authentication::Certificate { certified_key, .. } = self.authentication else {
+            return WITHOUT_CERTIFICATE;
+        };
         let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
         chain + certified_key.ocsp.as_ref().map_or(0, Vec::len) + OTHERS
     }
 
-    /// `transcript` is ClientHello…ServerHello.
-    fn install_handshake_keys(
+    /// What early data is protected with, if it is accepted. `transcript` is the ClientHello.
+    fn derive_early_secrets(
         &self,
+        early_secret: &EarlySecret,
+        transcript: &Transcript,
+    ) -> Option<AcceptedEarlyData> {
+        let limit = self.authentication.resumed()?.early_data_limit?;
+        let transcript = transcript.current();
+        let client_traffic_secret = early_secret.client_early_traffic_secret(&transcript);
+        self.log("CLIENT_EARLY_TRAFFIC_SECRET", &client_traffic_secret);
+        if self.config.key_log.will_log("EARLY_EXPORTER_SECRET") {
+            let exporter_secret = early_secret.early_exporter_secret(&transcript);
+            self.log("EARLY_EXPORTER_SECRET", &exporter_secret);
+        }
+        Some(AcceptedEarlyData {
+            limit,
+            client_traffic_secret,
+        })
+    }
+
+    /// `transcript` is ClientHello…ServerHello.
+    fn derive_handshake_keys(
+        &self,
+        early_secret: EarlySecret,
         exchange: &CompletedKeyExchange,
         transcript: &Transcript,
-        transport: &mut dyn Transport,
-    ) -> Result<HandshakeKeys, PeerMisbehaved> {
-        let suite = self.parameters.suite;
+    ) -> HandshakeKeys {
         let transcript = transcript.current();
-        let secret = EarlySecret::new(suite, None)
-            .into_handshake_secret_with_shared(exchange.secret.secret_bytes());
+        let secret = early_secret.into_handshake_secret_with_shared(exchange.secret.secret_bytes());
         let client_traffic_secret = secret.client_handshake_traffic_secret(&transcript);
         let server_traffic_secret = secret.server_handshake_traffic_secret(&transcript);
         self.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &client_traffic_secret);
         self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &server_traffic_secret);
-
-        transport.set_sending_secret(suite, &server_traffic_secret);
-        transport.set_receiving_secret(Level::Handshake, suite, &client_traffic_secret)?;
-        Ok(HandshakeKeys {
+        HandshakeKeys {
             secret,
             client_traffic_secret,
             server_traffic_secret,
-        })
+        }
+    }
+
+    /// What the client sends next is early data, if that is accepted, and else its part of the handshake.
+    fn install_receiving_keys(
+        &self,
+        handshake: &HandshakeKeys,
+        early_data: Option<&AcceptedEarlyData>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), PeerMisbehaved> {
+        let suite = self.parameters.suite;
+        match early_data {
+            Some(accepted) => {
+                cx.data.early_data = EarlyData::Accepted;
+                // none is skipped: a record that cannot be opened is an error
+                cx.transport.skip_early_data(None);
+                let secret = &accepted.client_traffic_secret;
+                cx.transport
+                    .receive_early_data(suite, secret, accepted.limit)
+            }
+            None => {
+                let secret = &handshake.client_traffic_secret;
+                cx.transport
+                    .set_receiving_secret(Level::Handshake, suite, secret)
+            }
+        }
     }
 
     /// `transcript` is ClientHello…server Finished.
@@ -211,6 +303,7 @@ impl FlightSender<'_> {
                     group: exchange.group,
                     payload: &exchange.pub_key,
                 }),
+                pre_shared_key: self.authentication.resumed().map(|resumed| resumed.index),
                 ..ServerHelloExtensions::default()
             },
         });
@@ -225,8 +318,32 @@ impl FlightSender<'_> {
             selected_protocol: protocol.map(ProtocolName),
             client_certificate_type: self.parameters.certificate_types.client,
             server_certificate_type: self.parameters.certificate_types.server,
+            early_data_ack: self
+                .authentication
+                .resumed()
+                .is_some_and(|resumed| resumed.early_data_limit.is_some()),
+            // RFC 9149 §3: says that the request is followed
+            ticket_request: self.tickets.hint,
             ..EncryptedExtensions::default()
         });
+    }
+
+    /// Adds what proves who the server is, unless its Finished does. Returns whether the client is asked for a
+    /// certificate.
+    fn add_authentication(&self, flight: &mut Flight<'_>) -> Result<bool, Error> {
+        match self.authentication {
+            Authentication::Certificate {
+                certified_key,
+                signer,
+            } => {
+                let asks_for_certificate = self.add_certificate_request(flight);
+                self.add_certificate(certified_key, flight);
+                add_certificate_verify(&**signer, flight)?;
+                Ok(asks_for_certificate)
+            }
+            // RFC 9846 §4.4.2: a server that authenticates with a PSK asks for no certificate
+            Authentication::Session(_) => Ok(false),
+        }
     }
 
     /// Returns whether the client is asked for a certificate.
@@ -246,9 +363,8 @@ impl FlightSender<'_> {
         true
     }
 
-    fn add_certificate(&self, flight: &mut Flight<'_>) {
+    fn add_certificate(&self, certified_key: &CertifiedKey, flight: &mut Flight<'_>) {
         let config = self.config;
-        let certified_key = &self.parameters.certified_key;
         let is_raw = config.cert_resolver.only_raw_public_keys();
         // RFC 9846 §4.5.1: an extension must answer one of the ClientHello
         let asks_for_ocsp =
@@ -270,14 +386,6 @@ impl FlightSender<'_> {
         );
     }
 
-    fn add_certificate_verify(&self, flight: &mut Flight<'_>) -> Result<(), Error> {
-        let signer = &self.parameters.signer;
-        let content = signed_content(Side::Server, &flight.transcript_hash());
-        let signature = signer.sign(content.as_ref())?;
-        flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
-        Ok(())
-    }
-
     fn add_finished(&self, flight: &mut Flight<'_>, handshake: &HandshakeKeys) {
         let verify_data = finished_verify_data(
             self.parameters.suite,
@@ -295,15 +403,21 @@ impl FlightSender<'_> {
     }
 }
 
+fn add_certificate_verify(signer: &dyn Signer, flight: &mut Flight<'_>) -> Result<(), Error> {
+    let content = signed_content(Side::Server, &flight.transcript_hash());
+    let signature = signer.sign(content.as_ref())?;
+    flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+    Ok(())
+}
+
+/// Early data that is accepted.
+struct AcceptedEarlyData {
+    limit: u32,
+    client_traffic_secret: OkmBlock,
+}
+
 struct HandshakeKeys {
     secret: HandshakeSecret,
     client_traffic_secret: OkmBlock,
     server_traffic_secret: OkmBlock,
-}
-
-/// RFC 9846 §4.3.9: no ticket for a client that does not combine a PSK with a key exchange, as nothing else
-/// will be resumed.
-fn accepts_tickets(hello: &ClientHello<'_>) -> bool {
-    let modes = hello.extensions.psk_key_exchange_modes.as_deref();
-    modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }

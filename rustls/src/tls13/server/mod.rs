@@ -8,14 +8,17 @@
 //!   handshake::server: Hello ◄── HelloRetryRequest ── no usable share               retry
 //!              │ ClientHello                              what to check             hello_checks
 //!              │                                          what to agree on          parameters
+//!              │                                          what to resume            resumption
 //!              │                                          in this order             negotiation
 //!              │ ServerHello … Finished                                             flight
 //!              ├──────────────► WaitCertificate ─────────┐   if asked for one       client_auth
 //!              │                    │ Certificate        │ Certificate, empty
 //!              │                    ▼                    │
 //!              │            WaitCertificateVerify        │
-//!              ▼                    │ CertificateVerify  │
-//!        WaitFinished ◄─────────────┴────────────────────┘                          finished
+//!              │                    │ CertificateVerify  │
+//!              ├──► WaitEndOfEarlyData  if accepted      │                          early_data
+//!              ▼           │ EndOfEarlyData              │
+//!        WaitFinished ◄────┴────────┴────────────────────┘                          finished
 //!              │ Finished; NewSessionTickets                                        tickets
 //!              ▼
 //!          Connected ◄─┐
@@ -23,11 +26,13 @@
 //! ```
 
 mod client_auth;
+mod early_data;
 mod finished;
 mod flight;
 mod hello_checks;
 pub(crate) mod negotiation;
 mod parameters;
+mod resumption;
 pub(crate) mod retry;
 mod tickets;
 
@@ -36,6 +41,7 @@ use alloc::boxed::Box;
 use rustls_core::codec::Codec;
 
 use self::client_auth::{ClientChain, WaitCertificate, WaitCertificateVerify};
+use self::early_data::WaitEndOfEarlyData;
 use self::finished::WaitFinished;
 use super::key_update::read_key_update;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
@@ -47,6 +53,7 @@ use crate::msgs::{Finished, HandshakeMessage};
 
 /// What the server waits for.
 pub(crate) enum State {
+    WaitEndOfEarlyData(Box<WaitEndOfEarlyData>),
     WaitCertificate(Box<WaitCertificate>),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(Box<WaitFinished>),
@@ -62,6 +69,14 @@ impl State {
     ) -> Result<Self, Failure> {
         let encoded = message.encoded;
         match (self, message.typ) {
+            (Self::WaitEndOfEarlyData(state), HandshakeType::EndOfEarlyData) => {
+                // RFC 9846 §4.6: it is empty
+                message.decode(|_| Ok(()))?;
+                state
+                    .read_end_of_early_data(encoded, cx)
+                    .map(Self::WaitFinished)
+            }
+
             (Self::WaitCertificate(state), HandshakeType::Certificate) => {
                 match state.read_certificate(&message.decode(CertificateMsg::read)?, encoded)? {
                     ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
@@ -101,6 +116,7 @@ impl State {
 
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
+            Self::WaitEndOfEarlyData(_) => &[HandshakeType::EndOfEarlyData],
             Self::WaitCertificate(state) if state.may_be_compressed() => &[
                 HandshakeType::Certificate,
                 HandshakeType::CompressedCertificate,

@@ -2,9 +2,11 @@
 
 use alloc::boxed::Box;
 
-use super::flight::Agreed;
+use super::early_data;
+use super::flight::{Agreed, Authentication};
 use super::hello_checks::check_hello;
-use super::parameters::Selection;
+use super::parameters::{Selection, select_signer};
+use super::resumption::find_session;
 use super::retry::{Retry, check_second_hello, send_hello_retry_request};
 use crate::conn::HandshakeKind;
 use crate::enums::ProtocolVersion;
@@ -13,12 +15,10 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
+use crate::msgs::pre_shared_key::OfferedPsks;
 use crate::server::ServerConfig;
 use crate::suites::SupportedCipherSuite;
-
-/// How many bytes of early data records are skipped. No ticket of this server allows any, so a client that
-/// sends some was allowed to by another; one record's worth is tolerated.
-const MAX_SKIPPED_EARLY_DATA: usize = 1 << 14;
+use crate::tls13::key_schedule::EarlySecret;
 
 /// What a ClientHello led to.
 pub(crate) enum Negotiation<'a> {
@@ -49,17 +49,17 @@ pub(crate) fn negotiate<'a>(
     let schemes = hello.extensions.signature_algorithms.as_deref();
     let schemes = schemes.unwrap_or(&[]);
     let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config)?;
-    let selection = Selection::new(hello, certified_key, retry.as_deref(), config)?;
+    let selection = Selection::new(hello, retry.as_deref(), config)?;
 
     // RFC 9846 §5.1: nothing may follow in the same records, since the answer either changes keys or waits
     // for another flight
     cx.transport.check_aligned()?;
-    // RFC 9846 §4.3.10: early data that was not agreed on is skipped
-    let early_data = hello
+    // RFC 9846 §4.3.10: early data that is not agreed on is skipped
+    let skipped_early_data = hello
         .extensions
         .early_data
-        .then_some(MAX_SKIPPED_EARLY_DATA);
-    cx.transport.skip_early_data(early_data);
+        .then(|| early_data::skipped_limit(config));
+    cx.transport.skip_early_data(skipped_early_data);
 
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     match selection {
@@ -74,18 +74,35 @@ pub(crate) fn negotiate<'a>(
                 debug!("application protocol {}", protocol.escape_ascii());
             }
             let is_retried = retry.is_some();
-            let transcript = match retry {
-                None => Transcript::start(parameters.suite.common.hash_provider, encoded),
+            let hash = parameters.suite.common.hash_provider;
+            // RFC 9846 §4.3.11.2: what binders bind is all that is before them
+            let (bound, binders) = split_at_binders(hello, encoded);
+            let mut transcript = match retry {
+                None => Transcript::start(hash, bound),
                 Some(retry) => {
                     let Retry { mut transcript, .. } = *retry;
-                    transcript.add(encoded);
+                    transcript.add(bound);
                     transcript
                 }
             };
+            let found = find_session(hello, &transcript, &parameters, config, cx)?;
+            let (authentication, early_secret) = match found {
+                Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
+                None => (
+                    Authentication::Certificate {
+                        signer: select_signer(hello, &certified_key)?,
+                        certified_key,
+                    },
+                    EarlySecret::new(parameters.suite, None),
+                ),
+            };
+            transcript.add(binders);
             Ok(Negotiation::Agreed(Agreed {
                 hello,
                 is_retried,
                 parameters,
+                authentication,
+                early_secret,
                 transcript,
             }))
         }
@@ -98,4 +115,12 @@ pub(crate) fn negotiate<'a>(
             Ok(Negotiation::Retry(Box::new(retry)))
         }
     }
+}
+
+/// Cuts the encoded ClientHello before its binders, which end it; nothing is behind the cut if it has none.
+fn split_at_binders<'a>(hello: &ClientHello<'_>, encoded: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let offered = &hello.extensions.pre_shared_key;
+    let binders_len = offered.as_ref().map_or(0, OfferedPsks::binders_len);
+    // it never saturates: the binders were read from this encoding
+    encoded.split_at(encoded.len().saturating_sub(binders_len))
 }

@@ -1,8 +1,7 @@
 //! What server and client agree on (RFC 9846 §4.2.1): cipher suite, key exchange group, application
-//! protocol, certificate and signature scheme. Pure: it chooses, and neither sends nor stores.
+//! protocol, and signature scheme. Pure: it chooses, and neither sends nor stores.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::retry::Retry;
@@ -35,8 +34,6 @@ pub(super) struct Parameters<'a> {
     pub(super) client_share: &'a [u8],
     pub(super) alpn_protocol: Option<Vec<u8>>,
     pub(super) certificate_types: CertificateTypes,
-    pub(super) certified_key: Arc<CertifiedKey>,
-    pub(super) signer: Box<dyn Signer>,
 }
 
 impl<'a> Selection<'a> {
@@ -47,7 +44,6 @@ impl<'a> Selection<'a> {
     /// What is not in common, or what changed after the HelloRetryRequest.
     pub(super) fn new(
         hello: &'a ClientHello<'_>,
-        certified_key: Arc<CertifiedKey>,
         retry: Option<&Retry>,
         config: &ServerConfig,
     ) -> Result<Self, Error> {
@@ -62,8 +58,6 @@ impl<'a> Selection<'a> {
             client_share,
             alpn_protocol: select_protocol(hello, config)?,
             certificate_types: CertificateTypes::select(&hello.extensions, config)?,
-            signer: select_signer(hello, &certified_key)?,
-            certified_key,
         }))
     }
 }
@@ -137,7 +131,7 @@ fn select_suite(
 }
 
 /// The certificate's key with the scheme it prefers among those the client can verify.
-fn select_signer(
+pub(super) fn select_signer(
     hello: &ClientHello<'_>,
     certified_key: &CertifiedKey,
 ) -> Result<Box<dyn Signer>, Error> {

@@ -7,10 +7,12 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
+use super::resumption::accepts_resumption;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
 use crate::handshake::ServerContext;
 use crate::msgs::EncodeMessage;
+use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::MAX_TICKET_LIFETIME;
@@ -21,8 +23,8 @@ use crate::tls13::key_schedule::TicketPsks;
 /// How long a session may be resumed from the storage, in seconds.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// Length in bytes of a NewSessionTicket without its ticket.
-const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + 8) + 2 + 2;
+/// Length in bytes of a NewSessionTicket without its ticket, at most.
+const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + 8) + 2 + (2 + 8);
 
 /// How long a ticket may be to be sent.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
@@ -30,70 +32,131 @@ const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 /// How many bytes name a session in the storage: enough that they cannot be guessed.
 const STORAGE_KEY_LEN: usize = 32;
 
-/// Sends as many tickets as `config` says, or as can be made: without a clock or a storage there are none,
-/// and the client cannot resume.
-///
-/// # Errors
-///
-/// [`Error::FailedToGetRandomBytes`], [`Error::EncryptError`].
-pub(super) fn send_tickets(
-    config: &ServerConfig,
-    suite: &'static Tls13CipherSuite,
-    resumption_secret: &OkmBlock,
-    cx: &mut ServerContext<'_>,
-) -> Result<(), Error> {
-    // RFC 9846 §6.1: nothing is sent after close_notify, which may have gone out during the handshake
-    if cx.transport.is_closed() {
-        return Ok(());
-    }
-    let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
-        return Ok(());
-    };
-    let mut messages = Vec::new();
-    let psks = TicketPsks::new(suite, resumption_secret);
-    for number in 0..config.send_tls13_tickets {
-        // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
-        let nonce = (number as u64).to_be_bytes();
-        let psk = psks.psk(&nonce);
-        let session = Tls13Session {
-            suite: suite.common.suite,
-            psk: psk.as_ref(),
-            age_add: random_age_add(config)?,
-            max_early_data_size: 0,
-            facts: SessionFacts {
-                issued_at: now.as_secs(),
-                authenticated_at: now.as_secs(),
-                client_auth: config.client_auth(),
-                alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
-                server_name: cx.data.server_name(),
-                client_chain: SessionFacts::borrow_chain(
-                    cx.negotiated.peer_certificates.as_deref(),
-                ),
-                application_data: &[],
+/// How many tickets a client gets.
+#[derive(Clone, Copy)]
+pub(super) struct TicketCount {
+    pub(super) count: usize,
+    /// What the client is told that it will get, if it asked for a number: RFC 9149 §3.
+    pub(super) hint: Option<u8>,
+}
+
+impl TicketCount {
+    pub(super) fn new(
+        extensions: &ClientExtensions<'_>,
+        is_resumed: bool,
+        config: &ServerConfig,
+    ) -> Self {
+        let requested = extensions.ticket_request.map(|request| {
+            if is_resumed {
+                request.resumption_count
+            } else {
+                request.new_session_count
+            }
+        });
+        // RFC 9846 §4.3.9: no ticket for a client that does not combine a PSK with a key exchange, as nothing
+        // else will be resumed
+        let accepts = accepts_resumption(extensions);
+        match requested {
+            Some(requested) if config.max_tls13_tickets != 0 => {
+                // RFC 9149 §3: no more than were asked for, and within a limit of our own
+                let count = usize::from(requested).min(config.max_tls13_tickets);
+                let count = if accepts { count } else { 0 };
+                Self {
+                    count,
+                    hint: Some(count as u8), // at most `requested`
+                }
+            }
+            _ => Self {
+                count: if accepts {
+                    config.send_tls13_tickets
+                } else {
+                    0
+                },
+                hint: None,
             },
-        };
-        let Some(ticket) = kind.make(&session, config)? else {
-            break;
-        };
-        if messages.is_empty() {
-            // room for more of the same length, as long as there are few
-            let len = TICKET_OVERHEAD + ticket.as_ref().len();
-            messages.reserve(len * config.send_tls13_tickets.min(4));
         }
-        NewSessionTicket {
-            lifetime: kind.lifetime(config),
-            age_add: session.age_add,
-            nonce: &nonce,
-            ticket: ticket.as_ref(),
-            ..NewSessionTicket::default()
+    }
+}
+
+/// What tickets are made of, beside the connection.
+pub(super) struct TicketSender<'a> {
+    pub(super) config: &'a ServerConfig,
+    pub(super) suite: &'static Tls13CipherSuite,
+    pub(super) count: usize,
+    /// When the session that this connection resumes was agreed on with certificates, in seconds since 1970.
+    pub(super) authenticated_at: Option<u64>,
+}
+
+impl TicketSender<'_> {
+    /// Sends as many tickets as can be made: without a clock or a storage there are none, and the client cannot
+    /// resume.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetRandomBytes`], [`Error::EncryptError`].
+    pub(super) fn send(
+        &self,
+        resumption_secret: &OkmBlock,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Error> {
+        // RFC 9846 §6.1: nothing is sent after close_notify, which may have gone out during the handshake
+        if cx.transport.is_closed() {
+            return Ok(());
         }
-        .encode_message(&mut messages)?;
+        let config = self.config;
+        let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
+            return Ok(());
+        };
+        let now = now.as_secs();
+        let max_early_data_size = kind.max_early_data_size(config);
+        let psks = TicketPsks::new(self.suite, resumption_secret);
+        let client_auth = config.client_auth();
+        let mut messages = Vec::new();
+        for number in 0..self.count {
+            // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
+            let nonce = (number as u64).to_be_bytes();
+            let psk = psks.psk(&nonce);
+            let session = Tls13Session {
+                suite: self.suite.common.suite,
+                psk: psk.as_ref(),
+                age_add: random_age_add(config)?,
+                max_early_data_size,
+                facts: SessionFacts {
+                    issued_at: now,
+                    authenticated_at: self.authenticated_at.unwrap_or(now),
+                    client_auth,
+                    alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
+                    server_name: cx.data.server_name(),
+                    client_chain: SessionFacts::borrow_chain(
+                        cx.negotiated.peer_certificates.as_deref(),
+                    ),
+                    application_data: cx.data.resumption_data(),
+                },
+            };
+            let Some(ticket) = kind.make(&session, config)? else {
+                break;
+            };
+            if messages.is_empty() {
+                // room for more of the same length, as long as there are few
+                let len = TICKET_OVERHEAD + ticket.as_ref().len();
+                messages.reserve(len * self.count.min(4));
+            }
+            NewSessionTicket {
+                lifetime: kind.lifetime(config),
+                age_add: session.age_add,
+                nonce: &nonce,
+                ticket: ticket.as_ref(),
+                max_early_data_size: Some(max_early_data_size).filter(|size| *size != 0),
+                ..NewSessionTicket::default()
+            }
+            .encode_message(&mut messages)?;
+        }
+        // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets can be done without
+        if !cx.transport.can_protect(messages.len()) {
+            return Ok(());
+        }
+        cx.transport.send_handshake(&messages)
     }
-    // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets can be done without
-    if !cx.transport.can_protect(messages.len()) {
-        return Ok(());
-    }
-    cx.transport.send_handshake(&messages)
 }
 
 /// RFC 9846 §4.7.1: random, and fresh for each ticket.
@@ -104,8 +167,8 @@ fn random_age_add(config: &ServerConfig) -> Result<u32, Error> {
 }
 
 /// Where sessions are kept.
-#[derive(Clone, Copy)]
-enum TicketKind {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TicketKind {
     /// In the ticket.
     Sealed,
     /// In the session storage.
@@ -113,7 +176,7 @@ enum TicketKind {
 }
 
 impl TicketKind {
-    fn of(config: &ServerConfig) -> Option<Self> {
+    pub(super) fn of(config: &ServerConfig) -> Option<Self> {
         if config.ticketer.enabled() {
             return Some(Self::Sealed);
         }
@@ -142,10 +205,31 @@ impl TicketKind {
         }
     }
 
-    fn lifetime(self, config: &ServerConfig) -> u32 {
+    /// The session that `ticket` stands for, as it was encoded. One from the storage is not there any longer:
+    /// RFC 9846 §8.1.
+    pub(super) fn find(self, ticket: &[u8], config: &ServerConfig) -> Option<Zeroizing<Vec<u8>>> {
+        let session = match self {
+            Self::Sealed => config.ticketer.decrypt(ticket),
+            // nothing else was put there
+            Self::Stored if ticket.len() == STORAGE_KEY_LEN => config.session_storage.take(ticket),
+            Self::Stored => None,
+        };
+        session.map(Zeroizing::new)
+    }
+
+    pub(super) fn lifetime(self, config: &ServerConfig) -> u32 {
         match self {
             Self::Sealed => config.ticketer.lifetime().min(MAX_TICKET_LIFETIME),
             Self::Stored => STORED_LIFETIME,
+        }
+    }
+
+    /// How much early data is allowed with a ticket. RFC 9846 §8: none that could be repeated, as it could with
+    /// one that is good for more than one use.
+    fn max_early_data_size(self, config: &ServerConfig) -> u32 {
+        match self {
+            Self::Sealed => 0,
+            Self::Stored => config.max_early_data_size,
         }
     }
 }

@@ -1,0 +1,141 @@
+//! Which session a ClientHello resumes (RFC 9846 §2.2, §4.3.11), if any.
+//!
+//! Cipher suite, group and protocol are chosen first; a session that does not go with them is as good as
+//! unknown. Of those that do, the first is chosen, and the client must prove that it has its key.
+
+use alloc::vec::Vec;
+
+use pki_types::UnixTime;
+use rustls_core::codec::Codec;
+
+use super::early_data;
+use super::parameters::Parameters;
+use super::tickets::TicketKind;
+use crate::enums::PskKeyExchangeMode;
+use crate::error::PeerMisbehaved;
+use crate::handshake::ServerContext;
+use crate::handshake::transcript::Transcript;
+use crate::logging::debug;
+use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::client_hello::ClientHello;
+use crate::server::ServerConfig;
+use crate::session::chain::PeerChain;
+use crate::session::value::{SessionFacts, Tls13Session};
+use crate::suites::Tls13CipherSuite;
+use crate::tls13::key_schedule::EarlySecret;
+
+/// How many of the offered sessions are looked for. Clients offer one; each may cost a look into a storage
+/// that is far away.
+const MAX_IDENTITIES: usize = 4;
+
+/// A session that is resumed.
+pub(super) struct Resumed {
+    /// `selected_identity`.
+    pub(super) index: u16,
+    /// When its secrets were agreed on with certificates, in seconds since 1970.
+    pub(super) authenticated_at: u64,
+    pub(super) client_chain: Option<PeerChain>,
+    pub(super) application_data: Vec<u8>,
+    /// How many bytes of early data are accepted, if any.
+    pub(super) early_data_limit: Option<u32>,
+}
+
+impl Resumed {
+    /// Has the connection report what is known from the session.
+    pub(super) fn report(self, cx: &mut ServerContext<'_>) {
+        cx.negotiated.peer_certificates = self.client_chain;
+        cx.data.set_received_resumption_data(&self.application_data);
+    }
+}
+
+/// Finds the session that `hello` resumes, and what its key becomes. `transcript` ends before the binders.
+///
+/// # Errors
+///
+/// [`PeerMisbehaved::IncorrectBinder`].
+pub(super) fn find_session(
+    hello: &ClientHello<'_>,
+    transcript: &Transcript,
+    parameters: &Parameters<'_>,
+    config: &ServerConfig,
+    cx: &ServerContext<'_>,
+) -> Result<Option<(Resumed, EarlySecret)>, PeerMisbehaved> {
+    let extensions = &hello.extensions;
+    let (Some(offered), true) = (&extensions.pre_shared_key, accepts_resumption(extensions)) else {
+        return Ok(None);
+    };
+    let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
+        return Ok(None);
+    };
+    let suite = parameters.suite;
+    let pairs = offered.identities.iter().zip(&offered.binders);
+    for (index, (identity, binder)) in pairs.enumerate().take(MAX_IDENTITIES) {
+        let Some(bytes) = kind.find(identity.identity, config) else {
+            continue;
+        };
+        let Some(session) = read_suitable(&bytes, kind, suite, config, cx, now) else {
+            continue;
+        };
+        // RFC 9846 §4.3.11: the binder is validated before the key is accepted; of the chosen session only
+        let early_secret = EarlySecret::new(suite, Some(session.psk));
+        if !early_secret.is_resumption_binder(&transcript.current(), binder.0) {
+            return Err(PeerMisbehaved::IncorrectBinder);
+        }
+        if !session.facts.client_is_accepted(config, now) {
+            debug!("the client's certificate is not accepted any longer");
+            return Ok(None);
+        }
+        let offer = early_data::Offer {
+            hello,
+            is_first: index == 0,
+            obfuscated_ticket_age: identity.obfuscated_ticket_age,
+            session: &session,
+            kind,
+        };
+        let resumed = Resumed {
+            index: index as u16, // below MAX_IDENTITIES
+            early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
+            authenticated_at: session.facts.authenticated_at,
+            client_chain: owned_chain(&session.facts),
+            application_data: session.facts.application_data.to_vec(),
+        };
+        return Ok(Some((resumed, early_secret)));
+    }
+    Ok(None)
+}
+
+/// RFC 9846 §4.3.9: a mode that the client does not list must not be selected, and a PSK without a key exchange
+/// is none of ours.
+pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
+    let modes = extensions.psk_key_exchange_modes.as_deref();
+    modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
+}
+
+/// The session in `bytes`, if it may be resumed here and now.
+fn read_suitable<'a>(
+    bytes: &'a [u8],
+    kind: TicketKind,
+    suite: &'static Tls13CipherSuite,
+    config: &ServerConfig,
+    cx: &ServerContext<'_>,
+    now: UnixTime,
+) -> Option<Tls13Session<'a>> {
+    let session = Tls13Session::read_bytes(bytes).ok()?;
+    let suites = &config.provider.cipher_suites;
+    let before = suites
+        .iter()
+        .find(|suite| suite.suite() == session.suite)?
+        .tls13()?;
+    // RFC 9846 §4.7.1: only with a cipher suite of the same hash
+    suite.can_resume_from(before)?;
+    let has_psk_of_hash = session.psk.len() == suite.common.hash_provider.output_len();
+    let fits = session
+        .facts
+        .fits(config, cx.data.server_name(), kind.lifetime(config), now);
+    (has_psk_of_hash && fits).then_some(session)
+}
+
+fn owned_chain(facts: &SessionFacts<'_>) -> Option<PeerChain> {
+    let chain = &facts.client_chain;
+    (!chain.is_empty()).then(|| chain.iter().map(|cert| cert.clone().into_owned()).collect())
+}
