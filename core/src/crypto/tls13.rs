@@ -170,7 +170,8 @@ impl HkdfLabelLengths {
 #[derive(Clone)]
 pub struct OkmBlock {
     bytes: [u8; Self::MAX_LEN],
-    len: usize,
+    /// One byte, as connections keep several of these.
+    len: u8,
 }
 
 impl OkmBlock {
@@ -185,7 +186,7 @@ impl OkmBlock {
     pub fn new(bytes: &[u8]) -> Self {
         let mut block = Self {
             bytes: [0; Self::MAX_LEN],
-            len: bytes.len(),
+            len: bytes.len() as u8,
         };
         block.bytes[..bytes.len()].copy_from_slice(bytes);
         block
@@ -194,7 +195,7 @@ impl OkmBlock {
 
 impl AsRef<[u8]> for OkmBlock {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes[..usize::from(self.len)]
     }
 }
 

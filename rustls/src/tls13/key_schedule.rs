@@ -68,7 +68,6 @@ impl EarlySecret {
 
     /// Whether `binder` is the one of [`Self::resumption_binder`], found out in constant time. A binder of
     /// another length is not.
-    #[allow(dead_code)] // for servers, which do not resume yet
     pub(crate) fn is_resumption_binder(&self, transcript: &Output, binder: &[u8]) -> bool {
         let expected = self.resumption_binder(transcript);
         expected.as_ref().ct_eq(binder).into()

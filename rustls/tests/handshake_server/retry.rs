@@ -246,12 +246,21 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     let early = |len| record(0x17, &vec![0; len]);
     let first = ClientHello::without_share().with_early_data().record();
     let second = ClientHello::new().with_psk().record();
-    let good = [first.clone(), early(16_000), early(384), second.clone()];
-    let too_much = [first.clone(), early(16_000), early(385)];
+    // RFC 9846 §4.7.1: content counts, and not the 17 bytes that protect it. Upstream counts them
+    let good = [
+        first.clone(),
+        early(16_000 + 17),
+        early(384 + 17),
+        second.clone(),
+    ];
+    let good_for_both = [first.clone(), early(16_000), early(384), second.clone()];
+    let too_much = [first.clone(), early(16_000 + 17), early(385 + 17)];
     let too_late = [first, early(40), second, early(40)];
     for mut server in Setup::new(PROVIDERS[0]).both() {
-        assert_eq!(answer(&mut *server, &good), flight());
+        assert_eq!(answer(&mut *server, &good_for_both), flight());
     }
+    let mut server = Setup::new(PROVIDERS[0]).ours();
+    assert_eq!(answer(&mut server, &good), flight());
     for mut server in Setup::new(PROVIDERS[0]).both() {
         let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
         assert_eq!(

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use pki_types::{CertificateDer, UnixTime};
+use pki_types::UnixTime;
 use rustls_core::codec::Codec;
 use zeroize::Zeroizing;
 
@@ -71,10 +71,11 @@ pub(super) fn find_session(
     if !facts.client_is_accepted(config, now) {
         return Ok(None);
     }
+    cx.data.set_received_resumption_data(facts.application_data);
     Ok(Some(FoundSession {
         master_secret: Zeroizing::new(*session.master_secret),
         authenticated_at: facts.authenticated_at,
-        client_chain: owned_chain(&facts.client_chain),
+        client_chain: facts.owned_chain(),
     }))
 }
 
@@ -99,11 +100,6 @@ fn kept_value(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<(Zeroizi
 /// made of an id, which everybody can read, names a session.
 fn storage_key(id: &SessionId) -> Vec<u8> {
     [&[3, 3], id.as_ref()].concat()
-}
-
-fn owned_chain(chain: &[CertificateDer<'_>]) -> Option<PeerChain> {
-    let owned = chain.iter().map(|cert| cert.clone().into_owned());
-    (!chain.is_empty()).then(|| owned.collect())
 }
 
 impl Handshake {
@@ -161,7 +157,7 @@ impl Handshake {
                 client_chain: SessionFacts::borrow_chain(
                     cx.negotiated.peer_certificates.as_deref(),
                 ),
-                application_data: &[],
+                application_data: cx.data.resumption_data(),
             },
         };
         Some(Zeroizing::new(session.to_vec()))

@@ -20,7 +20,7 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::session::chain::PeerChain;
-use crate::session::value::{SessionFacts, Tls13Session};
+use crate::session::value::Tls13Session;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
 
@@ -96,7 +96,7 @@ pub(super) fn find_session(
             index: index as u16, // below MAX_IDENTITIES
             early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
             authenticated_at: session.facts.authenticated_at,
-            client_chain: owned_chain(&session.facts),
+            client_chain: session.facts.owned_chain(),
             application_data: session.facts.application_data.to_vec(),
         };
         return Ok(Some((resumed, early_secret)));
@@ -133,9 +133,4 @@ fn read_suitable<'a>(
         .facts
         .fits(config, cx.data.server_name(), kind.lifetime(config), now);
     (has_psk_of_hash && fits).then_some(session)
-}
-
-fn owned_chain(facts: &SessionFacts<'_>) -> Option<PeerChain> {
-    let chain = &facts.client_chain;
-    (!chain.is_empty()).then(|| chain.iter().map(|cert| cert.clone().into_owned()).collect())
 }
