@@ -21,6 +21,7 @@ use crate::suites::SupportedCipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
 
 /// What a ClientHello led to.
+#[allow(clippy::large_enum_variant)] // taken apart at once; no allocation is worth it
 pub(crate) enum Negotiation<'a> {
     /// All is agreed on; nothing was sent yet.
     Agreed(Agreed<'a>),
