@@ -5,113 +5,218 @@
 //! its overhead.
 
 use core::hint::black_box;
+use core::marker::PhantomData;
 
-use crate::cli::Provider;
-use crate::suites::Cipher;
-use crate::workload::{Direction, RECORD_HEADER_LEN, Result, Scenario, Workload, check_received};
+use crate::cli::{Cipher, Provider, Version};
+use crate::workload::{
+    Direction, RECORD_HEADER_LEN, Result, Stretch, Traffic, Workload, check_received,
+};
 
-/// What TLS 1.3 adds to the plaintext of a record: the content type (RFC 9846 §5.2) ...
-const TRAILER: [u8; 1] = [23];
+/// What a version and its cipher put around the plaintext of a record, other than the header.
+trait Framing: 'static {
+    /// Length of the nonce's part that is sent in front.
+    const EXPLICIT_NONCE: usize;
+    /// What is encrypted behind the plaintext.
+    const TRAILER: &'static [u8];
 
-/// ... and the tag.
+    /// What all of this adds to the plaintext.
+    const EXPANSION: usize = Self::EXPLICIT_NONCE + Self::TRAILER.len() + TAG_LEN;
+
+    type AdditionalData: AsRef<[u8]>;
+
+    /// For a record of `plaintext_len`.
+    fn additional_data(seq: u64, plaintext_len: usize) -> Self::AdditionalData;
+}
+
+/// RFC 9846 §5.2: the content type, encrypted too. The additional data is the record's header.
+struct Tls13;
+
+impl Framing for Tls13 {
+    const EXPLICIT_NONCE: usize = 0;
+    const TRAILER: &'static [u8] = &[APPLICATION_DATA];
+
+    type AdditionalData = [u8; 5];
+
+    fn additional_data(_: u64, plaintext_len: usize) -> [u8; 5] {
+        let [high, low] = ((plaintext_len + Self::EXPANSION) as u16).to_be_bytes();
+        [APPLICATION_DATA, 3, 3, high, low]
+    }
+}
+
+/// RFC 5288: GCM, with a part of the nonce in each record.
+struct Tls12Gcm;
+
+impl Framing for Tls12Gcm {
+    const EXPLICIT_NONCE: usize = 8;
+    const TRAILER: &'static [u8] = &[];
+
+    type AdditionalData = [u8; 13];
+
+    fn additional_data(seq: u64, plaintext_len: usize) -> [u8; 13] {
+        tls12_additional_data(seq, plaintext_len)
+    }
+}
+
+/// RFC 7905: ChaCha20-Poly1305, which sends no part of the nonce.
+struct Tls12ChaCha;
+
+impl Framing for Tls12ChaCha {
+    const EXPLICIT_NONCE: usize = 0;
+    const TRAILER: &'static [u8] = &[];
+
+    type AdditionalData = [u8; 13];
+
+    fn additional_data(seq: u64, plaintext_len: usize) -> [u8; 13] {
+        tls12_additional_data(seq, plaintext_len)
+    }
+}
+
+/// RFC 5246 §6.2.3.3: sequence number, content type, version, length of the plaintext.
+fn tls12_additional_data(seq: u64, plaintext_len: usize) -> [u8; 13] {
+    let mut data = [0; 13];
+    data[..8].copy_from_slice(&seq.to_be_bytes());
+    let [high, low] = (plaintext_len as u16).to_be_bytes();
+    data[8..].copy_from_slice(&[APPLICATION_DATA, 3, 3, high, low]);
+    data
+}
+
+const APPLICATION_DATA: u8 = 23;
+
 const TAG_LEN: usize = 16;
 
-const EXPANSION: usize = TRAILER.len() + TAG_LEN;
-
 /// Sealing out of place, or opening in place, as the unbuffered API does.
-pub(crate) fn workload(direction: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    Ok(match scenario.provider {
-        Provider::AwsLcRs => {
-            workload_with(direction, scenario, aws_lc_rs_key(scenario.suite.cipher)?)
-        }
-        Provider::Ring => workload_with(direction, scenario, ring_key(scenario.suite.cipher)?),
+pub(crate) fn workload(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    let cipher = traffic.connection.suite.cipher;
+    Ok(match traffic.connection.provider {
+        Provider::AwsLcRs => framed(traffic, OutOfPlace(direction), aws_lc_rs_key(cipher)?),
+        Provider::Ring => framed(traffic, OutOfPlace(direction), ring_key(cipher)?),
     })
 }
 
 /// Sealing in place, whatever the direction: opening always is.
-pub(crate) fn in_place(_: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    Ok(match scenario.provider {
-        Provider::AwsLcRs => Box::new(SealInPlace::new(
-            aws_lc_rs_key(scenario.suite.cipher)?,
-            scenario,
-        )),
-        Provider::Ring => Box::new(SealInPlace::new(ring_key(scenario.suite.cipher)?, scenario)),
+pub(crate) fn in_place(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    let cipher = traffic.connection.suite.cipher;
+    Ok(match traffic.connection.provider {
+        Provider::AwsLcRs => framed(traffic, InPlace, aws_lc_rs_key(cipher)?),
+        Provider::Ring => framed(traffic, InPlace, ring_key(cipher)?),
     })
 }
 
-fn workload_with<K: Aead + 'static>(
-    direction: Direction,
-    scenario: &Scenario,
-    key: K,
-) -> Box<dyn Workload> {
-    match direction {
-        Direction::Send => Box::new(Seal::new(key, scenario)),
-        Direction::Receive => Box::new(Open::new(key, scenario)),
-    }
+/// What to do with a key, whatever the framing.
+trait Task {
+    fn workload<K: Aead + 'static, F: Framing>(
+        &self,
+        key: K,
+        traffic: &Traffic,
+    ) -> Box<dyn Workload>;
 }
 
-/// Timed: sealing into one output buffer that is used again and again.
-struct Seal<K> {
-    key: K,
-    seq: u64,
-    plaintext: Vec<u8>,
-    max_payload: usize,
-    out: Vec<u8>,
-    writes: usize,
-}
+struct OutOfPlace(Direction);
 
-impl<K: Aead> Seal<K> {
-    fn new(key: K, scenario: &Scenario) -> Self {
-        Self {
-            key,
-            seq: 0,
-            plaintext: scenario.plaintext(),
-            max_payload: scenario.max_record_payload(),
-            out: vec![0; scenario.sealed_room()],
-            writes: scenario.writes(),
+struct InPlace;
+
+impl Task for OutOfPlace {
+    fn workload<K: Aead + 'static, F: Framing>(
+        &self,
+        key: K,
+        traffic: &Traffic,
+    ) -> Box<dyn Workload> {
+        match self.0 {
+            Direction::Send => Box::new(Seal::<K, F>::new(key, traffic)),
+            Direction::Receive => Box::new(Open::<K, F>::new(key, traffic)),
         }
     }
 }
 
-impl<K: Aead> Workload for Seal<K> {
+impl Task for InPlace {
+    fn workload<K: Aead + 'static, F: Framing>(
+        &self,
+        key: K,
+        traffic: &Traffic,
+    ) -> Box<dyn Workload> {
+        Box::new(SealInPlace::<K, F>::new(key, traffic))
+    }
+}
+
+/// `task` with the framing of the suite.
+fn framed<K: Aead + 'static>(traffic: &Traffic, task: impl Task, key: K) -> Box<dyn Workload> {
+    let suite = &traffic.connection.suite;
+    match (suite.version, suite.cipher) {
+        (Version::Tls13, _) => task.workload::<K, Tls13>(key, traffic),
+        (Version::Tls12, Cipher::Chacha20Poly1305) => task.workload::<K, Tls12ChaCha>(key, traffic),
+        (Version::Tls12, _) => task.workload::<K, Tls12Gcm>(key, traffic),
+    }
+}
+
+/// Timed: sealing into one output buffer that is used again and again.
+struct Seal<K, F> {
+    key: K,
+    seq: u64,
+    plaintext: Stretch,
+    max_payload: usize,
+    out: Stretch,
+    writes: usize,
+    records: usize,
+    framing: PhantomData<F>,
+}
+
+impl<K: Aead, F: Framing> Seal<K, F> {
+    fn new(key: K, traffic: &Traffic) -> Self {
+        let records = traffic
+            .plaintext_size
+            .div_ceil(traffic.max_record_payload());
+        Self {
+            key,
+            seq: 0,
+            plaintext: traffic.plaintext(),
+            max_payload: traffic.max_record_payload(),
+            out: traffic.sealed(),
+            writes: traffic.writes(),
+            records: records * traffic.writes(),
+            framing: PhantomData,
+        }
+    }
+}
+
+impl<K: Aead, F: Framing> Workload for Seal<K, F> {
     fn run(&mut self) -> Result<()> {
         for _ in 0..self.writes {
-            let plaintext = black_box(&self.plaintext[..]);
-            let used = seal_records(
+            let plaintext = black_box(&*self.plaintext.step());
+            let used = seal_records::<F>(
                 &self.key,
                 &mut self.seq,
                 plaintext,
                 self.max_payload,
-                &mut self.out,
+                self.out.rest(),
             )?;
-            black_box(&self.out[..used]);
+            black_box(self.out.take(used));
         }
         Ok(())
     }
 
     fn records(&self) -> usize {
-        self.plaintext.len().div_ceil(self.max_payload) * self.writes
+        self.records
     }
 }
 
 /// Timed: opening a buffer full of records.
-struct Open<K> {
-    seal: Seal<K>,
+struct Open<K, F> {
+    seal: Seal<K, F>,
     seq: u64,
     incoming: Vec<u8>,
 }
 
-impl<K: Aead> Open<K> {
-    fn new(key: K, scenario: &Scenario) -> Self {
+impl<K: Aead, F: Framing> Open<K, F> {
+    fn new(key: K, traffic: &Traffic) -> Self {
         Self {
-            seal: Seal::new(key, scenario),
+            seal: Seal::new(key, traffic),
             seq: 0,
-            incoming: vec![0; scenario.sealed_room() * scenario.writes()],
+            incoming: traffic.incoming(),
         }
     }
 }
 
-impl<K: Aead> Workload for Open<K> {
+impl<K: Aead, F: Framing> Workload for Open<K, F> {
     fn prepare(&mut self) -> Result<()> {
         let Seal {
             key,
@@ -124,63 +229,86 @@ impl<K: Aead> Workload for Open<K> {
         let mut used = 0;
         for _ in 0..*writes {
             let free = &mut self.incoming[used..];
-            used += seal_records(key, seq, plaintext, *max_payload, free)?;
+            used += seal_records::<F>(key, seq, plaintext.step(), *max_payload, free)?;
         }
         Ok(())
     }
 
     fn run(&mut self) -> Result<()> {
-        let (mut rest, mut received) = (&mut self.incoming[..], 0);
-        for _ in 0..self.seal.writes {
-            for fragment in self.seal.plaintext.chunks(self.seal.max_payload) {
-                let (record, tail) =
-                    rest.split_at_mut(RECORD_HEADER_LEN + fragment.len() + EXPANSION);
-                rest = tail;
-                let payload = self
-                    .seal
-                    .key
-                    .open(self.seq, &mut record[RECORD_HEADER_LEN..])?;
+        let Seal {
+            key,
+            plaintext,
+            max_payload,
+            writes,
+            ..
+        } = &self.seal;
+        let size = plaintext.last().len();
+        let (mut start, mut received) = (0, 0);
+        for _ in 0..*writes {
+            let mut left = size;
+            while left != 0 {
+                let len = Ord::min(left, *max_payload);
+                let end = start + RECORD_HEADER_LEN + len + F::EXPANSION;
+                let record = &mut self.incoming[start + RECORD_HEADER_LEN..end];
+                let opened = open::<F>(key, self.seq, record)?;
+                received += black_box(opened).len() - F::TRAILER.len();
                 self.seq += 1;
-                received += black_box(payload).len() - TRAILER.len();
+                left -= len;
+                start = end;
             }
         }
-        check_received(received, self.seal.plaintext.len() * self.seal.writes)
+        check_received(received, size * writes)
     }
 
     fn records(&self) -> usize {
-        self.seal.records()
+        self.seal.records
     }
 }
 
-/// Timed: sealing records where their plaintext lies.
-struct SealInPlace<K> {
+/// Timed: sealing in place, over the same buffers again and again: the ciphertext of one round is the
+/// plaintext of the next.
+struct SealInPlace<K, F> {
     key: K,
     seq: u64,
     records: Vec<Vec<u8>>,
-    writes: usize,
+    rounds: usize,
+    framing: PhantomData<F>,
 }
 
-impl<K: Aead> SealInPlace<K> {
-    fn new(key: K, scenario: &Scenario) -> Self {
-        let plaintext = scenario.plaintext();
-        let records = plaintext.chunks(scenario.max_record_payload());
+impl<K: Aead, F: Framing> SealInPlace<K, F> {
+    fn new(key: K, traffic: &Traffic) -> Self {
+        let mut plaintext = traffic.plaintext();
+        let writes = (0..traffic.apart()).flat_map(|_| {
+            let fragments = plaintext.step().chunks(traffic.max_record_payload());
+            let records = fragments.map(|fragment| {
+                let (front, behind) = (
+                    vec![0; F::EXPLICIT_NONCE],
+                    vec![0; F::TRAILER.len() + TAG_LEN],
+                );
+                [&front, fragment, &behind].concat()
+            });
+            records.collect::<Vec<_>>()
+        });
         Self {
             key,
             seq: 0,
-            records: records
-                .map(|fragment| [fragment, &[0; EXPANSION]].concat())
-                .collect(),
-            writes: scenario.writes(),
+            records: writes.collect(),
+            rounds: traffic.writes() / traffic.apart(),
+            framing: PhantomData,
         }
     }
 }
 
-impl<K: Aead> Workload for SealInPlace<K> {
+impl<K: Aead, F: Framing> Workload for SealInPlace<K, F> {
     fn run(&mut self) -> Result<()> {
-        for _ in 0..self.writes {
+        for _ in 0..self.rounds {
             for record in &mut self.records {
                 let record = black_box(&mut record[..]);
-                self.key.seal_in_place(self.seq, record)?;
+                let aad = F::additional_data(self.seq, record.len() - F::EXPANSION);
+                let (explicit, sealed) = record.split_at_mut(F::EXPLICIT_NONCE);
+                explicit.copy_from_slice(&self.seq.to_be_bytes()[..F::EXPLICIT_NONCE]);
+                self.key
+                    .seal_in_place(nonce(self.seq), aad.as_ref(), F::TRAILER, sealed)?;
                 self.seq += 1;
                 black_box(&record[..]);
             }
@@ -189,13 +317,13 @@ impl<K: Aead> Workload for SealInPlace<K> {
     }
 
     fn records(&self) -> usize {
-        self.records.len() * self.writes
+        self.records.len() * self.rounds
     }
 }
 
 /// Seals `plaintext`, cut into records with room for their headers; returns how many bytes of `out`
 /// they take.
-fn seal_records(
+fn seal_records<F: Framing>(
     key: &impl Aead,
     seq: &mut u64,
     plaintext: &[u8],
@@ -205,90 +333,138 @@ fn seal_records(
     let mut used = 0;
     for fragment in plaintext.chunks(max_payload) {
         let start = used + RECORD_HEADER_LEN;
-        used = start + fragment.len() + EXPANSION;
-        key.seal(*seq, fragment, &mut out[start..used])?;
+        used = start + fragment.len() + F::EXPANSION;
+        let (explicit, sealed) = out[start..used].split_at_mut(F::EXPLICIT_NONCE);
+        explicit.copy_from_slice(&seq.to_be_bytes()[..F::EXPLICIT_NONCE]);
+        let aad = F::additional_data(*seq, fragment.len());
+        key.seal(nonce(*seq), aad.as_ref(), fragment, F::TRAILER, sealed)?;
         *seq += 1;
     }
     Ok(used)
 }
 
+/// Opens `record`; returns plaintext and trailer.
+fn open<'a, F: Framing>(key: &impl Aead, seq: u64, record: &'a mut [u8]) -> Result<&'a [u8]> {
+    let aad = F::additional_data(seq, record.len() - F::EXPANSION);
+    let (explicit, sealed) = record.split_at_mut(F::EXPLICIT_NONCE);
+    black_box(explicit);
+    key.open(nonce(seq), aad.as_ref(), sealed)
+}
+
 /// An AEAD key, as its provider offers it.
 trait Aead {
-    /// Seals `plaintext` and the content type into `out`, which has exactly room for them and the tag.
-    fn seal(&self, seq: u64, plaintext: &[u8], out: &mut [u8]) -> Result<()>;
+    /// Seals `plaintext` and `trailer` into `out`, which has exactly room for them and the tag.
+    fn seal(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        plaintext: &[u8],
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<()>;
 
-    /// Seals the plaintext at the front of `record`, all but its last [`EXPANSION`] bytes.
-    fn seal_in_place(&self, seq: u64, record: &mut [u8]) -> Result<()>;
+    /// Seals the plaintext at the front of `record` and `trailer` behind it; the tag takes the rest.
+    fn seal_in_place(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        trailer: &[u8],
+        record: &mut [u8],
+    ) -> Result<()>;
 
-    /// Opens `record`; returns plaintext and content type.
-    fn open<'a>(&self, seq: u64, record: &'a mut [u8]) -> Result<&'a [u8]>;
+    /// Opens `record`; returns plaintext and trailer.
+    fn open<'a>(&self, nonce: [u8; 12], aad: &[u8], record: &'a mut [u8]) -> Result<&'a [u8]>;
 }
 
 impl Aead for aws_lc_rs::aead::LessSafeKey {
-    fn seal(&self, seq: u64, plaintext: &[u8], out: &mut [u8]) -> Result<()> {
+    fn seal(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        plaintext: &[u8],
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<()> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce(seq));
-        let aad = Aad::from(additional_data(out.len()));
+        let nonce = Nonce::assume_unique_for_key(nonce);
         let (ciphertext, tail) = out.split_at_mut(plaintext.len());
-        self.seal_out_of_place_scatter(nonce, aad, plaintext, ciphertext, &TRAILER, tail)?;
+        self.seal_out_of_place_scatter(
+            nonce,
+            Aad::from(aad),
+            plaintext,
+            ciphertext,
+            trailer,
+            tail,
+        )?;
         Ok(())
     }
 
-    fn seal_in_place(&self, seq: u64, record: &mut [u8]) -> Result<()> {
+    fn seal_in_place(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        trailer: &[u8],
+        record: &mut [u8],
+    ) -> Result<()> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce(seq));
-        let aad = Aad::from(additional_data(record.len()));
-        let (payload, tail) = record.split_at_mut(record.len() - EXPANSION);
-        self.seal_in_place_scatter(nonce, aad, payload, &TRAILER, tail)?;
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let payload_len = record.len() - trailer.len() - TAG_LEN;
+        let (payload, tail) = record.split_at_mut(payload_len);
+        self.seal_in_place_scatter(nonce, Aad::from(aad), payload, trailer, tail)?;
         Ok(())
     }
 
-    fn open<'a>(&self, seq: u64, record: &'a mut [u8]) -> Result<&'a [u8]> {
+    fn open<'a>(&self, nonce: [u8; 12], aad: &[u8], record: &'a mut [u8]) -> Result<&'a [u8]> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce(seq));
-        let aad = Aad::from(additional_data(record.len()));
-        Ok(self.open_in_place(nonce, aad, record)?)
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        Ok(self.open_in_place(nonce, Aad::from(aad), record)?)
     }
 }
 
 impl Aead for ring::aead::LessSafeKey {
     /// ring seals in place only: the limit leaves out the copy that TLS has to make for it.
-    fn seal(&self, seq: u64, _: &[u8], out: &mut [u8]) -> Result<()> {
-        self.seal_in_place(seq, out)
+    fn seal(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        _: &[u8],
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.seal_in_place(nonce, aad, trailer, out)
     }
 
-    fn seal_in_place(&self, seq: u64, record: &mut [u8]) -> Result<()> {
+    fn seal_in_place(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        trailer: &[u8],
+        record: &mut [u8],
+    ) -> Result<()> {
         use ring::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce(seq));
-        let aad = Aad::from(additional_data(record.len()));
+        let nonce = Nonce::assume_unique_for_key(nonce);
         let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
-        let payload_len = inner.len() - TRAILER.len();
-        inner[payload_len..].copy_from_slice(&TRAILER);
-        let sealed = self.seal_in_place_separate_tag(nonce, aad, inner);
+        let payload_len = inner.len() - trailer.len();
+        inner[payload_len..].copy_from_slice(trailer);
+        let sealed = self.seal_in_place_separate_tag(nonce, Aad::from(aad), inner);
         tag.copy_from_slice(sealed.map_err(|_| "ring refused to seal")?.as_ref());
         Ok(())
     }
 
-    fn open<'a>(&self, seq: u64, record: &'a mut [u8]) -> Result<&'a [u8]> {
+    fn open<'a>(&self, nonce: [u8; 12], aad: &[u8], record: &'a mut [u8]) -> Result<&'a [u8]> {
         use ring::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce(seq));
-        let aad = Aad::from(additional_data(record.len()));
-        let opened = self.open_in_place(nonce, aad, record);
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let opened = self.open_in_place(nonce, Aad::from(aad), record);
         Ok(opened.map_err(|_| "ring refused to open")?)
     }
 }
 
-/// The nonce for sequence number `seq` (RFC 9846 §5.3), over an IV of zeros.
+/// The nonce for sequence number `seq`, over an IV of zeros: the low eight bytes are the number, both in
+/// RFC 9846 §5.3 and where RFC 5288 sends them.
 fn nonce(seq: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&seq.to_be_bytes());
     nonce
-}
-
-/// The record header (RFC 9846 §5.2).
-fn additional_data(sealed_len: usize) -> [u8; 5] {
-    let [high, low] = (sealed_len as u16).to_be_bytes();
-    [23, 3, 3, high, low]
 }
 
 const KEY: [u8; 32] = [0x2a; 32];

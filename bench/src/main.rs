@@ -1,52 +1,52 @@
-//! The bench binary: this library beside rustls 0.23 and the bare AEAD of the provider.
+//! The bench binary: this library beside rustls 0.23 and the bare cryptography of the provider.
 //!
 //! ```text
-//!   cli ─► processes: one for each allocator ─► bulk ─► measure ─┬─► this::connection ──┐ one source
-//!                                              tcp, memory       ├─► upstream::connection ┘ for both
-//!   table, plot, JSON ◄─ rows ◄──────────────────┘               └─► limit
+//!   cli ─► report ─► processes: one for each allocator
+//!            │            bulk, handshake, primitives ─► measure ─┬─► this::connection ─────┐ one source
+//!            │            tcp, memory                             ├─► upstream::connection ─┘ for both
+//!            ▼                                                    └─► limit, primitives
+//!   tables, JSON, plot ◄─ rows
 //! ```
 
 // `connection` is compiled twice on purpose: once for each implementation
 #![allow(clippy::duplicate_mod)]
 
+mod all;
 mod bulk;
 mod cli;
+mod handshake;
 mod limit;
 mod measure;
 mod memory;
 mod plot;
+mod primitives;
 mod processes;
-mod progress;
+mod report;
 mod socket;
 mod statistics;
 mod suites;
-mod table;
 mod tcp;
 mod this;
 mod upstream;
 mod workload;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-use cli::{BulkArgs, Cli, Command, MemoryArgs, OutputArgs, TcpArgs};
-use plot::Bar;
-use suites::Suite;
-use workload::Result;
+use cli::{Cli, Command, OutputArgs};
+use handshake::Handshakes;
+use plot::Chart;
+use workload::{Result, Sessions};
 
 #[global_allocator]
 static ALLOCATOR: bench_allocator::Selected = bench_allocator::Selected;
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Bulk(args) => bulk(&args),
-        Command::Tcp(args) => tcp(&args),
-        Command::Memory(args) => memory(&args),
-        Command::ListSuites { json } => {
-            suites::list(json);
-            Ok(())
-        }
-    };
+    let command = Cli::parse().command;
+    let line: Vec<_> = env::args_os().skip(1).collect();
+    let done = run(&command, &line).and_then(|charts| draw(&command, &charts));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -56,71 +56,29 @@ fn main() -> ExitCode {
     }
 }
 
-fn bulk(args: &BulkArgs) -> Result<()> {
-    let kinds = args.allocator.kinds();
-    if args.output.in_this_process {
-        return print_json(&bulk::measure(args, processes::allocator(&kinds)?)?);
-    }
-    Suite::find(&args.suite, &args.connection.provider.providers())?;
-    let rows: Vec<bulk::Measured> = processes::on_each(&kinds)?;
-    let title = format!("{}, writes of {} bytes", args.suite, args.plaintext_size);
-    draw(&args.output, &title, "MB/s", &bulk::bars(&rows))?;
-    if args.output.json {
-        print_json(rows.iter().map(|measured| &measured.row))
-    } else {
-        print(&bulk::table(args, &rows))
-    }
-}
-
-fn tcp(args: &TcpArgs) -> Result<()> {
-    let kinds = args.allocator.kinds();
-    if args.output.in_this_process {
-        return print_json(&tcp::measure(args, processes::allocator(&kinds)?)?);
-    }
-    Suite::find(&args.suite, &args.connection.provider.providers())?;
-    let rows: Vec<tcp::Measured> = processes::on_each(&kinds)?;
-    let title = format!("{}, loopback TCP", args.suite);
-    draw(&args.output, &title, "MB/s", &tcp::bars(&rows))?;
-    if args.output.json {
-        print_json(rows.iter().map(|measured| &measured.row))
-    } else {
-        print(&tcp::table(args, &rows))
+/// Does what `command` says, which was parsed from `line`, and prints what comes of it; returns what can be drawn
+/// of it.
+fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
+    let handshakes = |sessions, args| report::run(&Handshakes { sessions, args }, line);
+    match command {
+        Command::Bulk(args) => report::run(args, line),
+        Command::Tcp(args) => report::run(args, line),
+        Command::Handshake(args) => handshakes(Sessions::Nothing, args),
+        Command::HandshakeResume(args) => handshakes(Sessions::Stored, args),
+        Command::HandshakeTicket(args) => handshakes(Sessions::Tickets, args),
+        Command::Memory(args) => report::run(args, line),
+        Command::Primitives(args) => report::run(args, line),
+        Command::All(args) => all::run(args),
+        Command::ListSuites { json } => {
+            suites::list(*json);
+            Ok(Vec::new())
+        }
     }
 }
 
-fn memory(args: &MemoryArgs) -> Result<()> {
-    let kinds = args.allocator.kinds();
-    if args.output.in_this_process {
-        return print_json(&memory::measure(args, processes::allocator(&kinds)?)?);
+fn draw(command: &Command, charts: &[Chart]) -> Result<()> {
+    match command.output().and_then(OutputArgs::picture) {
+        Some(file) => plot::write(file, charts),
+        None => Ok(()),
     }
-    Suite::find(&args.suite, &args.connection.provider.providers())?;
-    let rows: Vec<memory::Row> = processes::on_each(&kinds)?;
-    let title = format!("{}, heap of an idle connection", args.suite);
-    draw(&args.output, &title, "bytes", &memory::bars(&rows))?;
-    if args.output.json {
-        print_json(&rows)
-    } else {
-        print(&memory::table(args, &rows))
-    }
-}
-
-fn print_json<Row: serde::Serialize>(rows: impl IntoIterator<Item = Row>) -> Result<()> {
-    for row in rows {
-        print(&format!("{}\n", serde_json::to_string(&row)?))?;
-    }
-    Ok(())
-}
-
-/// Prints `text`, without `print!`, which panics when the reader has closed the pipe.
-fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
-}
-
-fn draw(output: &OutputArgs, title: &str, unit: &str, bars: &[Bar]) -> Result<()> {
-    let Some(file) = &output.plot else {
-        return Ok(());
-    };
-    std::fs::write(file, plot::svg(title, unit, bars))
-        .map_err(|error| format!("cannot write {}: {error}", file.display()).into())
 }

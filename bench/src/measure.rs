@@ -4,13 +4,22 @@
 //! milliseconds, in which every workload gets its turn, the drift hits all of them alike; figures are
 //! compared within a round before the median over the rounds is taken.
 
+use core::array;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use crate::workload::{Result, Workload};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::workload::Result;
+
+/// Work that can be repeated in batches of the same size, each of which has so many parts that are timed apart.
+pub(crate) trait Timed<const PARTS: usize> {
+    /// Does one batch; returns the seconds that each of its parts took.
+    fn batch(&mut self) -> Result<[f64; PARTS]>;
+}
 
 /// How much to measure.
 pub(crate) struct Plan {
@@ -43,34 +52,51 @@ impl Plan {
 }
 
 /// What all threads do.
-pub(crate) struct Work<'a> {
+pub(crate) struct Work<'a, W> {
     /// Makes the workloads, [`Plan::workloads`] of them; each thread has its own.
-    pub(crate) build: &'a (dyn Fn() -> Result<Vec<Box<dyn Workload>>> + Sync),
-    /// How many bytes of plaintext one batch of each workload has.
+    pub(crate) build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
+    /// How much one batch of each workload does, in the unit of which the rates are so many a second.
     pub(crate) batch_len: usize,
-    /// Told which part of the rounds is done.
-    pub(crate) progress: &'a (dyn Fn(f64) + Sync),
+    /// Shown while it takes long.
+    pub(crate) label: String,
 }
 
-/// The throughputs of each workload in each round, in bytes per second, summed over the threads:
-/// `rates[workload][round]`.
-pub(crate) type Rates = Vec<Vec<f64>>;
+/// The throughputs of each workload's parts in each round, a second, summed over the threads:
+/// `rates[workload][part][round]`.
+pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
+
+/// A line on stderr that shows how many of `rounds` are done, when stderr is a terminal.
+pub(crate) fn progress(label: String, rounds: usize) -> ProgressBar {
+    let bar = ProgressBar::new(rounds as u64).with_message(label);
+    // only a template with a mistake in it is refused, and would leave the default
+    match ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
 
 /// Measures `work` as `plan` says.
-pub(crate) fn interleaved(plan: &Plan, work: &Work<'_>) -> Result<Rates> {
+pub(crate) fn interleaved<const PARTS: usize, W: Timed<PARTS>>(
+    plan: &Plan,
+    work: &Work<'_, W>,
+) -> Result<Rates<PARTS>> {
     let barrier = Barrier::new(plan.threads);
     let batches = AtomicUsize::new(1);
-    let of_threads: Vec<Result<Rates>> = thread::scope(|scope| {
+    let progress = progress(work.label.clone(), plan.rounds);
+    let epoch = Instant::now();
+    let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)
             .map(|index| {
                 let (barrier, batches) = (&barrier, &batches);
+                let progress = (index == 0).then_some(&progress);
                 scope.spawn(move || {
                     OneThread {
                         plan,
                         work,
                         barrier,
                         batches,
-                        leads: index == 0,
+                        progress,
+                        epoch,
                     }
                     .measure()
                 })
@@ -81,43 +107,72 @@ pub(crate) fn interleaved(plan: &Plan, work: &Work<'_>) -> Result<Rates> {
             .map(|result| result.unwrap_or_else(|_| Err("a measuring thread panicked".into())))
             .collect()
     });
-    let mut sum: Rates = Vec::new();
-    for rates in of_threads {
-        let rates = rates?;
-        if sum.is_empty() {
-            sum = rates;
-            continue;
-        }
-        for (sum, rates) in sum.iter_mut().zip(rates) {
-            for (sum, rate) in sum.iter_mut().zip(rates) {
-                *sum += rate;
-            }
-        }
-    }
-    Ok(sum)
+    progress.finish_and_clear();
+    let of_threads = of_threads.into_iter().collect::<Result<Vec<_>>>()?;
+    let rates = (0..plan.workloads).map(|workload| {
+        let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
+        array::from_fn(|part| {
+            let rounds = 0..plan.rounds;
+            rounds.map(|round| summed(turns(round), part)).collect()
+        })
+    });
+    Ok(rates.collect())
 }
 
-struct OneThread<'a> {
+/// What one thread measured: `turns[workload][round]`.
+type Turns<const PARTS: usize> = Vec<Vec<Turn<PARTS>>>;
+
+/// One turn of one workload on one thread.
+struct Turn<const PARTS: usize> {
+    rates: [f64; PARTS],
+    /// In seconds since the measurement began.
+    start: f64,
+    end: f64,
+}
+
+/// The throughput of all threads in a turn that they take together. A thread that had to wait for a processor
+/// adds as much as it did while the turn lasted for any of them: more threads than there are processors do not
+/// look like more processors.
+fn summed<'a, const PARTS: usize>(
+    turns: impl Iterator<Item = &'a Turn<PARTS>> + Clone,
+    part: usize,
+) -> f64 {
+    let start = turns
+        .clone()
+        .map(|turn| turn.start)
+        .fold(f64::MAX, f64::min);
+    let end = turns.clone().map(|turn| turn.end).fold(0.0, f64::max);
+    turns
+        .map(|turn| turn.rates[part] * ((turn.end - turn.start) / (end - start)))
+        .sum()
+}
+
+struct OneThread<'a, W> {
     plan: &'a Plan,
-    work: &'a Work<'a>,
+    work: &'a Work<'a, W>,
     /// All threads take each turn together. A thread that has failed keeps waiting here too, or the others
     /// would hang.
     barrier: &'a Barrier,
     /// How many batches of a turn are timed: the same for all workloads and threads.
     batches: &'a AtomicUsize,
-    /// True for the one thread that decides on `batches` and reports progress.
-    leads: bool,
+    /// Of the one thread that decides on `batches` and reports progress.
+    progress: Option<&'a ProgressBar>,
+    epoch: Instant,
 }
 
-impl OneThread<'_> {
-    fn measure(&self) -> Result<Rates> {
+impl<W> OneThread<'_, W> {
+    fn measure<const PARTS: usize>(&self) -> Result<Turns<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         let mut workloads = (self.work.build)();
         let warm_up = match &mut workloads {
             Ok(workloads) => self.warm_up(workloads),
             Err(_) => Ok(()),
         };
         let mut outcome = warm_up.and(workloads);
-        let mut rates: Rates = vec![Vec::with_capacity(self.plan.rounds); self.plan.workloads];
+        let empty = || Vec::with_capacity(self.plan.rounds);
+        let mut turns: Turns<PARTS> = (0..self.plan.workloads).map(|_| empty()).collect();
         for round in 0..self.plan.rounds {
             for place in 0..self.plan.workloads {
                 // the order alternates, so that no workload always runs after the same one
@@ -127,33 +182,36 @@ impl OneThread<'_> {
                     self.plan.workloads - 1 - place
                 };
                 self.barrier.wait();
-                let rate = match &mut outcome {
-                    Ok(workloads) => self.turn(&mut *workloads[index]),
+                let turn = match &mut outcome {
+                    Ok(workloads) => self.turn(&mut workloads[index]),
                     Err(_) => continue,
                 };
-                match rate {
-                    Ok(rate) => rates[index].push(rate),
+                match turn {
+                    Ok(turn) => turns[index].push(turn),
                     Err(error) => outcome = Err(error),
                 }
             }
-            if self.leads {
-                (self.work.progress)((round + 1) as f64 / self.plan.rounds as f64);
+            if let Some(progress) = self.progress {
+                progress.inc(1);
             }
         }
-        outcome.map(|_| rates)
+        outcome.map(|_| turns)
     }
 
     /// Runs each workload a few times, and finds out how many batches make a turn.
-    fn warm_up(&self, workloads: &mut [Box<dyn Workload>]) -> Result<()> {
+    fn warm_up<const PARTS: usize>(&self, workloads: &mut [W]) -> Result<()>
+    where
+        W: Timed<PARTS>,
+    {
         for workload in &mut *workloads {
-            batch(&mut **workload)?;
+            workload.batch()?;
         }
         let start = Instant::now();
         for workload in &mut *workloads {
-            batch(&mut **workload)?;
-            batch(&mut **workload)?;
+            workload.batch()?;
+            workload.batch()?;
         }
-        if self.leads {
+        if self.progress.is_some() {
             let mean = start.elapsed().as_secs_f64() / (2 * workloads.len()) as f64;
             let batches = (self.plan.turn.as_secs_f64() / mean).round() as usize;
             // each turn runs one more batch, untimed
@@ -163,25 +221,27 @@ impl OneThread<'_> {
         Ok(())
     }
 
-    /// One turn of `workload`; returns its throughput.
-    fn turn(&self, workload: &mut dyn Workload) -> Result<f64> {
+    /// One turn of `workload`.
+    fn turn<const PARTS: usize>(&self, workload: &mut W) -> Result<Turn<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         // untimed: the first batch refills the caches that the previous workload evicted
-        batch(workload)?;
+        workload.batch()?;
+        let start = self.epoch.elapsed().as_secs_f64();
         let batches = self.batches.load(Ordering::SeqCst);
-        let mut time = Duration::ZERO;
+        let mut times = [0.0; PARTS];
         for _ in 0..batches {
-            time += batch(workload)?;
+            for (sum, time) in times.iter_mut().zip(workload.batch()?) {
+                *sum += time;
+            }
         }
-        Ok((batches * self.work.batch_len) as f64 / time.as_secs_f64())
+        Ok(Turn {
+            rates: times.map(|time| (batches * self.work.batch_len) as f64 / time),
+            start,
+            end: self.epoch.elapsed().as_secs_f64(),
+        })
     }
-}
-
-/// Runs one batch; returns how long its timed part took.
-fn batch(workload: &mut dyn Workload) -> Result<Duration> {
-    workload.prepare()?;
-    let start = Instant::now();
-    workload.run()?;
-    Ok(start.elapsed())
 }
 
 #[cfg(test)]
@@ -192,43 +252,50 @@ mod tests {
         after: usize,
     }
 
-    impl Workload for Fails {
-        fn run(&mut self) -> Result<()> {
+    impl Timed<2> for Fails {
+        fn batch(&mut self) -> Result<[f64; 2]> {
             match self.after.checked_sub(1) {
                 Some(after) => self.after = after,
                 None => return Err("it failed".into()),
             }
-            Ok(())
-        }
-
-        fn records(&self) -> usize {
-            1
+            Ok([0.5, 0.25])
         }
     }
 
-    fn measure(threads: usize, after: usize) -> Result<Rates> {
+    fn measure(threads: usize, after: usize) -> Result<Rates<2>> {
         let plan = Plan::new(0.001, 2, threads);
         interleaved(
             &plan,
             &Work {
-                build: &|| {
-                    let never = Fails { after: usize::MAX };
-                    Ok(vec![Box::new(never), Box::new(Fails { after })])
-                },
+                build: &|| Ok(vec![Fails { after: usize::MAX }, Fails { after }]),
                 batch_len: 1000,
-                progress: &|_| (),
+                label: String::new(),
             },
         )
     }
 
     #[test]
-    fn every_workload_has_a_rate_for_every_round() {
-        let rates = measure(2, usize::MAX).unwrap();
+    fn every_part_of_every_workload_has_a_rate_for_every_round() {
+        let rates = measure(1, usize::MAX).unwrap();
         assert_eq!(rates.len(), 2);
-        for rates in rates {
-            assert_eq!(rates.len(), Plan::FEWEST_ROUNDS as usize);
-            assert!(rates.iter().all(|rate| *rate > 0.0));
+        for [first, second] in rates {
+            assert_eq!(first, [2000.0; Plan::FEWEST_ROUNDS as usize]);
+            assert_eq!(second, [4000.0; Plan::FEWEST_ROUNDS as usize]);
         }
+    }
+
+    #[test]
+    fn threads_that_take_turns_on_one_processor_do_not_add_up() {
+        let turn = |start, end| Turn {
+            rates: [1000.0],
+            start,
+            end,
+        };
+        assert_eq!(summed([turn(1.0, 2.0)].iter(), 0), 1000.0);
+        let together = [turn(1.0, 2.0), turn(1.0, 2.0)];
+        assert_eq!(summed(together.iter(), 0), 2000.0);
+        let one_after_the_other = [turn(1.0, 2.0), turn(2.0, 3.0)];
+        assert_eq!(summed(one_after_the_other.iter(), 0), 1000.0);
     }
 
     #[test]

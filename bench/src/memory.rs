@@ -5,13 +5,12 @@ use std::thread;
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Api, MemoryArgs, Provider};
-use crate::plot::Bar;
-use crate::progress::Progress;
+use crate::cli::{Api, MemoryArgs, OutputArgs};
+use crate::plot::Point;
+use crate::report::{self, Cell, Job, Subject};
 use crate::suites::Suite;
-use crate::table::{Align, Table};
-use crate::workload::{Result, Scenario};
-use crate::{this, upstream};
+use crate::workload::{Result, Role, Scenario, Sessions};
+use crate::{measure, this, upstream};
 
 /// Heap bytes of one idle connection, the connection type itself included.
 pub(crate) struct Idle {
@@ -19,16 +18,12 @@ pub(crate) struct Idle {
     pub(crate) server: f64,
 }
 
-/// One figure, as `--json` prints it.
+/// One figure.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Row {
-    bench: String,
-    #[serde(rename = "impl")]
-    implementation: String,
-    provider: String,
-    suite: String,
-    api: String,
-    allocator: String,
+    #[serde(flatten)]
+    subject: Subject,
+    connections: usize,
     #[serde(flatten)]
     figure: Figure,
 }
@@ -51,67 +46,97 @@ enum Figure {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Role {
-    Client,
-    Server,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
 enum State {
     Fresh,
     AfterTraffic,
 }
 
-/// Measures, on the allocator that this process runs on.
-pub(crate) fn measure(args: &MemoryArgs, allocator: Kind) -> Result<Vec<Row>> {
-    let providers = args.connection.provider.providers();
-    let suite = Suite::find(&args.suite, &providers)?;
-    let identities = args.connection.key_type.identities();
-    let progress = Progress::new();
-    let mut rows = Vec::new();
-    for provider in providers {
-        let scenario = Scenario {
-            provider,
-            suite: suite.clone(),
-            identities,
-            max_fragment_size: args.connection.max_fragment_size,
-            plaintext_size: 0,
-        };
-        for subject in SUBJECTS {
-            progress.show(&format!("{} · {}", provider.name(), subject.name), 0.0);
-            let row = |api: Api, figure| Row {
-                bench: "memory".to_owned(),
-                implementation: subject.name.to_owned(),
-                provider: provider.name().to_owned(),
-                suite: suite.name.clone(),
-                api: api.name().to_owned(),
-                allocator: allocator.name().to_owned(),
-                figure,
-            };
-            let figures = figures(&subject, &scenario, args.connections)?;
-            rows.extend(figures.into_iter().map(|(api, figure)| row(api, figure)));
-        }
+impl Job for MemoryArgs {
+    type Row = Row;
+
+    const NOTES: &'static str = "\
+Heap bytes as asked for, through Rust's global allocator; what a provider's C code takes is not counted.
+idle: the connection type included; what connections share (configuration, sessions) left out. used: after
+1 MiB each way. handshake: both sides, making the connections included.
+thread: record buffers that a thread keeps for all its connections, when none of them is using any.";
+
+    const UNIT: &'static str = "bytes";
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
     }
-    Ok(rows)
+
+    fn allocators(&self) -> Vec<Kind> {
+        self.allocator.kinds()
+    }
+
+    fn title(&self) -> String {
+        format!("{}, heap of an idle connection", self.suite)
+    }
+
+    fn check(&self) -> Result<()> {
+        let suite = Suite::find(&self.suite, &self.connection.provider.providers())?;
+        suite.key_type(self.connection.key_type).map(drop)
+    }
+
+    fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
+        let providers = self.connection.provider.providers();
+        let suite = Suite::find(&self.suite, &providers)?;
+        let progress = measure::progress(
+            format!("{} · memory", allocator.name()),
+            providers.len() * CONTENDERS.len(),
+        );
+        let mut rows = Vec::new();
+        for provider in providers {
+            let scenario = Scenario {
+                provider,
+                key_type: suite.key_type(self.connection.key_type)?,
+                suite: suite.clone(),
+                group: None,
+                client_auth: false,
+                sessions: Sessions::Default,
+                tickets: None,
+                max_fragment_size: self.connection.max_fragment_size,
+            };
+            for contender in CONTENDERS {
+                let row = |api: Api, figure| Row {
+                    subject: Subject {
+                        bench: "memory".to_owned(),
+                        implementation: contender.name.to_owned(),
+                        provider: provider.name().to_owned(),
+                        suite: suite.name.clone(),
+                        api: api.name().to_owned(),
+                        allocator: allocator.name().to_owned(),
+                    },
+                    connections: self.connections,
+                    figure,
+                };
+                let figures = figures(&contender, &scenario, self.connections)?;
+                rows.extend(figures.into_iter().map(|(api, figure)| row(api, figure)));
+                progress.inc(1);
+            }
+        }
+        progress.finish_and_clear();
+        Ok(rows)
+    }
 }
 
 /// One implementation, and what its module measures.
-struct Subject {
+struct Contender {
     name: &'static str,
     idle: fn(Api, &Scenario, usize, bool) -> Result<Idle>,
     handshake_allocations: fn(Api, &Scenario) -> Result<u64>,
     kept_by_thread: fn(&Scenario) -> Result<i64>,
 }
 
-const SUBJECTS: [Subject; 2] = [
-    Subject {
+const CONTENDERS: [Contender; 2] = [
+    Contender {
         name: "this",
         idle: this::connection::heap::idle,
         handshake_allocations: this::connection::heap::handshake_allocations,
         kept_by_thread: this::connection::heap::kept_by_thread,
     },
-    Subject {
+    Contender {
         name: "upstream",
         idle: upstream::connection::heap::idle,
         handshake_allocations: upstream::connection::heap::handshake_allocations,
@@ -120,19 +145,19 @@ const SUBJECTS: [Subject; 2] = [
 ];
 
 fn figures(
-    subject: &Subject,
+    contender: &Contender,
     scenario: &Scenario,
     connections: usize,
 ) -> Result<Vec<(Api, Figure)>> {
     let apis = [Api::Buffered, Api::Unbuffered];
     // one-time setup happens with a process's first connection and belongs to none
     for api in apis {
-        (subject.idle)(api, scenario, 1, true)?;
+        (contender.idle)(api, scenario, 1, true)?;
     }
     let mut figures = Vec::new();
     for api in apis {
         for (state, used) in [(State::Fresh, false), (State::AfterTraffic, true)] {
-            let idle = (subject.idle)(api, scenario, connections, used)?;
+            let idle = (contender.idle)(api, scenario, connections, used)?;
             for (role, bytes) in [(Role::Client, idle.client), (Role::Server, idle.server)] {
                 let figure = Figure::Idle {
                     role,
@@ -145,13 +170,13 @@ fn figures(
     }
     for api in apis {
         let figure = Figure::Handshake {
-            allocations_per_handshake: (subject.handshake_allocations)(api, scenario)?,
+            allocations_per_handshake: (contender.handshake_allocations)(api, scenario)?,
         };
         figures.push((api, figure));
     }
     // on a thread that has had no connection before
     let kept = thread::scope(|scope| {
-        let thread = scope.spawn(|| (subject.kept_by_thread)(scenario));
+        let thread = scope.spawn(|| (contender.kept_by_thread)(scenario));
         thread.join()
     });
     let figure = Figure::Thread {
@@ -161,147 +186,72 @@ fn figures(
     Ok(figures)
 }
 
-/// The rows as tables for people.
-pub(crate) fn table(args: &MemoryArgs, rows: &[Row]) -> String {
-    let mut text = String::new();
-    for provider in Provider::ALL {
-        let of_provider = rows.iter().filter(|row| row.provider == provider.name());
-        let of_provider: Vec<_> = of_provider.collect();
-        if of_provider.is_empty() {
-            continue;
-        }
-        text += &format!(
-            "{} · {} · {} connections\n\n{}\n{}\n",
-            args.suite,
-            provider.name(),
-            args.connections,
-            idle_table(&of_provider),
-            other_table(&of_provider),
-        );
-    }
-    text += "\
-Heap bytes as asked for, through Rust's global allocator; what a provider's C code takes is not counted.
-idle connection: the connection type included; what connections share (configuration, sessions) left out.
-after traffic: 1 MiB each way. handshake: both sides, making the connections included.
-thread: record buffers that a thread keeps for all its connections, when none of them is using any.
-";
-    text
-}
+impl report::Row for Row {
+    const TABLE_ONLY: &'static [&'static str] = &["connections"];
 
-fn idle_table(rows: &[&Row]) -> Table {
-    let mut table = Table::new(&[
-        ("allocator", Align::Left),
-        ("implementation", Align::Left),
-        ("API", Align::Left),
-        ("role", Align::Left),
-        ("bytes, fresh", Align::Right),
-        ("bytes, after traffic", Align::Right),
-    ]);
-    for row in rows {
-        let Figure::Idle {
-            role,
-            state: State::Fresh,
-            bytes_per_connection,
-        } = row.figure
-        else {
-            continue;
-        };
-        let after_traffic = rows.iter().find_map(|other| match other.figure {
+    fn heading(&self) -> String {
+        format!(
+            "{} · {} · {} connections",
+            self.subject.suite, self.subject.provider, self.connections
+        )
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let (name, value) = match self.figure {
             Figure::Idle {
-                role: other_role,
-                state: State::AfterTraffic,
+                role,
+                state,
                 bytes_per_connection,
-            } if other_role == role && row.is_about_the_same(other) => Some(bytes_per_connection),
-            _ => None,
-        });
-        let mut cells = row.first_cells();
-        cells.extend([
-            role.name().to_owned(),
-            format!("{bytes_per_connection:.0}"),
-            after_traffic.map_or_else(String::new, |bytes| format!("{bytes:.0}")),
-        ]);
-        table.push(cells);
-    }
-    table
-}
-
-fn other_table(rows: &[&Row]) -> Table {
-    let mut table = Table::new(&[
-        ("allocator", Align::Left),
-        ("implementation", Align::Left),
-        ("API", Align::Left),
-        ("figure", Align::Left),
-        ("value", Align::Right),
-    ]);
-    for row in rows {
-        let (name, value) = match row.figure {
-            Figure::Idle { .. } => continue,
+            } => {
+                let state = match state {
+                    State::Fresh => "new",
+                    State::AfterTraffic => "used",
+                };
+                let name = format!("bytes of an idle {}, {state}", role.name());
+                (name, format!("{bytes_per_connection:.0}"))
+            }
             Figure::Handshake {
                 allocations_per_handshake,
             } => (
-                "allocations per handshake",
+                "allocations per handshake".to_owned(),
                 allocations_per_handshake.to_string(),
             ),
             Figure::Thread {
                 pool_bytes_per_thread,
-            } => ("bytes kept by a thread", pool_bytes_per_thread.to_string()),
+            } => (
+                "bytes kept by a thread".to_owned(),
+                pool_bytes_per_thread.to_string(),
+            ),
         };
-        let mut cells = row.first_cells();
-        cells.extend([name.to_owned(), value]);
-        table.push(cells);
-    }
-    table
-}
-
-impl Row {
-    fn is_about_the_same(&self, other: &Self) -> bool {
-        self.first_cells() == other.first_cells()
+        let mut cells = self.subject.cells();
+        cells.extend([Cell::text("figure", name), Cell::number("value", value)]);
+        cells
     }
 
-    fn first_cells(&self) -> Vec<String> {
-        vec![
-            self.allocator.clone(),
-            self.implementation.clone(),
-            self.api.clone(),
-        ]
-    }
-}
-
-impl Role {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        }
-    }
-}
-
-/// The idle connections as bars.
-pub(crate) fn bars(rows: &[Row]) -> Vec<Bar> {
-    let mut bars: Vec<_> = rows
-        .iter()
-        .filter_map(|row| match row.figure {
-            Figure::Idle {
-                role,
-                state: State::AfterTraffic,
-                bytes_per_connection,
-            } => Some(Bar {
-                group: format!(
-                    "{} · {} · {} {}",
-                    row.provider,
-                    row.allocator,
-                    row.api,
-                    role.name()
-                ),
-                series: row.implementation.clone(),
-                value: bytes_per_connection,
-            }),
-            _ => None,
+    /// Idle connections are drawn.
+    fn point(&self) -> Option<Point> {
+        let Figure::Idle {
+            role,
+            state: State::AfterTraffic,
+            bytes_per_connection,
+        } = self.figure
+        else {
+            return None;
+        };
+        let subject = &self.subject;
+        Some(Point {
+            group: format!(
+                "{} · {} · {} {}",
+                subject.provider,
+                subject.allocator,
+                subject.api,
+                role.name()
+            ),
+            series: subject.implementation.clone(),
+            threads: 1,
+            value: bytes_per_connection,
         })
-        .collect();
-    // rows come by implementation; bars of a group stand together
-    bars.sort_by(|a, b| a.group.cmp(&b.group));
-    bars
+    }
 }
 
 #[cfg(test)]
@@ -323,12 +273,12 @@ mod tests {
     // which there are.
     #[test]
     fn every_figure_has_its_row() {
-        let rows = measure(&args(), Kind::System).unwrap();
+        let rows = args().measure(Kind::System).unwrap();
         for implementation in ["this", "upstream"] {
             let count = |wanted: fn(&Figure) -> bool| {
                 let of_implementation = rows
                     .iter()
-                    .filter(|row| row.implementation == implementation);
+                    .filter(|row| row.subject.implementation == implementation);
                 of_implementation.filter(|row| wanted(&row.figure)).count()
             };
             // two APIs, two roles, two states
@@ -339,25 +289,28 @@ mod tests {
             );
             assert_eq!(count(|figure| matches!(figure, Figure::Thread { .. })), 1);
         }
-        assert_eq!(bars(&rows).len(), 8);
-        let text = table(&args(), &rows);
+        assert_eq!(rows.iter().filter_map(report::Row::point).count(), 8);
+        let text = report::tables(&rows);
         assert_eq!(
             text.matches("allocations per handshake").count(),
             4,
             "{text}"
         );
-        assert!(text.contains("after traffic"), "{text}");
+        assert!(text.contains("bytes of an idle server, used"), "{text}");
     }
 
     #[test]
     fn a_figure_is_named_after_what_it_is() {
         let row = Row {
-            bench: "memory".to_owned(),
-            implementation: "this".to_owned(),
-            provider: "ring".to_owned(),
-            suite: "TLS13_AES_128_GCM_SHA256".to_owned(),
-            api: "buffered".to_owned(),
-            allocator: "system".to_owned(),
+            subject: Subject {
+                bench: "memory".to_owned(),
+                implementation: "this".to_owned(),
+                provider: "ring".to_owned(),
+                suite: "TLS13_AES_128_GCM_SHA256".to_owned(),
+                api: "buffered".to_owned(),
+                allocator: "system".to_owned(),
+            },
+            connections: 1,
             figure: Figure::Idle {
                 role: Role::Server,
                 state: State::AfterTraffic,

@@ -1,145 +1,300 @@
-//! Horizontal bars as an SVG picture.
+//! Pictures of the rows, as SVG: bars, and curves over numbers of threads where these differ.
 
-use core::fmt::Write;
+use core::ops::Range;
+use std::path::Path;
 
-/// One bar.
-pub(crate) struct Bar {
-    /// What is compared: bars of the same group stand together.
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::workload::Result;
+
+/// A value to be drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// What is compared: bars of the same group stand together, and curves of it in one chart.
     pub(crate) group: String,
-    /// Which implementation it shows: bars of the same series have the same colour.
+    /// Which implementation it shows: those of the same series have the same colour.
     pub(crate) series: String,
+    pub(crate) threads: usize,
     pub(crate) value: f64,
 }
 
-const WIDTH: f64 = 900.0;
-const MARGIN: f64 = 16.0;
-const LABELS_WIDTH: f64 = 320.0;
-const VALUES_WIDTH: f64 = 80.0;
-const BAR_HEIGHT: f64 = 16.0;
-const GROUP_GAP: f64 = 10.0;
-const HEAD_HEIGHT: f64 = 72.0;
-const COLOURS: [&str; 4] = ["#1b6ca8", "#e08e0b", "#9a9a9a", "#5b8c5a"];
+/// A part of a picture.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    title: String,
+    kind: ChartKind,
+    points: Vec<Point>,
+}
 
-/// A picture of `bars` under `title`; their lengths are in `unit`.
-pub(crate) fn svg(title: &str, unit: &str, bars: &[Bar]) -> String {
-    let mut series: Vec<&str> = Vec::new();
-    for bar in bars {
-        if !series.contains(&bar.series.as_str()) {
-            series.push(&bar.series);
-        }
-    }
-    let colour = |name: &str| {
-        let index = series.iter().position(|series| *series == name);
-        COLOURS[index.unwrap_or(0) % COLOURS.len()]
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ChartKind {
+    Bars,
+    Curves,
+}
+
+/// What shows `points`, whose values are in `unit`: one chart of bars, or one of curves for each group when
+/// there are several numbers of threads.
+pub(crate) fn charts(title: &str, unit: &str, mut points: Vec<Point>) -> Vec<Chart> {
+    let Some(first) = points.first() else {
+        return Vec::new();
     };
-    let longest = bars
-        .iter()
-        .map(|bar| bar.value)
-        .fold(f64::MIN_POSITIVE, f64::max);
-    let scale = (WIDTH - 2.0 * MARGIN - LABELS_WIDTH - VALUES_WIDTH) / longest;
-
-    let mut body = String::new();
-    text(
-        &mut body,
-        MARGIN,
-        26.0,
-        "title",
-        &format!("{title} ({unit})"),
-    );
-    let mut x = MARGIN;
-    for name in &series {
-        rectangle(&mut body, x, 40.0, 12.0, 12.0, colour(name));
-        text(&mut body, x + 18.0, 50.0, "label", name);
-        x += 40.0 + 8.0 * name.chars().count() as f64;
+    if points.iter().all(|point| point.threads == first.threads) {
+        // rows may come by implementation
+        let groups = names(&points, |point| &point.group);
+        points.sort_by_key(|point| groups.iter().position(|group| *group == point.group));
+        return vec![Chart {
+            title: format!("{title} ({unit})"),
+            kind: ChartKind::Bars,
+            points,
+        }];
     }
+    let of_group = |group: String| Chart {
+        title: format!("{title} · {group} ({unit} over threads)"),
+        kind: ChartKind::Curves,
+        points: points
+            .iter()
+            .filter(|point| point.group == group)
+            .cloned()
+            .collect(),
+    };
+    let groups = names(&points, |point| &point.group);
+    groups.into_iter().map(of_group).collect()
+}
 
-    let mut y = HEAD_HEIGHT;
-    let mut group = None;
-    for bar in bars {
-        if group != Some(&bar.group) {
-            if group.is_some() {
-                y += GROUP_GAP;
-            }
-            text(&mut body, MARGIN, y + 12.0, "label", &bar.group);
-            group = Some(&bar.group);
+/// Writes a picture of `charts`, one below the other, to `file`.
+pub(crate) fn write(file: &Path, charts: &[Chart]) -> Result<()> {
+    std::fs::write(file, svg(charts)?)
+        .map_err(|error| format!("cannot write {}: {error}", file.display()).into())
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Of what is drawn, without labels.
+const WIDTH: u32 = 620;
+const MARGIN: i32 = 16;
+/// Of one of a label's characters, about.
+const CHARACTER_WIDTH: u32 = 7;
+/// Of title and legend.
+const HEAD_HEIGHT: u32 = 64;
+const AXIS_HEIGHT: u32 = 36;
+const BAR_HEIGHT: u32 = 16;
+const CURVES_HEIGHT: u32 = 320;
+const COLOURS: [RGBColor; 4] = [
+    RGBColor(27, 108, 168),
+    RGBColor(224, 142, 11),
+    RGBColor(154, 154, 154),
+    RGBColor(91, 140, 90),
+];
+const FONT: &str = "sans-serif";
+const FONT_SIZE: i32 = 12;
+
+fn svg(charts: &[Chart]) -> Result<String> {
+    let height = charts.iter().map(Chart::height).sum::<u32>().max(1);
+    let width = charts.iter().map(Chart::width).max().unwrap_or(WIDTH);
+    let mut picture = String::new();
+    {
+        let mut rest = SVGBackend::with_string(&mut picture, (width, height)).into_drawing_area();
+        rest.fill(&WHITE)?;
+        for chart in charts {
+            let (area, below) = rest.split_vertically(chart.height() as i32);
+            chart.draw(&area)?;
+            rest = below;
         }
-        let (left, length) = (MARGIN + LABELS_WIDTH, bar.value.max(0.0) * scale);
-        rectangle(
-            &mut body,
-            left,
-            y + 1.0,
-            length,
-            BAR_HEIGHT - 2.0,
-            colour(&bar.series),
-        );
-        let value = format!("{:.0}", bar.value);
-        text(&mut body, left + length + 6.0, y + 12.0, "value", &value);
-        y += BAR_HEIGHT;
+        rest.present()?;
+    }
+    Ok(picture)
+}
+
+impl Chart {
+    fn height(&self) -> u32 {
+        let body = match self.kind {
+            ChartKind::Bars => BAR_HEIGHT * self.bar_rows() as u32,
+            ChartKind::Curves => CURVES_HEIGHT,
+        };
+        HEAD_HEIGHT + body + AXIS_HEIGHT
     }
 
-    let height = y + MARGIN;
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\">\n\
-         <style>text {{ font-family: sans-serif; font-size: 12px; fill: #222 }} \
-         .title {{ font-size: 16px; font-weight: bold }} .value {{ fill: #555 }}</style>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-         {body}</svg>\n"
-    )
+    fn width(&self) -> u32 {
+        // titles are larger
+        let title = 10 * self.title.chars().count() as u32;
+        Ord::max(WIDTH + self.labels_width(), title) + 2 * MARGIN as u32
+    }
+
+    /// Of what stands to the left of the values.
+    fn labels_width(&self) -> u32 {
+        let names = self.points.iter().map(|point| point.group.chars().count());
+        match self.kind {
+            ChartKind::Bars => CHARACTER_WIDTH * names.max().unwrap_or(0) as u32,
+            ChartKind::Curves => 80,
+        }
+    }
+
+    /// How many bars fit in: one row for each, and an empty one between two groups.
+    fn bar_rows(&self) -> usize {
+        self.points.len() + names(&self.points, |point| &point.group).len()
+    }
+
+    fn draw(&self, area: &Area<'_>) -> Result<()> {
+        let (head, body) = area.split_vertically(HEAD_HEIGHT as i32);
+        let title = (FONT, 16).into_font().style(FontStyle::Bold);
+        head.draw_text(&self.title, &title.into(), (MARGIN, 10))?;
+        let mut left = MARGIN;
+        for (index, series) in self.series().iter().enumerate() {
+            let corners = [(left, 40), (left + 12, 52)];
+            head.draw(&Rectangle::new(corners, colour(index).filled()))?;
+            head.draw_text(series, &text(HPos::Left), (left + 18, 46))?;
+            left += 48 + 8 * series.chars().count() as i32;
+        }
+        match self.kind {
+            ChartKind::Bars => self.draw_bars(&body),
+            ChartKind::Curves => self.draw_curves(&body),
+        }
+    }
+
+    fn draw_bars(&self, area: &Area<'_>) -> Result<()> {
+        let rows = self.bar_rows() as f64;
+        let mut chart = ChartBuilder::on(area)
+            .margin_left(MARGIN)
+            .margin_right(MARGIN)
+            .x_label_area_size(AXIS_HEIGHT)
+            .y_label_area_size(self.labels_width())
+            .build_cartesian_2d(self.values(), 0.0..rows)?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .disable_y_axis()
+            .light_line_style(TRANSPARENT)
+            .x_label_formatter(&number)
+            .draw()?;
+        let (series, plane) = (self.series(), chart.plotting_area());
+        let (offset, _) = area.get_pixel_range();
+        let (mut top, mut group) = (rows, None);
+        for point in &self.points {
+            if group != Some(&point.group) {
+                top -= if group.is_some() { 1.0 } else { 0.5 };
+                group = Some(&point.group);
+                let (left, y) = plane.map_coordinate(&(0.0, top - 0.5));
+                let at = (left - offset.start - 8, y - area.get_pixel_range().1.start);
+                area.draw_text(&point.group, &text(HPos::Right), at)?;
+            }
+            let index = series.iter().position(|name| *name == point.series);
+            let corners = [(0.0, top - 0.06), (point.value.max(0.0), top - 0.94)];
+            let style = colour(index.unwrap_or(0)).filled();
+            plane.draw(&Rectangle::new(corners, style))?;
+            let end = (point.value.max(0.0), top - 0.5);
+            let label = EmptyElement::at(end)
+                + Text::new(
+                    format!(" {}", number(&point.value)),
+                    (2, 0),
+                    text(HPos::Left),
+                );
+            plane.draw(&label)?;
+            top -= 1.0;
+        }
+        Ok(())
+    }
+
+    fn draw_curves(&self, area: &Area<'_>) -> Result<()> {
+        let most = self.points.iter().map(|point| point.threads).max();
+        let most = most.unwrap_or(1);
+        let mut chart = ChartBuilder::on(area)
+            .margin_right(2 * MARGIN)
+            .x_label_area_size(AXIS_HEIGHT)
+            .y_label_area_size(self.labels_width())
+            .build_cartesian_2d(0.0..most as f64, self.values())?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_labels(most.min(16) + 1)
+            .x_label_formatter(&number)
+            .y_label_formatter(&number)
+            .x_desc("threads")
+            .draw()?;
+        for (index, series) in self.series().iter().enumerate() {
+            let points = self.points.iter().filter(|point| point.series == *series);
+            let mut points: Vec<_> = points
+                .map(|point| (point.threads as f64, point.value))
+                .collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let style = colour(index).stroke_width(2);
+            chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
+            let dots = points.iter();
+            chart.draw_series(dots.map(|point| Circle::new(*point, 4, colour(index).filled())))?;
+        }
+        Ok(())
+    }
+
+    fn series(&self) -> Vec<String> {
+        names(&self.points, |point| &point.series)
+    }
+
+    /// From 0 to a little more than the largest value.
+    fn values(&self) -> Range<f64> {
+        let values = self.points.iter().map(|point| point.value);
+        0.0..1.15 * values.fold(f64::MIN_POSITIVE, f64::max)
+    }
 }
 
-fn rectangle(body: &mut String, x: f64, y: f64, width: f64, height: f64, colour: &str) {
-    // writing to a String does not fail
-    let _ = writeln!(
-        body,
-        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
-         fill=\"{colour}\"/>"
-    );
+/// The different values of `name`, in the order in which they come.
+fn names(points: &[Point], name: impl Fn(&Point) -> &String) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for point in points {
+        if !names.contains(name(point)) {
+            names.push(name(point).clone());
+        }
+    }
+    names
 }
 
-fn text(body: &mut String, x: f64, y: f64, class: &str, content: &str) {
-    let content = content
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    let _ = writeln!(
-        body,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{content}</text>"
-    );
+fn colour(index: usize) -> RGBColor {
+    COLOURS[index % COLOURS.len()]
+}
+
+fn text(side: HPos) -> TextStyle<'static> {
+    let style = TextStyle::from((FONT, FONT_SIZE).into_font());
+    style.pos(Pos::new(side, VPos::Center))
+}
+
+/// With as many digits as are worth showing.
+#[allow(clippy::trivially_copy_pass_by_ref)] // what plotters' formatters take
+fn number(value: &f64) -> String {
+    if *value != 0.0 && *value < 10.0 && value.fract().abs() > 1e-6 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bars(values: &[f64]) -> Vec<Bar> {
-        let bar = |(index, value): (usize, &f64)| Bar {
-            group: format!("group <{}> & more", index / 2),
+    fn points(values: &[f64], threads: fn(usize) -> usize) -> Vec<Point> {
+        let point = |(index, value): (usize, &f64)| Point {
+            group: format!("group <{}> & more", index / 2 % 2),
             series: ["this", "upstream"][index % 2].to_owned(),
+            threads: threads(index),
             value: *value,
         };
-        values.iter().enumerate().map(bar).collect()
+        values.iter().enumerate().map(point).collect()
     }
 
     /// The tags of `svg` nest and its text is escaped.
     fn assert_well_formed(svg: &str) {
         let mut open = Vec::new();
-        for (at, part) in svg.split('<').enumerate() {
-            if at == 0 {
-                assert!(part.is_empty());
-                continue;
-            }
+        for part in svg.split('<').skip(1) {
             let (tag, text) = part.split_once('>').expect("a tag ends");
             assert!(!text.contains('>'), "{text}");
             for (at, _) in text.match_indices('&') {
                 let end = text[at..].find(';').expect("an entity ends");
                 assert!(["&amp;", "&lt;", "&gt;"].contains(&&text[at..=at + end]));
             }
-            assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
             match tag.strip_prefix('/') {
                 Some(name) => assert_eq!(open.pop(), Some(name)),
                 None if tag.ends_with('/') => {}
-                None => open.push(tag.split(' ').next().unwrap()),
+                None => open.push(tag.split_whitespace().next().unwrap()),
             }
         }
         assert!(open.is_empty(), "{open:?}");
@@ -148,20 +303,40 @@ mod tests {
     #[test]
     fn pictures_are_well_formed() {
         for values in [&[][..], &[0.0], &[1.0, 2.0, 3.0], &[5e9, 0.1]] {
-            assert_well_formed(&svg("a & b", "MB/s", &bars(values)));
+            let bars = charts("a & b", "MB/s", points(values, |_| 1));
+            assert_eq!(bars.len(), usize::from(!values.is_empty()));
+            assert_well_formed(&svg(&bars).unwrap());
         }
     }
 
     #[test]
     fn a_bar_is_as_long_as_its_value() {
-        let picture = svg("t", "MB/s", &bars(&[1000.0, 500.0]));
-        let full = WIDTH - 2.0 * MARGIN - LABELS_WIDTH - VALUES_WIDTH;
-        for length in [full, full / 2.0] {
-            assert!(
-                picture.contains(&format!("width=\"{length:.1}\"")),
-                "{picture}"
-            );
-        }
-        assert!(picture.contains(">1000</text>") && picture.contains(">500</text>"));
+        let picture = svg(&charts("t", "MB/s", points(&[1000.0, 500.0], |_| 1))).unwrap();
+        let widths = picture.split("<rect ").filter_map(|tag| {
+            // those of the bars: the squares of the legend are 12 wide
+            let width = tag.split("width=\"").nth(1)?.split('"').next()?;
+            let width: f64 = width.parse().ok()?;
+            (tag.contains("#1B6CA8") || tag.contains("#E08E0B"))
+                .then_some(width)
+                .filter(|width| *width > 12.0)
+        });
+        let widths: Vec<_> = widths.collect();
+        assert_eq!(widths.len(), 2, "{picture}");
+        assert!((widths[0] / widths[1] - 2.0).abs() < 0.02, "{widths:?}");
+        assert!(picture.contains("1000") && picture.contains("500"));
+    }
+
+    #[test]
+    fn numbers_of_threads_make_curves() {
+        let values: Vec<_> = (0..12).map(f64::from).collect();
+        let curves = charts("t", "MB/s", points(&values, |index| 1 + index / 4));
+        assert_eq!(curves.len(), 2);
+        assert!(curves.iter().all(|chart| chart.kind == ChartKind::Curves));
+        let picture = svg(&curves).unwrap();
+        assert_well_formed(&picture);
+        // two implementations in each chart, the axes' lines aside
+        let lines = picture.matches("<polyline").count();
+        assert!(lines >= 4, "{picture}");
+        assert_eq!(picture.matches("<circle").count(), 12);
     }
 }

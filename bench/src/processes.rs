@@ -2,6 +2,7 @@
 //! binary starts itself again.
 
 use std::env;
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use bench_allocator::{Kind, VARIABLE};
@@ -9,13 +10,16 @@ use serde::de::DeserializeOwned;
 
 use crate::workload::Result;
 
-/// Runs this command line again on each of `allocators` and collects the rows that are printed.
-pub(crate) fn on_each<Row: DeserializeOwned>(allocators: &[Kind]) -> Result<Vec<Row>> {
+/// Runs this binary with the command line `line` on each of `allocators` and collects the rows that are printed.
+pub(crate) fn on_each<Row: DeserializeOwned>(
+    allocators: &[Kind],
+    line: &[OsString],
+) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for kind in allocators {
         let name = kind.name();
         let run = Command::new(env::current_exe()?)
-            .args(env::args_os().skip(1))
+            .args(line)
             .args(["--in-this-process", "--allocator", name])
             .env(VARIABLE, name)
             .stdin(Stdio::null())

@@ -1,26 +1,17 @@
 //! The cipher suites: which there are, over which provider, and which can be measured.
 
-use core::error::Error;
-
 use rustls as tls;
 
-use crate::cli::Provider;
+use crate::cli::{Cipher, KeyType, Provider, Version};
+use crate::workload::Result;
 
-/// A cipher suite by its name, and what the bare AEAD needs to know of it.
+/// A cipher suite by its name, and what those need to know who do without its implementation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
     /// Its name in the IANA registry, in the spelling of `CipherSuite`.
     pub(crate) name: String,
+    pub(crate) version: Version,
     pub(crate) cipher: Cipher,
-    is_tls13: bool,
-}
-
-/// The AEAD of a suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cipher {
-    Aes128Gcm,
-    Aes256Gcm,
-    Chacha20Poly1305,
 }
 
 impl Suite {
@@ -34,20 +25,26 @@ impl Suite {
             .iter()
             .filter_map(|suite| {
                 let name = format!("{:?}", suite.suite());
+                let is_tls13 = suite.version().version == tls::ProtocolVersion::TLSv1_3;
                 Some(Self {
                     cipher: Cipher::of(&name)?,
-                    is_tls13: suite.version().version == tls::ProtocolVersion::TLSv1_3,
+                    version: if is_tls13 {
+                        Version::Tls13
+                    } else {
+                        Version::Tls12
+                    },
                     name,
                 })
             })
             .collect()
     }
 
-    /// The suite called `name`, when all of `providers` have it and it can be measured.
-    pub(crate) fn find(
-        name: &str,
-        providers: &[Provider],
-    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+    /// The suite called `name`, when all of `providers` have it. `TLS12_ECDHE_...` is understood, too.
+    pub(crate) fn find(name: &str, providers: &[Provider]) -> Result<Self> {
+        let name = match name.strip_prefix("TLS12_") {
+            Some(rest) => format!("TLS_{rest}"),
+            None => name.to_owned(),
+        };
         let mut found = None;
         for &provider in providers {
             let all = Self::all(provider);
@@ -59,27 +56,52 @@ impl Suite {
                 )
                 .into());
             };
-            if !suite.is_measurable() {
-                let measurable: Vec<_> = all.into_iter().filter(Self::is_measurable).collect();
-                return Err(format!(
-                    "{name} cannot be measured yet: this library has no TLS 1.2 handshake so far; \
-                     these can:\n  {}",
-                    names(&measurable).join("\n  ")
-                )
-                .into());
-            }
             found = Some(suite.clone());
         }
         found.ok_or_else(|| "no provider".into())
     }
 
-    /// True when connections with this suite can be made.
-    pub(crate) fn is_measurable(&self) -> bool {
-        self.is_tls13
+    /// The suite with `cipher` for `version` that goes with a certificate of `key_type`.
+    pub(crate) fn with(version: Version, cipher: Cipher, key_type: KeyType) -> Result<Self> {
+        let mut all = Self::all(Provider::AwsLcRs).into_iter();
+        all.find(|suite| {
+            suite.version == version && suite.cipher == cipher && suite.goes_with(key_type)
+        })
+        .ok_or_else(|| "there is no such suite".into())
     }
 
-    pub(crate) fn version(&self) -> &'static str {
-        if self.is_tls13 { "TLS 1.3" } else { "TLS 1.2" }
+    /// What a server's certificate has to be like: RFC 8422 §5.10 counts Ed25519 as ECDSA.
+    fn goes_with(&self, key_type: KeyType) -> bool {
+        match self.version {
+            Version::Tls13 => true,
+            Version::Tls12 => self.name.contains("_RSA_") == (key_type == KeyType::Rsa2048),
+        }
+    }
+
+    /// The kind of certificate to use: `wanted`, or one that goes with this suite.
+    pub(crate) fn key_type(&self, wanted: Option<KeyType>) -> Result<KeyType> {
+        let mut usable = KeyType::ALL
+            .into_iter()
+            .filter(|&key_type| self.goes_with(key_type));
+        if let Some(wanted) = wanted {
+            if self.goes_with(wanted) {
+                return Ok(wanted);
+            }
+            let usable: Vec<_> = usable.map(KeyType::name).collect();
+            return Err(format!(
+                "{} needs a key of another type than {}: {}",
+                self.name,
+                wanted.name(),
+                usable.join(" or ")
+            )
+            .into());
+        }
+        usable.next().ok_or_else(|| "no kind of key".into())
+    }
+
+    /// The hash function of its key schedule has 48 bytes of output, not 32.
+    pub(crate) fn uses_sha384(&self) -> bool {
+        self.name.ends_with("_SHA384")
     }
 }
 
@@ -121,19 +143,13 @@ pub(crate) fn list(json: bool) {
             let row = serde_json::json!({
                 "bench": "list-suites",
                 "suite": suite.name,
-                "version": suite.version(),
+                "version": suite.version.name(),
                 "providers": with,
-                "measurable": suite.is_measurable(),
             });
             println!("{row}");
         } else {
-            let note = if suite.is_measurable() {
-                ""
-            } else {
-                " · not measured yet: no TLS 1.2 handshake so far"
-            };
-            let with = with.join(", ");
-            println!("{:<45} {} · {with}{note}", suite.name, suite.version());
+            let (version, with) = (suite.version.name(), with.join(", "));
+            println!("{:<45} {version} · {with}", suite.name);
         }
     }
 }
@@ -171,10 +187,19 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_of_tls12_is_refused_with_those_that_work() {
-        let name = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
-        let error = Suite::find(name, &Provider::ALL).unwrap_err().to_string();
-        assert!(error.contains("no TLS 1.2 handshake"), "{error}");
-        assert!(error.contains("TLS13_AES_128_GCM_SHA256"), "{error}");
+    fn a_suite_of_tls12_wants_a_key_that_goes_with_it() {
+        let name = "TLS12_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+        let suite = Suite::find(name, &Provider::ALL).unwrap();
+        assert_eq!(suite.name, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
+        assert_eq!(suite.version, Version::Tls12);
+        assert_eq!(suite.key_type(None).unwrap(), KeyType::Rsa2048);
+        let error = suite.key_type(Some(KeyType::Ed25519)).unwrap_err();
+        assert!(error.to_string().ends_with("than ed25519: rsa-2048"));
+
+        for key_type in KeyType::ALL {
+            let suite = Suite::with(Version::Tls12, Cipher::Aes256Gcm, key_type).unwrap();
+            assert_eq!(suite.key_type(Some(key_type)).unwrap(), key_type);
+            assert!(suite.uses_sha384());
+        }
     }
 }

@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Provider, TcpApi, TcpArgs};
-use crate::plot::Bar;
-use crate::progress::Progress;
+use crate::cli::{OutputArgs, TcpApi, TcpArgs};
+use crate::plot::Point;
+use crate::report::{self, Cell, Job, Subject, spread};
 use crate::statistics::{Summary, median, ratio, rounded};
 use crate::suites::Suite;
-use crate::table::{Align, Table};
-use crate::workload::{Result, Scenario};
-use crate::{this, upstream};
+use crate::workload::{Result, Scenario, Sessions};
+use crate::{measure, this, upstream};
 
 /// An established connection over TCP, and two applications.
 pub(crate) trait Transfer {
@@ -35,16 +34,11 @@ pub(crate) struct Sizes {
     pub(crate) read: usize,
 }
 
-/// One line of the result, as `--json` prints it.
+/// One line of the result.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Row {
-    bench: String,
-    #[serde(rename = "impl")]
-    implementation: String,
-    provider: String,
-    suite: String,
-    api: String,
-    allocator: String,
+    #[serde(flatten)]
+    subject: Subject,
     write_size: usize,
     read_size: usize,
     /// Millions of bytes of plaintext a second: the median over the rounds.
@@ -55,13 +49,6 @@ pub(crate) struct Row {
     cpu_s_per_gb: f64,
     /// Of all rounds.
     system_calls_per_mb: f64,
-}
-
-/// A [`Row`] and what only the table shows.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Measured {
-    #[serde(flatten)]
-    pub(crate) row: Row,
     /// The tenth and the ninetieth percentile of `mb_per_s`.
     mb_per_s_spread: (f64, f64),
 }
@@ -75,35 +62,67 @@ const CONTENDERS: [(&str, Build); 2] = [
 ];
 const UPSTREAM: usize = 1;
 
-/// Measures, on the allocator that this process runs on.
-pub(crate) fn measure(args: &TcpArgs, allocator: Kind) -> Result<Vec<Measured>> {
-    let providers = args.connection.provider.providers();
-    let suite = Suite::find(&args.suite, &providers)?;
-    let mut rows = Vec::new();
-    for provider in providers {
-        for api in args.api.apis() {
-            for &write in &args.write_sizes {
-                let contest = Contest {
-                    args,
-                    allocator,
-                    api,
-                    sizes: Sizes {
-                        write,
-                        read: args.read_size,
-                    },
-                    scenario: Scenario {
-                        provider,
-                        suite: suite.clone(),
-                        identities: args.connection.key_type.identities(),
-                        max_fragment_size: args.connection.max_fragment_size,
-                        plaintext_size: write,
-                    },
-                };
-                rows.extend(contest.measure()?);
+impl Job for TcpArgs {
+    type Row = Row;
+
+    const NOTES: &'static str = "\
+MB/s: millions of bytes of plaintext a second, median over the rounds and its 10th to 90th percentile.
+CPU s/GB: processor time of both ends for 10⁹ bytes, the kernel's included. system calls: of both ends.
+stream: `Stream`. calls: writer, write_tls; read_tls, process_new_packets, reader.
+The kernel decides from turn to turn whether the two threads share a processor: the spread shows it.
+Figures compare within this run only.";
+
+    const UNIT: &'static str = "MB/s";
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
+    }
+
+    fn allocators(&self) -> Vec<Kind> {
+        self.allocator.kinds()
+    }
+
+    fn title(&self) -> String {
+        format!("{}, loopback TCP", self.suite)
+    }
+
+    fn check(&self) -> Result<()> {
+        let suite = Suite::find(&self.suite, &self.connection.provider.providers())?;
+        suite.key_type(self.connection.key_type).map(drop)
+    }
+
+    fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
+        let providers = self.connection.provider.providers();
+        let suite = Suite::find(&self.suite, &providers)?;
+        let mut rows = Vec::new();
+        for provider in providers {
+            for api in self.api.apis() {
+                for &write in &self.write_sizes {
+                    let contest = Contest {
+                        multiplier: self.multiplier,
+                        allocator,
+                        api,
+                        sizes: Sizes {
+                            write,
+                            read: self.read_size,
+                        },
+                        scenario: Scenario {
+                            provider,
+                            key_type: suite.key_type(self.connection.key_type)?,
+                            suite: suite.clone(),
+                            group: None,
+                            client_auth: false,
+                            sessions: Sessions::Default,
+                            tickets: None,
+                            max_fragment_size: self.connection.max_fragment_size,
+                        },
+                    };
+                    rows.extend(contest.measure()?);
+                }
             }
         }
+        Ok(rows)
     }
-    Ok(rows)
 }
 
 /// How much is measured.
@@ -132,8 +151,8 @@ impl Plan {
 }
 
 /// One way to use a connection, with one size of writes: what is measured interleaved.
-struct Contest<'a> {
-    args: &'a TcpArgs,
+struct Contest {
+    multiplier: f64,
     allocator: Kind,
     api: TcpApi,
     sizes: Sizes,
@@ -149,11 +168,10 @@ struct Samples {
     bytes: usize,
 }
 
-impl Contest<'_> {
-    fn measure(&self) -> Result<Vec<Measured>> {
-        let plan = Plan::new(self.args.multiplier);
+impl Contest {
+    fn measure(&self) -> Result<Vec<Row>> {
+        let plan = Plan::new(self.multiplier);
         let writes = plan.bytes.div_ceil(self.sizes.write);
-        let progress = Progress::new();
         let label = format!(
             "{} · {} · tcp {} {}",
             self.allocator.name(),
@@ -161,6 +179,7 @@ impl Contest<'_> {
             self.api.name(),
             self.sizes.write,
         );
+        let progress = measure::progress(label, plan.rounds);
 
         let mut transfers = Vec::new();
         for (_, build) in CONTENDERS {
@@ -184,8 +203,9 @@ impl Contest<'_> {
                 let cost = transfers[index].run(writes)?;
                 samples[index].add(&cost, writes * self.sizes.write);
             }
-            progress.show(&label, (round + 1) as f64 / plan.rounds as f64);
+            progress.inc(1);
         }
+        progress.finish_and_clear();
 
         let mut rows = Vec::new();
         for ((name, _), of_this) in CONTENDERS.iter().zip(&samples) {
@@ -198,24 +218,24 @@ impl Contest<'_> {
         Ok(rows)
     }
 
-    fn row(&self, name: &str, samples: &Samples, to_upstream: Option<f64>) -> Option<Measured> {
+    fn row(&self, name: &str, samples: &Samples, to_upstream: Option<f64>) -> Option<Row> {
         let rate = Summary::of(samples.rates.clone())?;
-        Some(Measured {
-            row: Row {
+        Some(Row {
+            subject: Subject {
                 bench: "tcp".to_owned(),
                 implementation: name.to_owned(),
                 provider: self.scenario.provider.name().to_owned(),
                 suite: self.scenario.suite.name.clone(),
                 api: self.api.name().to_owned(),
                 allocator: self.allocator.name().to_owned(),
-                write_size: self.sizes.write,
-                read_size: self.sizes.read,
-                mb_per_s: rounded(rate.median / 1e6, 1),
-                ratio_to_upstream: rounded(to_upstream?, 4),
-                cpu_s_per_gb: rounded(1e9 * median(samples.cpu_per_byte.clone())?, 4),
-                system_calls_per_mb: rounded(1e6 * samples.calls as f64 / samples.bytes as f64, 2),
             },
-            mb_per_s_spread: (rounded(rate.p10 / 1e6, 1), rounded(rate.p90 / 1e6, 1)),
+            write_size: self.sizes.write,
+            read_size: self.sizes.read,
+            mb_per_s: rounded(rate.median / 1e6, 1),
+            ratio_to_upstream: rounded(to_upstream?, 4),
+            cpu_s_per_gb: rounded(1e9 * median(samples.cpu_per_byte.clone())?, 4),
+            system_calls_per_mb: rounded(1e6 * samples.calls as f64 / samples.bytes as f64, 2),
+            mb_per_s_spread: spread(&rate, 1e6),
         })
     }
 }
@@ -229,75 +249,43 @@ impl Samples {
     }
 }
 
-/// The rows as a table for people.
-pub(crate) fn table(args: &TcpArgs, rows: &[Measured]) -> String {
-    let mut text = String::new();
-    for provider in Provider::ALL {
-        let mut table = Table::new(&[
-            ("allocator", Align::Left),
-            ("implementation", Align::Left),
-            ("API", Align::Left),
-            ("bytes/write", Align::Right),
-            ("MB/s", Align::Right),
-            ("p10–p90", Align::Right),
-            ("to upstream", Align::Right),
-            ("CPU s/GB", Align::Right),
-            ("system calls/MB", Align::Right),
-        ]);
-        for measured in rows {
-            if measured.row.provider == provider.name() {
-                table.push(cells(measured));
-            }
-        }
-        if !table.is_empty() {
-            text += &format!(
-                "{} · {} · loopback TCP · reads of {} bytes\n\n{table}\n",
-                args.suite,
-                provider.name(),
-                args.read_size,
-            );
-        }
+impl report::Row for Row {
+    const TABLE_ONLY: &'static [&'static str] = &["mb_per_s_spread"];
+
+    fn heading(&self) -> String {
+        format!(
+            "{} · {} · loopback TCP · reads of {} bytes",
+            self.subject.suite, self.subject.provider, self.read_size
+        )
     }
-    text += "\
-MB/s: millions of bytes of plaintext a second, median over the rounds and its 10th to 90th percentile.
-CPU s/GB: processor time of both ends for 10⁹ bytes, the kernel's included. system calls: of both ends.
-stream: `Stream`. calls: writer, write_tls; read_tls, process_new_packets, reader.
-The kernel decides from turn to turn whether the two threads share a processor: the spread shows it.
-Figures compare within this run only.
-";
-    text
-}
 
-fn cells(measured: &Measured) -> Vec<String> {
-    let row = &measured.row;
-    let (low, high) = measured.mb_per_s_spread;
-    vec![
-        row.allocator.clone(),
-        row.implementation.clone(),
-        row.api.clone(),
-        row.write_size.to_string(),
-        format!("{:.0}", row.mb_per_s),
-        format!("{low:.0}–{high:.0}"),
-        format!("{:.2} ×", row.ratio_to_upstream),
-        format!("{:.3}", row.cpu_s_per_gb),
-        format!("{:.1}", row.system_calls_per_mb),
-    ]
-}
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = self.subject.cells();
+        cells.push(Cell::number("bytes/write", self.write_size.to_string()));
+        cells.extend(Cell::rate("MB/s", self.mb_per_s, self.mb_per_s_spread));
+        cells.extend([
+            Cell::ratio("to upstream", self.ratio_to_upstream),
+            Cell::number("CPU s/GB", format!("{:.3}", self.cpu_s_per_gb)),
+            Cell::number(
+                "system calls/MB",
+                format!("{:.1}", self.system_calls_per_mb),
+            ),
+        ]);
+        cells
+    }
 
-/// The rows as bars.
-pub(crate) fn bars(rows: &[Measured]) -> Vec<Bar> {
-    let bar = |measured: &Measured| {
-        let row = &measured.row;
-        Bar {
+    fn point(&self) -> Option<Point> {
+        let subject = &self.subject;
+        Some(Point {
             group: format!(
                 "{} · {} · {} · {} bytes",
-                row.provider, row.allocator, row.api, row.write_size
+                subject.provider, subject.allocator, subject.api, self.write_size
             ),
-            series: row.implementation.clone(),
-            value: row.mb_per_s,
-        }
-    };
-    rows.iter().map(bar).collect()
+            series: subject.implementation.clone(),
+            threads: 1,
+            value: self.mb_per_s,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -321,18 +309,17 @@ mod tests {
 
     #[test]
     fn every_combination_has_its_row() {
-        let args = args(&[]);
-        let rows = measure(&args, Kind::System).unwrap();
+        let rows = args(&[]).measure(Kind::System).unwrap();
         let mut seen = BTreeSet::new();
-        for Measured { row, .. } in &rows {
+        for row in &rows {
             assert!(row.mb_per_s > 0.0 && row.ratio_to_upstream > 0.0, "{row:?}");
             // both ends make at least one for each of the longest writes
             assert!(row.system_calls_per_mb >= 2e6 / 65536.0, "{row:?}");
             assert_eq!(row.cpu_s_per_gb > 0.0, cfg!(unix), "{row:?}");
             seen.insert((
-                &row.provider[..],
-                &row.implementation[..],
-                &row.api[..],
+                &row.subject.provider[..],
+                &row.subject.implementation[..],
+                &row.subject.api[..],
                 row.write_size,
             ));
         }
@@ -348,9 +335,8 @@ mod tests {
         }
         assert_eq!(seen, expected);
         assert_eq!(rows.len(), expected.len());
-        let text = table(&args, &rows);
-        assert_eq!(text.matches("system  ").count(), rows.len(), "{text}");
-        assert_eq!(bars(&rows).len(), rows.len());
+        let text = report::tables(&rows);
+        assert_eq!(text.matches("\n| system ").count(), rows.len(), "{text}");
     }
 
     #[test]
@@ -365,7 +351,7 @@ mod tests {
                 ]
                 .concat(),
             );
-            assert_eq!(measure(&args, Kind::System).unwrap().len(), 2 * 2 * 3);
+            assert_eq!(args.measure(Kind::System).unwrap().len(), 2 * 2 * 3);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! This library.
 
+use std::sync::Arc;
+
 use harness::pairs::this as pairs;
 use rustls as tls;
 
@@ -11,4 +13,15 @@ pub(crate) mod in_place;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().this()
+}
+
+fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {
+    provider.in_harness().this_groups()
+}
+
+fn ticketer(provider: Provider) -> Result<Arc<dyn tls::server::ProducesTickets>, tls::Error> {
+    match provider {
+        Provider::AwsLcRs => tls::crypto::aws_lc_rs::Ticketer::new(),
+        Provider::Ring => tls::crypto::ring::Ticketer::new(),
+    }
 }

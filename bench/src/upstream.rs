@@ -1,5 +1,7 @@
 //! The version before: rustls 0.23 as published.
 
+use std::sync::Arc;
+
 use harness::pairs::upstream as pairs;
 use rustls_upstream as tls;
 
@@ -10,4 +12,15 @@ pub(crate) mod connection;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().upstream()
+}
+
+fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {
+    provider.in_harness().upstream_groups()
+}
+
+fn ticketer(provider: Provider) -> Result<Arc<dyn tls::server::ProducesTickets>, tls::Error> {
+    match provider {
+        Provider::AwsLcRs => tls::crypto::aws_lc_rs::Ticketer::new(),
+        Provider::Ring => tls::crypto::ring::Ticketer::new(),
+    }
 }

@@ -60,10 +60,13 @@ pub fn selected() -> Kind {
 }
 
 /// What happened on the heap while [`count`] counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// How many times memory was asked for, growing what was there included.
     pub allocations: u64,
+
+    /// How many bytes that were, in all.
+    pub taken: u64,
 
     /// By how many bytes the memory in use grew; negative when it shrank. Sizes are those asked for,
     /// not what an allocator rounds them to, so they do not depend on which it is.
@@ -74,18 +77,26 @@ pub struct Counted {
 ///
 /// Counts do not nest: `work` must not call this.
 pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {
-    let (allocations, bytes) = (
-        ALLOCATIONS.load(Ordering::SeqCst),
-        BYTES.load(Ordering::SeqCst),
-    );
+    let before = counted();
     STATE.fetch_or(COUNTING, Ordering::SeqCst);
     let result = work();
     STATE.fetch_and(!COUNTING, Ordering::SeqCst);
+    let after = counted();
     let counted = Counted {
-        allocations: ALLOCATIONS.load(Ordering::SeqCst) - allocations,
-        bytes: BYTES.load(Ordering::SeqCst) - bytes,
+        allocations: after.allocations - before.allocations,
+        taken: after.taken - before.taken,
+        bytes: after.bytes - before.bytes,
     };
     (result, counted)
+}
+
+/// All that was ever counted.
+fn counted() -> Counted {
+    Counted {
+        allocations: ALLOCATIONS.load(Ordering::SeqCst),
+        taken: TAKEN.load(Ordering::SeqCst),
+        bytes: BYTES.load(Ordering::SeqCst),
+    }
 }
 
 /// The allocator to put behind `#[global_allocator]`.
@@ -147,6 +158,7 @@ unsafe impl GlobalAlloc for Selected {
 /// The chosen allocator in the low bits, [`COUNTING`] above them.
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static TAKEN: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicI64 = AtomicI64::new(0);
 
 const UNDECIDED: u8 = 0;
@@ -188,5 +200,6 @@ fn decide() -> u8 {
 #[cold]
 fn record(allocations: u64, taken: usize, given_back: usize) {
     ALLOCATIONS.fetch_add(allocations, Ordering::Relaxed);
+    TAKEN.fetch_add(taken as u64, Ordering::Relaxed);
     BYTES.fetch_add(taken as i64 - given_back as i64, Ordering::Relaxed);
 }

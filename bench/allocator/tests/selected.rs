@@ -44,6 +44,7 @@ fn a_process_counts_on_the_allocator_it_chose() {
         counted,
         Counted {
             allocations: 3,
+            taken: 4500,
             bytes: 3000
         }
     );
@@ -54,6 +55,7 @@ fn a_process_counts_on_the_allocator_it_chose() {
         counted,
         Counted {
             allocations: 0,
+            taken: 0,
             bytes: -3000
         }
     );
@@ -62,6 +64,7 @@ fn a_process_counts_on_the_allocator_it_chose() {
         counted,
         Counted {
             allocations: 0,
+            taken: 0,
             bytes: 0
         }
     );

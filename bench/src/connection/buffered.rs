@@ -5,25 +5,27 @@
 //! there is none.
 
 use core::hint::black_box;
+use std::io::Read;
 
-use super::pairs::buffered::{Pair, look_at, take_in, write};
-use crate::workload::{Result, Scenario, Workload, check_received, record_count};
+use super::pairs::buffered::{Pair, look_at, write};
+use super::tls::ConnectionCommon;
+use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
 
 /// Timed: the client's `writer` and `write_tls`.
 pub(crate) struct Send {
     pair: Pair,
-    plaintext: Vec<u8>,
-    pipe: Vec<u8>,
+    plaintext: Stretch,
+    pipe: Stretch,
     writes: usize,
 }
 
 impl Send {
-    pub(crate) fn new(pair: Pair, scenario: &Scenario) -> Self {
+    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
         Self {
             pair,
-            plaintext: scenario.plaintext(),
-            pipe: Vec::with_capacity(scenario.sealed_room()),
-            writes: scenario.writes(),
+            plaintext: traffic.plaintext(),
+            pipe: traffic.sealed(),
+            writes: traffic.writes(),
         }
     }
 }
@@ -31,23 +33,25 @@ impl Send {
 impl Workload for Send {
     fn run(&mut self) -> Result<()> {
         for _ in 0..self.writes {
-            self.pipe.clear();
-            let plaintext = black_box(&self.plaintext[..]);
-            write(&mut self.pair.client, plaintext, &mut self.pipe)?;
-            black_box(&self.pipe[..]);
+            let plaintext = black_box(&*self.plaintext.step());
+            let mut pipe = self.pipe.rest();
+            let room = pipe.len();
+            write(&mut self.pair.client, plaintext, &mut pipe)?;
+            let used = room - pipe.len();
+            black_box(self.pipe.take(used));
         }
         Ok(())
     }
 
     fn records(&self) -> usize {
-        record_count(&self.pipe) * self.writes
+        record_count(self.pipe.last()) * self.writes
     }
 }
 
 /// Timed: the server's `read_tls`, `process_new_packets` and `reader`.
 pub(crate) struct Receive {
     pair: Pair,
-    plaintext: Vec<u8>,
+    plaintext: Stretch,
     pipe: Vec<u8>,
     application: Application,
     writes: usize,
@@ -56,7 +60,7 @@ pub(crate) struct Receive {
 /// How the receiving application gets at what came.
 enum Application {
     /// `read` copies it there.
-    Reads(Vec<u8>),
+    Reads(Stretch),
     /// `fill_buf` shows it where it lies.
     Looks,
 }
@@ -65,22 +69,23 @@ impl Receive {
     /// The application reads into this many bytes, or into as many as it wrote when those are more.
     const APPLICATION_LEN: usize = 16384;
 
-    pub(crate) fn new(pair: Pair, scenario: &Scenario) -> Self {
-        let application_len = Ord::max(scenario.plaintext_size, Self::APPLICATION_LEN);
+    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
+        let step = Ord::max(traffic.plaintext_size, Self::APPLICATION_LEN);
+        let len = step + traffic.plaintext_size * (traffic.apart() - 1);
         Self {
             pair,
-            plaintext: scenario.plaintext(),
-            pipe: Vec::with_capacity(scenario.sealed_room() * scenario.writes()),
-            application: Application::Reads(vec![0; application_len]),
-            writes: scenario.writes(),
+            plaintext: traffic.plaintext(),
+            pipe: traffic.incoming(),
+            application: Application::Reads(Stretch::new(vec![0; len], step)),
+            writes: traffic.writes(),
         }
     }
 
     /// With an application that looks at what came where it lies.
-    pub(crate) fn without_copy(pair: Pair, scenario: &Scenario) -> Self {
+    pub(crate) fn without_copy(pair: Pair, traffic: &Traffic) -> Self {
         Self {
             application: Application::Looks,
-            ..Self::new(pair, scenario)
+            ..Self::new(pair, traffic)
         }
     }
 }
@@ -89,20 +94,46 @@ impl Workload for Receive {
     fn prepare(&mut self) -> Result<()> {
         self.pipe.clear();
         for _ in 0..self.writes {
-            write(&mut self.pair.client, &self.plaintext, &mut self.pipe)?;
+            write(&mut self.pair.client, self.plaintext.step(), &mut self.pipe)?;
         }
         Ok(())
     }
 
     fn run(&mut self) -> Result<()> {
         let received = match &mut self.application {
-            Application::Reads(memory) => take_in(&mut self.pair.server, &self.pipe, memory)?,
+            Application::Reads(memory) => read_all(&mut self.pair.server, &self.pipe, memory)?,
             Application::Looks => look_at(&mut self.pair.server, &self.pipe)?,
         };
-        check_received(received, self.plaintext.len() * self.writes)
+        check_received(received, self.plaintext.last().len() * self.writes)
     }
 
     fn records(&self) -> usize {
         record_count(&self.pipe)
     }
+}
+
+/// Feeds `wire` to `connection` and reads what it carries, a piece of `memory` after the other; returns how
+/// many bytes that were.
+fn read_all<Data>(
+    connection: &mut ConnectionCommon<Data>,
+    mut wire: &[u8],
+    memory: &mut Stretch,
+) -> Result<usize> {
+    let mut received = 0;
+    while !wire.is_empty() {
+        connection.read_tls(&mut wire)?;
+        let mut waiting = connection.process_new_packets()?.plaintext_bytes_to_read();
+        received += waiting;
+        while waiting != 0 {
+            let free = memory.rest();
+            let len = Ord::min(free.len(), waiting);
+            let read = connection.reader().read(&mut free[..len])?;
+            if read == 0 {
+                return Err("the connection ended early".into());
+            }
+            black_box(memory.take(read));
+            waiting -= read;
+        }
+    }
+    Ok(received)
 }

@@ -5,17 +5,21 @@
 //! only one of them offers is elsewhere.
 
 pub(crate) mod buffered;
+pub(crate) mod handshake;
 pub(crate) mod heap;
 pub(crate) mod tcp;
 pub(crate) mod unbuffered;
 
 use std::sync::Arc;
 
-use tls::{ClientConfig, RootCertStore, ServerConfig};
+use tls::client::{Resumption, Tls12Resumption};
+use tls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
+use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::pairs::Configs;
 use super::{pairs, tls};
-use crate::workload::{Direction, Result, Scenario, Workload};
+use crate::cli::Version;
+use crate::workload::{Direction, Result, Scenario, Sessions, Traffic, Workload};
 
 /// The two configurations that connections are made from.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
@@ -23,49 +27,93 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     provider
         .cipher_suites
         .retain(|suite| format!("{:?}", suite.suite()) == scenario.suite.name);
+    if let Some(group) = scenario.group {
+        provider.kx_groups = super::all_groups(scenario.provider);
+        provider
+            .kx_groups
+            .retain(|known| format!("{:?}", known.name()) == group.name());
+    }
     let provider = Arc::new(provider);
+    let version: &SupportedProtocolVersion = match scenario.suite.version {
+        Version::Tls12 => &tls::version::TLS12,
+        Version::Tls13 => &tls::version::TLS13,
+    };
 
-    let identities = &scenario.identities;
+    let identities = scenario.key_type.identities();
     let mut roots = RootCertStore::empty();
     roots.add(identities.ca.clone())?;
-    let mut client = ClientConfig::builder_with_provider(provider.clone())
-        .with_protocol_versions(&[&tls::version::TLS13])?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let roots = Arc::new(roots);
+    let client = ClientConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[version])?
+        .with_root_certificates(roots.clone());
+    let mut client = if scenario.client_auth {
+        client.with_client_auth_cert(identities.client.chain.clone(), identities.client.key())?
+    } else {
+        client.with_no_client_auth()
+    };
     client.max_fragment_size = scenario.max_fragment_size;
 
-    let server = &identities.server;
+    let verifier = if scenario.client_auth {
+        WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?
+    } else {
+        WebPkiClientVerifier::no_client_auth()
+    };
     let mut server = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&tls::version::TLS13])?
-        .with_no_client_auth()
-        .with_single_cert(server.chain.clone(), server.key())?;
+        .with_protocol_versions(&[version])?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(identities.server.chain.clone(), identities.server.key())?;
     server.max_fragment_size = scenario.max_fragment_size;
+
+    match scenario.sessions {
+        Sessions::Default => {}
+        Sessions::Nothing => {
+            client.resumption = Resumption::disabled();
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            server.send_tls13_tickets = 0;
+        }
+        Sessions::Stored => {
+            let sessions = Resumption::in_memory_sessions(SESSIONS);
+            client.resumption = sessions.tls12_resumption(Tls12Resumption::SessionIdOnly);
+            server.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+        }
+        Sessions::Tickets => {
+            client.resumption = Resumption::in_memory_sessions(SESSIONS);
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            server.ticketer = super::ticketer(scenario.provider)?;
+        }
+    }
+    if let Some(tickets) = scenario.tickets {
+        server.send_tls13_tickets = tickets;
+    }
     Ok(Configs {
         client: Arc::new(client),
         server: Arc::new(server),
     })
 }
 
+/// How many sessions each side keeps, as by default.
+const SESSIONS: usize = 256;
+
 /// The buffered API's work in `direction`, over a connection of its own.
-pub(crate) fn buffered(direction: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let pair = pairs::buffered::Pair::connect(&configs(scenario)?)?;
+pub(crate) fn buffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(match direction {
-        Direction::Send => Box::new(buffered::Send::new(pair, scenario)),
-        Direction::Receive => Box::new(buffered::Receive::new(pair, scenario)),
+        Direction::Send => Box::new(buffered::Send::new(pair, traffic)),
+        Direction::Receive => Box::new(buffered::Receive::new(pair, traffic)),
     })
 }
 
 /// Receiving through the buffered API, for an application that looks at what came where it lies.
-pub(crate) fn fill_buf(_: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let pair = pairs::buffered::Pair::connect(&configs(scenario)?)?;
-    Ok(Box::new(buffered::Receive::without_copy(pair, scenario)))
+pub(crate) fn fill_buf(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
+    Ok(Box::new(buffered::Receive::without_copy(pair, traffic)))
 }
 
 /// The unbuffered API's work in `direction`, over a connection of its own.
-pub(crate) fn unbuffered(direction: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let pair = pairs::unbuffered::Pair::connect(&configs(scenario)?)?;
+pub(crate) fn unbuffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    let pair = pairs::unbuffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(match direction {
-        Direction::Send => Box::new(unbuffered::Send::new(pair, scenario)),
-        Direction::Receive => Box::new(unbuffered::Receive::new(pair, scenario)),
+        Direction::Send => Box::new(unbuffered::Send::new(pair, traffic)),
+        Direction::Receive => Box::new(unbuffered::Receive::new(pair, traffic)),
     })
 }

@@ -3,25 +3,23 @@
 use core::hint::black_box;
 
 use super::pairs::unbuffered::{Pair, receive, send};
-use crate::workload::{Result, Scenario, Workload, check_received, record_count};
+use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
 
 /// Timed: the client's `encrypt`, into one output buffer that is used again and again.
 pub(crate) struct Send {
     pair: Pair,
-    plaintext: Vec<u8>,
-    out: Vec<u8>,
-    sealed_len: usize,
+    plaintext: Stretch,
+    out: Stretch,
     writes: usize,
 }
 
 impl Send {
-    pub(crate) fn new(pair: Pair, scenario: &Scenario) -> Self {
+    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
         Self {
             pair,
-            plaintext: scenario.plaintext(),
-            out: vec![0; scenario.sealed_room()],
-            sealed_len: 0,
-            writes: scenario.writes(),
+            plaintext: traffic.plaintext(),
+            out: traffic.sealed(),
+            writes: traffic.writes(),
         }
     }
 }
@@ -29,22 +27,22 @@ impl Send {
 impl Workload for Send {
     fn run(&mut self) -> Result<()> {
         for _ in 0..self.writes {
-            let plaintext = black_box(&self.plaintext[..]);
-            self.sealed_len = send(&mut *self.pair.client, plaintext, &mut self.out)?;
-            black_box(&self.out[..self.sealed_len]);
+            let plaintext = black_box(&*self.plaintext.step());
+            let sealed = send(&mut *self.pair.client, plaintext, self.out.rest())?;
+            black_box(self.out.take(sealed));
         }
         Ok(())
     }
 
     fn records(&self) -> usize {
-        record_count(&self.out[..self.sealed_len]) * self.writes
+        record_count(self.out.last()) * self.writes
     }
 }
 
 /// Timed: the server's `process_tls_records` and `next_record`, over a buffer full of records.
 pub(crate) struct Receive {
     pair: Pair,
-    plaintext: Vec<u8>,
+    plaintext: Stretch,
     incoming: Vec<u8>,
     incoming_len: usize,
     records: usize,
@@ -52,14 +50,14 @@ pub(crate) struct Receive {
 }
 
 impl Receive {
-    pub(crate) fn new(pair: Pair, scenario: &Scenario) -> Self {
+    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
         Self {
             pair,
-            plaintext: scenario.plaintext(),
-            incoming: vec![0; scenario.sealed_room() * scenario.writes()],
+            plaintext: traffic.plaintext(),
+            incoming: traffic.incoming(),
             incoming_len: 0,
             records: 0,
-            writes: scenario.writes(),
+            writes: traffic.writes(),
         }
     }
 }
@@ -69,7 +67,7 @@ impl Workload for Receive {
         self.incoming_len = 0;
         for _ in 0..self.writes {
             let free = &mut self.incoming[self.incoming_len..];
-            self.incoming_len += send(&mut *self.pair.client, &self.plaintext, free)?;
+            self.incoming_len += send(&mut *self.pair.client, self.plaintext.step(), free)?;
         }
         self.records = record_count(&self.incoming[..self.incoming_len]);
         Ok(())
@@ -78,7 +76,7 @@ impl Workload for Receive {
     fn run(&mut self) -> Result<()> {
         let incoming = &mut self.incoming[..self.incoming_len];
         let received = receive(&mut *self.pair.server, incoming)?;
-        check_received(received, self.plaintext.len() * self.writes)
+        check_received(received, self.plaintext.last().len() * self.writes)
     }
 
     fn records(&self) -> usize {

@@ -7,23 +7,25 @@ use core::ops::Range;
 use super::connection::configs;
 use super::pairs::unbuffered::{Pair, Unbuffered, unexpected};
 use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
-use crate::workload::{Direction, Result, Scenario, Workload, record_count};
+use crate::workload::{Direction, Result, Traffic, Workload, record_count};
 
 /// Sealing in place through the unbuffered API, whatever the direction: opening always is.
-pub(crate) fn workload(_: Direction, scenario: &Scenario) -> Result<Box<dyn Workload>> {
-    let mut pair = Pair::connect(&configs(scenario)?)?;
+pub(crate) fn workload(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    let mut pair = Pair::connect(&configs(&traffic.connection)?)?;
     let room = match pair.client.process(&mut []).state? {
         ConnectionState::WriteTraffic(traffic) => traffic.in_place_room(),
         other => return Err(unexpected(&other)),
     };
-    let plaintext = scenario.plaintext();
+    let mut plaintext = traffic.plaintext();
+    let mut records = Vec::new();
+    for _ in 0..traffic.apart() {
+        let fragments = plaintext.step().chunks(room.max_payload);
+        records.extend(fragments.map(|fragment| Buffer::around(fragment, &room)));
+    }
     Ok(Box::new(SendInPlace {
         pair,
-        records: plaintext
-            .chunks(room.max_payload)
-            .map(|fragment| Buffer::around(fragment, &room))
-            .collect(),
-        writes: scenario.writes(),
+        records,
+        rounds: traffic.writes() / traffic.apart(),
     }))
 }
 
@@ -32,7 +34,7 @@ pub(crate) fn workload(_: Direction, scenario: &Scenario) -> Result<Box<dyn Work
 struct SendInPlace {
     pair: Pair,
     records: Vec<Buffer>,
-    writes: usize,
+    rounds: usize,
 }
 
 /// Plaintext for one record with the room that the record needs around it.
@@ -55,7 +57,7 @@ impl Buffer {
 
 impl Workload for SendInPlace {
     fn run(&mut self) -> Result<()> {
-        for _ in 0..self.writes {
+        for _ in 0..self.rounds {
             for buffer in &mut self.records {
                 let bytes = black_box(&mut buffer.bytes[..]);
                 buffer.record = seal(&mut *self.pair.client, bytes, &buffer.payload)?;
@@ -67,8 +69,8 @@ impl Workload for SendInPlace {
 
     fn records(&self) -> usize {
         let records = self.records.iter();
-        let of_one_write = records.map(|buffer| record_count(&buffer.bytes[buffer.record.clone()]));
-        of_one_write.sum::<usize>() * self.writes
+        let of_one_round = records.map(|buffer| record_count(&buffer.bytes[buffer.record.clone()]));
+        of_one_round.sum::<usize>() * self.rounds
     }
 }
 

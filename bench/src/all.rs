@@ -1,0 +1,129 @@
+//! `all`: every sub-command that measures, one after the other.
+
+use std::ffi::OsString;
+use std::thread;
+
+use clap::{Parser, ValueEnum};
+
+use crate::cli::{AllArgs, Cli};
+use crate::plot::Chart;
+use crate::report;
+use crate::workload::Result;
+
+/// Runs them; returns the charts of all.
+pub(crate) fn run(args: &AllArgs) -> Result<Vec<Chart>> {
+    let mut charts = Vec::new();
+    for line in lines(args) {
+        let command = Cli::try_parse_from(["bench".into()].iter().chain(&line))?.command;
+        if !args.output.json {
+            report::print(&format!("# {}\n\n", line.join(" ")))?;
+        }
+        let line: Vec<_> = line.into_iter().map(OsString::from).collect();
+        charts.extend(crate::run(&command, &line)?);
+        if !args.output.json {
+            report::print("\n")?;
+        }
+    }
+    Ok(charts)
+}
+
+/// Their command lines.
+fn lines(args: &AllArgs) -> Vec<Vec<String>> {
+    const TLS13: &str = "TLS13_AES_128_GCM_SHA256";
+    const TLS12: &str = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+    let streamed = [
+        "bulk".to_owned(),
+        TLS13.to_owned(),
+        format!("--working-set={}", args.working_set),
+        format!("--threads={}", threads(args)),
+    ];
+    let fixed: [&[&str]; 9] = [
+        &["bulk", TLS13],
+        &["bulk", TLS13, "--plaintext-size=64"],
+        &["bulk", TLS12],
+        &["tcp"],
+        &["memory"],
+        &["handshake"],
+        &["handshake-resume"],
+        &["handshake-ticket"],
+        &["primitives"],
+    ];
+    let fixed = fixed.map(|line| line.iter().map(|&part| part.to_owned()).collect());
+    let mut lines: Vec<Vec<String>> = fixed.into();
+    lines.insert(3, streamed.into());
+    for line in &mut lines {
+        line.push(format!("--provider={}", name(args.provider)));
+        if let Some(allocator) = args.allocator {
+            line.push(format!("--allocator={}", name(allocator)));
+        }
+        // nothing that `memory` does takes longer for being measured longer
+        if line[0] != "memory" {
+            line.push(format!("--multiplier={}", args.multiplier));
+        }
+        if args.output.json {
+            line.push("--json".to_owned());
+        }
+    }
+    lines
+}
+
+/// The numbers of threads to stream with, as the command line spells them.
+fn threads(args: &AllArgs) -> String {
+    let numbers = match &args.threads {
+        Some(threads) => threads.0.clone(),
+        None => {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            let doubled = (0..).map(|power| 1 << power);
+            let mut numbers: Vec<_> = doubled.take_while(|number| *number < processors).collect();
+            numbers.push(processors);
+            numbers
+        }
+    };
+    let numbers: Vec<_> = numbers.iter().map(usize::to_string).collect();
+    numbers.join(",")
+}
+
+/// As the command line spells it.
+fn name(choice: impl ValueEnum) -> String {
+    let value = choice.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Command;
+
+    #[test]
+    fn every_line_can_be_parsed_and_every_job_is_among_them() {
+        let line = [
+            "bench",
+            "all",
+            "--allocator=jemalloc",
+            "--threads=1..3",
+            "--json",
+        ];
+        let Command::All(args) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("another command");
+        };
+        let mut seen = Vec::new();
+        for line in lines(&args) {
+            let command = Cli::try_parse_from(["bench".into()].iter().chain(&line)).unwrap();
+            assert!(command.command.output().unwrap().json);
+            assert!(line.contains(&"--allocator=jemalloc".to_owned()));
+            seen.push(line);
+        }
+        for job in [
+            "bulk",
+            "tcp",
+            "memory",
+            "handshake",
+            "handshake-resume",
+            "handshake-ticket",
+            "primitives",
+        ] {
+            assert!(seen.iter().any(|line| line[0] == job), "{job}");
+        }
+        assert!(seen.iter().flatten().any(|part| part == "--threads=1,2,3"));
+    }
+}

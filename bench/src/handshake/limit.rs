@@ -1,0 +1,320 @@
+//! The limit of a handshake: the operations of the provider's library that it cannot do without, in a row, and
+//! nothing else. No messages, no certificates, no states.
+//!
+//! The operations are listed from the RFCs, with lengths as the peers' flights have them; how often a key
+//! schedule takes HMACs is counted here, not measured.
+
+use pki_types::CertificateDer;
+
+use super::{Clock, Contender, Cost, Heap, Probe};
+use crate::cli::{Cipher, Group, Version};
+use crate::primitives::{Hash, Operation, Primitive};
+use crate::workload::{Result, Role, Scenario, Sessions, records};
+
+/// The operations of both sides in the handshake that `scenario` describes, whose `flights` are on the wire in
+/// turns, the client's first.
+pub(crate) fn contender(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Contender>> {
+    let provider = scenario.provider;
+    let [client, server] = Role::BOTH.map(|role| {
+        let operations = operations(role, scenario, flights).into_iter();
+        operations
+            .map(|primitive| primitive.of(provider))
+            .collect::<Result<Vec<Operation>>>()
+    });
+    Ok(Box::new(Limit {
+        client: client?,
+        server: server?,
+        flights: flights.to_vec(),
+    }))
+}
+
+struct Limit {
+    /// Of which these are the operations.
+    flights: Vec<Vec<u8>>,
+    client: Vec<Operation>,
+    server: Vec<Operation>,
+}
+
+impl Limit {
+    fn make<P: Probe>(&mut self) -> Result<[P::Sum; 2]> {
+        let (mut of_client, mut of_server) = (P::Sum::default(), P::Sum::default());
+        P::measure(&mut of_client, || do_all(&mut self.client))?;
+        P::measure(&mut of_server, || do_all(&mut self.server))?;
+        Ok([of_client, of_server])
+    }
+}
+
+fn do_all(operations: &mut [Operation]) -> Result<()> {
+    operations.iter_mut().try_for_each(|operation| operation())
+}
+
+impl Contender for Limit {
+    fn flights(&mut self) -> Result<Vec<Vec<u8>>> {
+        Ok(self.flights.clone())
+    }
+
+    fn time(&mut self) -> Result<[f64; 2]> {
+        self.make::<Clock>()
+    }
+
+    fn count(&mut self) -> Result<[Cost; 2]> {
+        let counted = self.make::<Heap>()?;
+        Ok(counted.map(|counted| Cost {
+            allocations: counted.allocations,
+            heap_bytes: counted.taken,
+            sent_bytes: 0,
+        }))
+    }
+}
+
+/// What `role` has to compute.
+pub(super) fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
+    let suite = &scenario.suite;
+    let hash = if suite.uses_sha384() {
+        Hash::Sha384
+    } else {
+        Hash::Sha256
+    };
+    let handshake = Handshake {
+        role,
+        scenario,
+        flights,
+        hash,
+        is_resumed: matches!(scenario.sessions, Sessions::Stored | Sessions::Tickets),
+        all: Vec::new(),
+    };
+    match suite.version {
+        Version::Tls12 => handshake.tls12(),
+        Version::Tls13 => handshake.tls13(),
+    }
+}
+
+/// The handshake whose operations are being listed.
+struct Handshake<'a> {
+    role: Role,
+    scenario: &'a Scenario,
+    flights: &'a [Vec<u8>],
+    hash: Hash,
+    is_resumed: bool,
+    all: Vec<Primitive>,
+}
+
+/// What TLS 1.3 signs: RFC 9846 §4.5.3, 64 spaces, a label, a zero and the hash of the transcript.
+const CERTIFICATE_VERIFY_LEN: usize = 64 + 33 + 1;
+
+/// What a TLS 1.2 server signs: RFC 8422 §5.4, both randoms, the curve and its share.
+const SERVER_KEY_EXCHANGE_LEN: usize = 64 + 4 + 32;
+
+/// About what a session without certificates takes in a ticket.
+const SESSION_LEN: usize = 128;
+
+impl Handshake<'_> {
+    /// RFC 9846 §7.1 has the picture of the key schedule.
+    fn tls13(mut self) -> Vec<Primitive> {
+        let len = self.hash.len();
+        let (derive, key_and_iv) = (derive_secret_len(len), [22, 21]);
+        self.randoms();
+        self.exchange();
+        if !self.is_resumed {
+            self.authenticate(CERTIFICATE_VERIFY_LEN + len, CERTIFICATE_VERIFY_LEN + len);
+        }
+        // server's signature and Finished, client's signature and Finished, both kinds of traffic secrets
+        self.transcript(if self.is_resumed { 5 } else { 6 });
+
+        // early secret: a constant without a PSK
+        if self.is_resumed {
+            self.mac(vec![len]);
+            self.mac(vec![derive; 2]);
+            self.mac(vec![derive_secret_len(0)]);
+            self.mac(vec![len]);
+        }
+        // handshake secret, from which come two traffic secrets and the next salt
+        self.mac(vec![len]);
+        self.mac(vec![derive; 3]);
+        // master secret: two traffic secrets, exporter and resumption
+        self.mac(vec![len]);
+        self.mac(vec![derive; 4]);
+        // keys of both directions, with those for Finished during the handshake
+        for _ in 0..2 {
+            self.mac([&key_and_iv[..], &[derive_secret_len(0)]].concat());
+            self.mac(key_and_iv.to_vec());
+            // Finished
+            self.mac(vec![len]);
+        }
+        for _ in 0..4 {
+            self.all
+                .push(Primitive::AeadKey(self.scenario.suite.cipher));
+        }
+        let tickets = self.encrypted(self.flights.get(3)).len();
+        for _ in 0..tickets {
+            // the PSK that goes with a nonce
+            self.mac(vec![30]);
+        }
+        self.tickets(tickets);
+        self.records();
+        self.all
+    }
+
+    /// RFC 5246 §8.1 and §6.3, RFC 7627.
+    fn tls12(mut self) -> Vec<Primitive> {
+        let len = self.hash.len();
+        let cipher = self.scenario.suite.cipher;
+        self.randoms();
+        if self.is_resumed {
+            self.transcript(2);
+        } else {
+            self.exchange();
+            let transcript = self.flights.iter().take(2).map(Vec::len).sum();
+            self.authenticate(SERVER_KEY_EXCHANGE_LEN, transcript);
+            // the session hash, and two for Finished
+            self.transcript(3);
+            self.prf(22 + len, 48);
+        }
+        let iv_len = match cipher {
+            Cipher::Chacha20Poly1305 => 12,
+            Cipher::Aes128Gcm | Cipher::Aes256Gcm => 4,
+        };
+        self.prf(13 + 64, 2 * (cipher.key_len() + iv_len));
+        self.prf(15 + len, 12);
+        self.prf(15 + len, 12);
+        for _ in 0..2 {
+            self.all.push(Primitive::AeadKey(cipher));
+        }
+        self.tickets(1);
+        self.records();
+        self.all
+    }
+
+    /// Each side's random, and what names a session.
+    fn randoms(&mut self) {
+        self.all
+            .extend([Primitive::Random(32), Primitive::Random(32)]);
+    }
+
+    fn exchange(&mut self) {
+        let group = self.scenario.group.unwrap_or(Group::X25519);
+        self.all.push(Primitive::Exchange(group, self.role));
+    }
+
+    /// The peer's certificate and its signature over so many bytes are verified, one's own is made.
+    fn authenticate(&mut self, by_server: usize, by_client: usize) {
+        let key_type = self.scenario.key_type;
+        let identities = key_type.identities();
+        let (server, client) = (&identities.server.chain, &identities.client.chain);
+        let verify = |chain: &[CertificateDer<'_>], signed| -> Vec<_> {
+            let lens = chain.iter().map(|certificate| certificate.len());
+            let lens = lens.chain([signed]);
+            lens.map(|len| Primitive::Verify(key_type, len)).collect()
+        };
+        let auth = self.scenario.client_auth;
+        match self.role {
+            Role::Client => {
+                self.all.extend(verify(server, by_server));
+                if auth {
+                    self.all.push(Primitive::Sign(key_type, by_client));
+                }
+            }
+            Role::Server => {
+                self.all.push(Primitive::Sign(key_type, by_server));
+                if auth {
+                    self.all.extend(verify(client, by_client));
+                }
+            }
+        }
+    }
+
+    /// Hashing the first three flights, or as many as there are, and taking the hash so often on the way.
+    fn transcript(&mut self, times: usize) {
+        let len: usize = self.flights.iter().take(4).map(Vec::len).sum();
+        let tickets = match self.scenario.suite.version {
+            Version::Tls12 => 0,
+            Version::Tls13 => self.flights.get(3).map_or(0, Vec::len),
+        };
+        let piece = (len - tickets) / times;
+        self.all
+            .push(Primitive::Hash(self.hash, vec![piece; times]));
+    }
+
+    fn mac(&mut self, messages: Vec<usize>) {
+        self.all.push(Primitive::Mac(self.hash, messages));
+    }
+
+    /// The PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash's length of output.
+    fn prf(&mut self, seed_len: usize, output_len: usize) {
+        let len = self.hash.len();
+        let rounds = output_len.div_ceil(len);
+        let mut messages = vec![seed_len];
+        messages.extend(vec![len; rounds - 1]);
+        messages.extend(vec![len + seed_len; rounds]);
+        self.mac(messages);
+    }
+
+    /// What the server does with the AEAD of its ticketer.
+    fn tickets(&mut self, sent: usize) {
+        if (self.role, self.scenario.sessions) != (Role::Server, Sessions::Tickets) {
+            return;
+        }
+        let chain = &self.scenario.key_type.identities().client.chain;
+        let certificates = chain.iter().map(|certificate| certificate.len());
+        let certificates: usize = if self.scenario.client_auth {
+            certificates.sum()
+        } else {
+            0
+        };
+        let (cipher, len) = (Cipher::Chacha20Poly1305, SESSION_LEN + certificates);
+        if self.is_resumed {
+            self.all.push(Primitive::Open(cipher, len));
+        }
+        let is_tls13 = self.scenario.suite.version == Version::Tls13;
+        // a resumed TLS 1.2 session goes on with its ticket
+        for _ in 0..if is_tls13 || !self.is_resumed {
+            sent
+        } else {
+            0
+        } {
+            self.all.push(Primitive::Seal(cipher, len));
+        }
+    }
+
+    /// Sealing one's own encrypted records, opening the peer's.
+    fn records(&mut self) {
+        let cipher = self.scenario.suite.cipher;
+        for (turn, flight) in self.flights.iter().enumerate() {
+            let is_own = (turn % 2 == 0) == (self.role == Role::Client);
+            for len in self.encrypted(Some(flight)) {
+                self.all.push(if is_own {
+                    Primitive::Seal(cipher, len)
+                } else {
+                    Primitive::Open(cipher, len)
+                });
+            }
+        }
+    }
+
+    /// The lengths of what is encrypted in `flight`.
+    fn encrypted(&self, flight: Option<&Vec<u8>>) -> Vec<usize> {
+        const CHANGE_CIPHER_SPEC: u8 = 20;
+        const APPLICATION_DATA: u8 = 23;
+        const TAG_LEN: usize = 16;
+        let wire = flight.map_or(&[][..], |flight| &flight[..]);
+        let mut changed = false;
+        let encrypted =
+            records(wire).filter(|(content_type, _)| match self.scenario.suite.version {
+                Version::Tls13 => *content_type == APPLICATION_DATA,
+                Version::Tls12 => {
+                    let is_encrypted = changed;
+                    changed |= *content_type == CHANGE_CIPHER_SPEC;
+                    is_encrypted
+                }
+            });
+        encrypted
+            .map(|(_, len)| len.saturating_sub(TAG_LEN))
+            .collect()
+    }
+}
+
+/// Length of what is expanded to a secret: RFC 9846 §7.1, `HkdfLabel` with a label of about ten bytes and a
+/// hash of so many, and HKDF's counter.
+fn derive_secret_len(hash_len: usize) -> usize {
+    2 + 1 + 6 + 10 + 1 + hash_len + 1
+}

@@ -1,0 +1,247 @@
+//! The operations of one library. ring and aws-lc-rs have nearly the same API, so this exists once and is
+//! compiled twice, with `lib` naming the library; what they spell differently is in `dialect`.
+
+use core::hint::black_box;
+
+use super::dialect;
+use super::lib::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
+use super::lib::rand::{SecureRandom, SystemRandom};
+use super::lib::signature::{
+    self, Ed25519KeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+};
+use super::lib::{agreement, digest, hmac};
+use crate::cli::{Cipher, Group, KeyType};
+use crate::primitives::{Hash, Operation, Primitive};
+use crate::workload::{Error, Result, Role};
+
+/// `primitive`, ready to be repeated.
+pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
+    match primitive {
+        Primitive::Random(len) => Ok(random(*len)),
+        Primitive::Share(group) => share(*group),
+        Primitive::Exchange(group, role) => exchange(*group, *role),
+        Primitive::Sign(key_type, len) => sign(*key_type, *len),
+        Primitive::Verify(key_type, len) => verify(*key_type, *len),
+        Primitive::Hash(hash, pieces) => Ok(hash_pieces(*hash, pieces.clone())),
+        Primitive::Mac(hash, messages) => Ok(mac(*hash, messages.clone())),
+        Primitive::AeadKey(cipher) => aead_key(*cipher),
+        Primitive::Seal(cipher, len) => seal(*cipher, *len),
+        Primitive::Open(cipher, len) => open(*cipher, *len),
+    }
+}
+
+/// The libraries' errors say nothing.
+pub(super) fn refused<E>(_: E) -> Error {
+    "the provider's library refused".into()
+}
+
+fn random(len: usize) -> Operation {
+    let (random, mut bytes) = (SystemRandom::new(), vec![0; len]);
+    Box::new(move || random.fill(black_box(&mut bytes)).map_err(refused))
+}
+
+fn curve(group: Group) -> Option<&'static agreement::Algorithm> {
+    match group {
+        Group::X25519 => Some(&agreement::X25519),
+        Group::Secp256r1 => Some(&agreement::ECDH_P256),
+        Group::Secp384r1 => Some(&agreement::ECDH_P384),
+        Group::X25519MlKem768 => None,
+    }
+}
+
+fn share(group: Group) -> Result<Operation> {
+    let Some(curve) = curve(group) else {
+        return dialect::hybrid_share();
+    };
+    let random = SystemRandom::new();
+    Ok(Box::new(move || {
+        black_box(key_pair(curve, &random)?);
+        Ok(())
+    }))
+}
+
+pub(super) fn key_pair(
+    curve: &'static agreement::Algorithm,
+    random: &SystemRandom,
+) -> Result<(agreement::EphemeralPrivateKey, agreement::PublicKey)> {
+    let private = agreement::EphemeralPrivateKey::generate(curve, random).map_err(refused)?;
+    let public = private.compute_public_key().map_err(refused)?;
+    Ok((private, public))
+}
+
+/// On a curve both sides do the same.
+fn exchange(group: Group, role: Role) -> Result<Operation> {
+    let Some(curve) = curve(group) else {
+        return dialect::hybrid_exchange(role);
+    };
+    let random = SystemRandom::new();
+    let (_, peer) = key_pair(curve, &random)?;
+    Ok(Box::new(move || {
+        let (private, public) = key_pair(curve, &random)?;
+        black_box(public);
+        dialect::agree(private, curve, peer.as_ref())
+    }))
+}
+
+/// A private key, and what it needs to sign a message.
+enum Signer {
+    Ecdsa(signature::EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+    Rsa(RsaKeyPair),
+}
+
+impl Signer {
+    fn new(key_type: KeyType) -> Result<Self> {
+        let key = key_type.identities().server.key();
+        let der = key.secret_der();
+        Ok(match key_type {
+            KeyType::EcdsaP256 => Self::Ecdsa(dialect::ecdsa_key(
+                &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
+                der,
+            )?),
+            KeyType::EcdsaP384 => Self::Ecdsa(dialect::ecdsa_key(
+                &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
+                der,
+            )?),
+            KeyType::Ed25519 => {
+                Self::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?)
+            }
+            KeyType::Rsa2048 => Self::Rsa(RsaKeyPair::from_pkcs8(der).map_err(refused)?),
+        })
+    }
+
+    fn sign(&self, random: &SystemRandom, message: &[u8]) -> Result<Vec<u8>> {
+        match self {
+            Self::Ecdsa(key) => Ok(key
+                .sign(random, message)
+                .map_err(refused)?
+                .as_ref()
+                .to_vec()),
+            Self::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),
+            Self::Rsa(key) => {
+                let mut signature = vec![0; RSA_2048_LEN];
+                key.sign(&signature::RSA_PSS_SHA256, random, message, &mut signature)
+                    .map_err(refused)?;
+                Ok(signature)
+            }
+        }
+    }
+
+    fn public_key(&self) -> Vec<u8> {
+        match self {
+            Self::Ecdsa(key) => key.public_key().as_ref().to_vec(),
+            Self::Ed25519(key) => key.public_key().as_ref().to_vec(),
+            Self::Rsa(key) => key.public_key().as_ref().to_vec(),
+        }
+    }
+}
+
+/// Bytes of a signature by a key of 2048 bits.
+const RSA_2048_LEN: usize = 256;
+
+fn sign(key_type: KeyType, len: usize) -> Result<Operation> {
+    let (signer, random) = (Signer::new(key_type)?, SystemRandom::new());
+    let message = vec![0x17; len];
+    Ok(Box::new(move || {
+        black_box(signer.sign(&random, black_box(&message))?);
+        Ok(())
+    }))
+}
+
+fn verify(key_type: KeyType, len: usize) -> Result<Operation> {
+    let algorithm: &'static dyn VerificationAlgorithm = match key_type {
+        KeyType::EcdsaP256 => &signature::ECDSA_P256_SHA256_ASN1,
+        KeyType::EcdsaP384 => &signature::ECDSA_P384_SHA384_ASN1,
+        KeyType::Ed25519 => &signature::ED25519,
+        KeyType::Rsa2048 => &signature::RSA_PSS_2048_8192_SHA256,
+    };
+    let signer = Signer::new(key_type)?;
+    let message = vec![0x17; len];
+    let signature = signer.sign(&SystemRandom::new(), &message)?;
+    let public_key = signer.public_key();
+    Ok(Box::new(move || {
+        UnparsedPublicKey::new(algorithm, &public_key)
+            .verify(black_box(&message), &signature)
+            .map_err(refused)
+    }))
+}
+
+fn hash_pieces(hash: Hash, pieces: Vec<usize>) -> Operation {
+    let algorithm = match hash {
+        Hash::Sha256 => &digest::SHA256,
+        Hash::Sha384 => &digest::SHA384,
+    };
+    let bytes = vec![0x17; pieces.iter().copied().max().unwrap_or(0)];
+    Box::new(move || {
+        let mut context = digest::Context::new(algorithm);
+        for piece in &pieces {
+            context.update(black_box(&bytes[..*piece]));
+            black_box(context.clone().finish());
+        }
+        Ok(())
+    })
+}
+
+fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
+    let algorithm = match hash {
+        Hash::Sha256 => hmac::HMAC_SHA256,
+        Hash::Sha384 => hmac::HMAC_SHA384,
+    };
+    let bytes = vec![0x17; messages.iter().copied().max().unwrap_or(0)];
+    let secret = vec![0x2a; hash.len()];
+    Box::new(move || {
+        let key = hmac::Key::new(algorithm, black_box(&secret));
+        for message in &messages {
+            black_box(hmac::sign(&key, black_box(&bytes[..*message])));
+        }
+        Ok(())
+    })
+}
+
+fn key(cipher: Cipher) -> Result<LessSafeKey> {
+    let algorithm = match cipher {
+        Cipher::Aes128Gcm => &aead::AES_128_GCM,
+        Cipher::Aes256Gcm => &aead::AES_256_GCM,
+        Cipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
+    };
+    let bytes = [0x2a; 32];
+    let key = UnboundKey::new(algorithm, black_box(&bytes[..cipher.key_len()]));
+    Ok(LessSafeKey::new(key.map_err(refused)?))
+}
+
+fn aead_key(cipher: Cipher) -> Result<Operation> {
+    key(cipher)?;
+    Ok(Box::new(move || {
+        black_box(key(cipher)?);
+        Ok(())
+    }))
+}
+
+fn nonce() -> Nonce {
+    Nonce::assume_unique_for_key([0; 12])
+}
+
+fn seal(cipher: Cipher, len: usize) -> Result<Operation> {
+    let (key, mut bytes) = (key(cipher)?, vec![0x17; len]);
+    Ok(Box::new(move || {
+        let aad = Aad::from([0; 5]);
+        let tag = key.seal_in_place_separate_tag(nonce(), aad, black_box(&mut bytes));
+        black_box(tag.map_err(refused)?.as_ref());
+        Ok(())
+    }))
+}
+
+/// What is opened is copied to its place first, since opening spoils it.
+fn open(cipher: Cipher, len: usize) -> Result<Operation> {
+    let (key, mut sealed) = (key(cipher)?, vec![0x17; len]);
+    let aad = || Aad::from([0; 5]);
+    let tag = key.seal_in_place_separate_tag(nonce(), aad(), &mut sealed);
+    sealed.extend_from_slice(tag.map_err(refused)?.as_ref());
+    let mut bytes = sealed.clone();
+    Ok(Box::new(move || {
+        bytes.copy_from_slice(&sealed);
+        let opened = key.open_in_place(nonce(), aad(), black_box(&mut bytes));
+        black_box(opened.map_err(refused)?);
+        Ok(())
+    }))
+}

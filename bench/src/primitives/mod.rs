@@ -1,0 +1,370 @@
+//! `primitives`: the cryptographic operations that handshakes consist of, alone, as the providers' libraries
+//! have them; also what the limit of a handshake is made of.
+
+mod aws_lc_rs;
+mod ring;
+
+use core::fmt;
+use std::time::Instant;
+
+use bench_allocator::Kind;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::{Cipher, Group, KeyType, OutputArgs, PrimitivesArgs, Provider, Version};
+use crate::measure::{self, Plan, Timed, Work};
+use crate::plot::Point;
+use crate::report::{self, Cell, Job};
+use crate::statistics::{Summary, rounded};
+use crate::workload::{Result, Role};
+
+/// An operation that can be repeated.
+pub(crate) type Operation = Box<dyn FnMut() -> Result<()>>;
+
+/// An operation of a cryptographic library. Lengths are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Primitive {
+    Random(usize),
+    /// Making a key pair and encoding what is sent of it.
+    Share(Group),
+    /// Making a key pair, and the shared secret from it and the peer's share.
+    Exchange(Group, Role),
+    /// Signing a message of so many bytes.
+    Sign(KeyType, usize),
+    /// Checking the signature on such a message.
+    Verify(KeyType, usize),
+    /// Hashing pieces of so many bytes, with the hash so far after each.
+    Hash(Hash, Vec<usize>),
+    /// HMACs of messages of so many bytes, all with one key, which is set up first: what HKDF and the PRF of
+    /// TLS 1.2 consist of.
+    Mac(Hash, Vec<usize>),
+    AeadKey(Cipher),
+    Seal(Cipher, usize),
+    Open(Cipher, usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hash {
+    Sha256,
+    Sha384,
+}
+
+impl Hash {
+    /// Of its output.
+    pub(crate) const fn len(self) -> usize {
+        match self {
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sha256 => "SHA-256",
+            Self::Sha384 => "SHA-384",
+        }
+    }
+}
+
+impl Primitive {
+    /// Each that a handshake may need, with lengths as they are there.
+    fn all() -> Vec<Self> {
+        let mut all = vec![Self::Random(32)];
+        for group in Group::ALL {
+            all.push(Self::Share(group));
+            all.push(Self::Exchange(group, Role::Client));
+            if group == Group::X25519MlKem768 {
+                all.push(Self::Exchange(group, Role::Server));
+            }
+        }
+        for key_type in KeyType::ALL {
+            all.extend([Self::Sign(key_type, 130), Self::Verify(key_type, 130)]);
+        }
+        for hash in [Hash::Sha256, Hash::Sha384] {
+            all.push(Self::Hash(hash, vec![1024]));
+            all.push(Self::Mac(hash, vec![54]));
+            all.push(Self::Mac(hash, vec![54; 4]));
+        }
+        for cipher in [
+            Cipher::Aes128Gcm,
+            Cipher::Aes256Gcm,
+            Cipher::Chacha20Poly1305,
+        ] {
+            all.push(Self::AeadKey(cipher));
+            for len in [64, 1024] {
+                all.extend([Self::Seal(cipher, len), Self::Open(cipher, len)]);
+            }
+        }
+        all
+    }
+
+    /// This operation of the library behind `provider`.
+    pub(crate) fn of(&self, provider: Provider) -> Result<Operation> {
+        match provider {
+            Provider::AwsLcRs => aws_lc_rs::library::operation(self),
+            Provider::Ring => ring::library::operation(self),
+        }
+    }
+
+    fn is_usable_with(&self, provider: Provider) -> bool {
+        match self {
+            Self::Share(group) | Self::Exchange(group, _) => {
+                group.usable_with(provider, Version::Tls13)
+            }
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Primitive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random(len) => write!(f, "random, {len} bytes"),
+            Self::Share(group) => write!(f, "{} share", group.name()),
+            Self::Exchange(Group::X25519MlKem768, role) => {
+                let group = Group::X25519MlKem768.name();
+                write!(f, "{group} share and secret, {}", role.name())
+            }
+            Self::Exchange(group, _) => write!(f, "{} share and secret", group.name()),
+            Self::Sign(key_type, len) => write!(f, "{} sign, {len} bytes", key_type.name()),
+            Self::Verify(key_type, len) => write!(f, "{} verify, {len} bytes", key_type.name()),
+            Self::Hash(hash, pieces) => {
+                let len: usize = pieces.iter().sum();
+                write!(f, "{}, {len} bytes", hash.name())
+            }
+            Self::Mac(hash, messages) => {
+                let (count, len) = (messages.len(), messages.iter().max().unwrap_or(&0));
+                write!(f, "HMAC-{}, key and {count} × {len} bytes", hash.name())
+            }
+            Self::AeadKey(cipher) => write!(f, "{} key", cipher.name()),
+            Self::Seal(cipher, len) => write!(f, "{} seal, {len} bytes", cipher.name()),
+            Self::Open(cipher, len) => write!(f, "{} open, {len} bytes", cipher.name()),
+        }
+    }
+}
+
+/// One line of the result.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Row {
+    bench: String,
+    #[serde(rename = "impl")]
+    implementation: String,
+    provider: String,
+    primitive: String,
+    allocator: String,
+    /// The median over the rounds.
+    ns_per_op: f64,
+    /// Its tenth and ninetieth percentile.
+    ns_per_op_spread: (f64, f64),
+}
+
+impl Job for PrimitivesArgs {
+    type Row = Row;
+
+    const NOTES: &'static str = "\
+Each by the provider's library alone, without TLS; an HMAC with its key is a step of HKDF or of TLS 1.2's PRF.
+Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures compare within this run only.";
+
+    const UNIT: &'static str = "ns";
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
+    }
+
+    fn allocators(&self) -> Vec<Kind> {
+        self.allocator.kinds()
+    }
+
+    fn title(&self) -> String {
+        "cryptographic operations".to_owned()
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.chosen().is_empty() {
+            let all = Primitive::all().into_iter();
+            let all: Vec<_> = all.map(|primitive| primitive.to_string()).collect();
+            return Err(format!(
+                "no operation has \"{}\" in its name; there are:\n  {}",
+                self.filter,
+                all.join("\n  ")
+            )
+            .into());
+        }
+        Ok(())
+    }
+
+    fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for primitive in self.chosen() {
+            let mut providers = self.provider.providers();
+            providers.retain(|provider| primitive.is_usable_with(*provider));
+            let build = || -> Result<Vec<_>> {
+                let operations = providers.iter().map(|provider| primitive.of(*provider));
+                operations.map(|built| Repeated::new(built?)).collect()
+            };
+            let work = Work {
+                build: &build,
+                batch_len: 1,
+                label: format!("{} · {primitive}", allocator.name()),
+            };
+            let plan = Plan::new(SHARE * self.multiplier, providers.len(), 1);
+            let rates = measure::interleaved(&plan, &work)?;
+            for (provider, [rates]) in providers.iter().zip(rates) {
+                let times = rates.iter().map(|rate| 1e9 / rate).collect();
+                let times = Summary::of(times).ok_or("nothing was measured")?;
+                rows.push(Row {
+                    bench: "primitives".to_owned(),
+                    implementation: "limit".to_owned(),
+                    provider: provider.name().to_owned(),
+                    primitive: primitive.to_string(),
+                    allocator: allocator.name().to_owned(),
+                    ns_per_op: rounded(times.median, 1),
+                    ns_per_op_spread: report::spread(&times, 1.0),
+                });
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// How long one is measured, as a part of what a comparison of connections gets: there are many.
+const SHARE: f64 = 0.2;
+
+impl PrimitivesArgs {
+    /// What there is to measure.
+    fn chosen(&self) -> Vec<Primitive> {
+        let filter = self.filter.to_lowercase();
+        let providers = self.provider.providers();
+        let mut chosen = Primitive::all();
+        chosen.retain(|primitive| {
+            let mut providers = providers.iter();
+            providers.any(|provider| primitive.is_usable_with(*provider))
+                && primitive.to_string().to_lowercase().contains(&filter)
+        });
+        chosen
+    }
+}
+
+impl report::Row for Row {
+    const TABLE_ONLY: &'static [&'static str] = &["ns_per_op_spread"];
+
+    fn heading(&self) -> String {
+        "Cryptographic operations".to_owned()
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = vec![
+            Cell::text("allocator", &self.allocator),
+            Cell::text("operation", &self.primitive),
+            Cell::text("provider", &self.provider),
+        ];
+        cells.extend(Cell::rate("ns", self.ns_per_op, self.ns_per_op_spread));
+        cells
+    }
+
+    fn point(&self) -> Option<Point> {
+        Some(Point {
+            group: format!("{} · {}", self.allocator, self.primitive),
+            series: self.provider.clone(),
+            threads: 1,
+            value: self.ns_per_op,
+        })
+    }
+}
+
+/// An operation, so many times that reading the clock does not count.
+struct Repeated {
+    operation: Operation,
+    times: u32,
+}
+
+impl Repeated {
+    /// Long beside the reading of a clock.
+    const SECONDS: f64 = 20e-6;
+
+    fn new(operation: Operation) -> Result<Self> {
+        let mut repeated = Self {
+            operation,
+            times: 1,
+        };
+        while repeated.time()? < Self::SECONDS {
+            repeated.times *= 2;
+        }
+        Ok(repeated)
+    }
+
+    fn time(&mut self) -> Result<f64> {
+        let start = Instant::now();
+        for _ in 0..self.times {
+            (self.operation)()?;
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+}
+
+impl Timed<1> for Repeated {
+    fn batch(&mut self) -> Result<[f64; 1]> {
+        Ok([self.time()? / f64::from(self.times)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn args(more: &[&str]) -> PrimitivesArgs {
+        let fixed = ["bench", "primitives", "--multiplier=0.001"];
+        match Cli::try_parse_from(fixed.iter().chain(more))
+            .unwrap()
+            .command
+        {
+            Command::Primitives(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_operation_of_every_provider_works() {
+        for provider in Provider::ALL {
+            for primitive in Primitive::all() {
+                if primitive.is_usable_with(provider) {
+                    let mut operation = primitive.of(provider).unwrap();
+                    // what changes its input goes on working
+                    operation().unwrap();
+                    operation().unwrap();
+                } else {
+                    assert!(primitive.of(provider).is_err());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_choose_what_is_measured() {
+        let rows = args(&["x25519"]).measure(Kind::System).unwrap();
+        let names: Vec<_> = rows.iter().map(|row| &row.primitive[..]).collect();
+        let (share, secret) = ("X25519 share", "X25519 share and secret");
+        assert_eq!(names[..4], [share, share, secret, secret]);
+        // the three of the hybrid, on one provider
+        assert_eq!(names.len(), 7);
+        assert!(rows.iter().all(|row| row.ns_per_op > 0.0));
+        let error = args(&["x448"]).check().unwrap_err().to_string();
+        assert!(error.contains("X25519 share"), "{error}");
+
+        let json = report::json(&rows[0]).unwrap();
+        let keys: Vec<_> = json.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            [
+                "allocator",
+                "bench",
+                "impl",
+                "ns_per_op",
+                "primitive",
+                "provider"
+            ]
+        );
+    }
+}

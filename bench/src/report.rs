@@ -1,0 +1,271 @@
+//! What the sub-commands have in common: each measures rows, in one process for each allocator, and shows
+//! them as tables for people, as JSON, and as a picture.
+
+use std::ffi::OsString;
+
+use bench_allocator::Kind;
+use comfy_table::{CellAlignment, Table, presets};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::cli::OutputArgs;
+use crate::plot::{Chart, Point, charts};
+use crate::processes;
+use crate::statistics::{Summary, rounded};
+use crate::workload::Result;
+
+/// A sub-command that measures.
+pub(crate) trait Job {
+    type Row: Row;
+
+    /// What a reader of the table has to know.
+    const NOTES: &'static str;
+
+    /// What the plotted values are.
+    const UNIT: &'static str;
+
+    fn output(&self) -> &OutputArgs;
+
+    fn allocators(&self) -> Vec<Kind>;
+
+    /// What the picture shows.
+    fn title(&self) -> String;
+
+    /// Fails when what was asked for cannot be measured; takes no time.
+    fn check(&self) -> Result<()>;
+
+    /// Measures, on the allocator that this process runs on.
+    fn measure(&self, allocator: Kind) -> Result<Vec<Self::Row>>;
+}
+
+/// One line of a result, as the process that measures prints it.
+pub(crate) trait Row: DeserializeOwned + Serialize {
+    /// Keys of what only the table shows; `--json` leaves them out.
+    const TABLE_ONLY: &'static [&'static str] = &[];
+
+    /// The heading of the table in which this row stands. Rows of one heading have the same columns.
+    fn heading(&self) -> String;
+
+    fn cells(&self) -> Vec<Cell>;
+
+    /// Where it is in the picture, if it is.
+    fn point(&self) -> Option<Point>;
+}
+
+/// A cell of a table and the column it stands in.
+pub(crate) struct Cell {
+    column: &'static str,
+    text: String,
+    alignment: CellAlignment,
+}
+
+impl Cell {
+    pub(crate) fn text(column: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            column,
+            text: text.into(),
+            alignment: CellAlignment::Left,
+        }
+    }
+
+    pub(crate) fn number(column: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            alignment: CellAlignment::Right,
+            ..Self::text(column, text)
+        }
+    }
+
+    pub(crate) fn ratio(column: &'static str, ratio: f64) -> Self {
+        Self::number(column, format!("{ratio:.2} ×"))
+    }
+
+    pub(crate) fn share(column: &'static str, share: f64) -> Self {
+        Self::number(column, format!("{:.1} %", 100.0 * share))
+    }
+
+    /// A throughput, with at least three digits, and from where to where most of its samples lie.
+    pub(crate) fn rate(column: &'static str, rate: f64, spread: (f64, f64)) -> [Self; 2] {
+        let digits = |rate: f64| {
+            if rate < 100.0 {
+                format!("{rate:.1}")
+            } else {
+                format!("{rate:.0}")
+            }
+        };
+        [
+            Self::number(column, digits(rate)),
+            Self::number(
+                "p10–p90",
+                format!("{}–{}", digits(spread.0), digits(spread.1)),
+            ),
+        ]
+    }
+}
+
+/// What a figure is about.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Subject {
+    pub(crate) bench: String,
+    #[serde(rename = "impl")]
+    pub(crate) implementation: String,
+    pub(crate) provider: String,
+    pub(crate) suite: String,
+    pub(crate) api: String,
+    pub(crate) allocator: String,
+}
+
+impl Subject {
+    /// The first cells of its row. Provider and suite are for the heading.
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        vec![
+            Cell::text("allocator", &self.allocator),
+            Cell::text("implementation", &self.implementation),
+            Cell::text("API", &self.api),
+        ]
+    }
+}
+
+/// The tenth and the ninetieth percentile, in `unit`.
+pub(crate) fn spread(samples: &Summary, unit: f64) -> (f64, f64) {
+    (
+        rounded(samples.p10 / unit, 1),
+        rounded(samples.p90 / unit, 1),
+    )
+}
+
+/// Does `job`, which `line` asks for on the command line, prints what came of it and returns the charts
+/// of it.
+pub(crate) fn run<J: Job>(job: &J, line: &[OsString]) -> Result<Vec<Chart>> {
+    let (output, allocators) = (job.output(), job.allocators());
+    if output.in_this_process {
+        for row in job.measure(processes::allocator(&allocators)?)? {
+            print(&format!("{}\n", serde_json::to_string(&row)?))?;
+        }
+        return Ok(Vec::new());
+    }
+    job.check()?;
+    let rows: Vec<J::Row> = processes::on_each(&allocators, line)?;
+    if output.json {
+        for row in &rows {
+            print(&format!("{}\n", json(row)?))?;
+        }
+    } else {
+        print(&format!("{}{}\n", tables(&rows), J::NOTES))?;
+    }
+    let points = rows.iter().filter_map(Row::point);
+    Ok(charts(&job.title(), J::UNIT, points.collect()))
+}
+
+/// What `--json` prints of `row`.
+pub(crate) fn json<R: Row>(row: &R) -> Result<Value> {
+    let mut value = serde_json::to_value(row)?;
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|key, _| !R::TABLE_ONLY.contains(&&key[..]));
+    }
+    Ok(value)
+}
+
+/// The rows as tables for people, and for a README: they are Markdown.
+pub(crate) fn tables<R: Row>(rows: &[R]) -> String {
+    let mut tables: Vec<(String, Table)> = Vec::new();
+    for row in rows {
+        let (heading, cells) = (row.heading(), row.cells());
+        let known = tables.iter().position(|(known, _)| *known == heading);
+        let index = known.unwrap_or_else(|| {
+            tables.push((heading, empty_table(&cells)));
+            tables.len() - 1
+        });
+        tables[index].1.add_row(
+            cells
+                .into_iter()
+                .map(|cell| comfy_table::Cell::new(cell.text).set_alignment(cell.alignment)),
+        );
+    }
+    let tables = tables.iter();
+    tables
+        .map(|(heading, table)| format!("{heading}\n\n{table}\n\n"))
+        .collect()
+}
+
+fn empty_table(cells: &[Cell]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(
+        cells
+            .iter()
+            .map(|cell| comfy_table::Cell::new(cell.column).set_alignment(cell.alignment)),
+    );
+    table
+}
+
+/// Prints `text`, without `print!`, which panics when the reader has closed the pipe.
+pub(crate) fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize, Serialize)]
+    struct Line {
+        name: String,
+        spread: u32,
+    }
+
+    impl Row for Line {
+        const TABLE_ONLY: &'static [&'static str] = &["spread"];
+
+        fn heading(&self) -> String {
+            self.name[..1].to_owned()
+        }
+
+        fn cells(&self) -> Vec<Cell> {
+            vec![
+                Cell::text("name", &self.name),
+                Cell::number("spread", self.spread.to_string()),
+            ]
+        }
+
+        fn point(&self) -> Option<Point> {
+            None
+        }
+    }
+
+    fn lines() -> Vec<Line> {
+        let line = |(name, spread): (&str, u32)| Line {
+            name: name.to_owned(),
+            spread,
+        };
+        [("a·1", 1), ("b", 22222222), ("a2", 3)].map(line).into()
+    }
+
+    #[test]
+    fn rows_of_one_heading_stand_in_one_table() {
+        let text = tables(&lines());
+        let expected = "\
+a
+
+| name | spread |
+|------|--------|
+| a·1  |      1 |
+| a2   |      3 |
+
+b
+
+| name |   spread |
+|------|----------|
+| b    | 22222222 |
+
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn json_leaves_out_what_only_the_table_shows() {
+        let value = json(&lines()[0]).unwrap();
+        assert_eq!(value, serde_json::json!({ "name": "a·1" }));
+    }
+}
