@@ -19,6 +19,7 @@ pub(crate) mod client;
 mod context;
 mod failure;
 pub(crate) mod flight;
+pub(crate) mod raw_public_key;
 pub(crate) mod server;
 pub(crate) mod transcript;
 

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use rustls_core::codec::{Codec, Reader};
 use rustls_core::record::joiner::MAX_HANDSHAKE_LEN;
 
 use crate::compress::{CertCompressor, CertDecompressor, CompressionCache};
@@ -31,7 +32,7 @@ pub(crate) fn offered_algorithms(
     (!offered.is_empty()).then_some(offered)
 }
 
-/// Refuses a `compress_certificate` extension that names an algorithm twice.
+/// Refuses a client's `compress_certificate` extension that names an algorithm twice, as 0.23 does.
 pub(super) fn check_offer(
     algorithms: Option<&[CertificateCompressionAlgorithm]>,
 ) -> Result<(), PeerMisbehaved> {
@@ -44,9 +45,7 @@ pub(super) fn check_offer(
     Ok(())
 }
 
-/// The body of the Certificate that `message` holds.
-///
-/// It is as long as it says, and checked in no other way.
+/// The body of the Certificate that `message` holds, for [`read_certificate`].
 pub(super) fn decompress(
     message: &CompressedCertificate<&[u8]>,
     decompressors: &[&'static dyn CertDecompressor],
@@ -68,6 +67,14 @@ pub(super) fn decompress(
     decompressor
         .decompress(message.compressed, &mut certificate)
         .map_err(|_| PeerMisbehaved::InvalidCertCompression)?;
+    Ok(certificate)
+}
+
+/// Reads the body of a Certificate that was compressed.
+pub(super) fn read_certificate(body: &[u8]) -> Result<CertificateMsg<'_>, InvalidMessage> {
+    let mut r = Reader::new(body);
+    let certificate = CertificateMsg::read(&mut r)?;
+    r.expect_empty("HandshakeMessagePayload")?;
     Ok(certificate)
 }
 

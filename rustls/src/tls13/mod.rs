@@ -5,7 +5,6 @@
 //!   client ──┐   ┌─► key_schedule              secrets in, secrets out
 //!            │   ├─► certificate_verify        what a CertificateVerify signs
 //!            ├───┼─► certificate_compression   CompressedCertificate, sent and received
-//!            │   ├─► raw_public_key            raw public keys for certificates
 //!   server ──┘   ├─► finished                  the check of the peer's Finished
 //!                └─► key_update                the peer's KeyUpdate
 //! ```
@@ -16,5 +15,4 @@ pub(crate) mod client;
 mod finished;
 pub(crate) mod key_schedule;
 pub(crate) mod key_update;
-mod raw_public_key;
 pub(crate) mod server;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{KeyType, Provider, SERVER_NAME};
+use harness::configs::{KeyType, Provider, SERVER_NAME, Versions};
 
 /// How a side authenticates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,7 @@ pub(crate) const KINDS: [Kind; 2] = [Kind::X509, Kind::Raw];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
+    pub(crate) versions: Versions,
     pub(crate) key_type: KeyType,
     pub(crate) server: Kind,
     /// `None`: the server asks for no certificate, and the client has none.
@@ -27,6 +28,7 @@ impl Setup {
     pub(crate) fn new(provider: Provider) -> Self {
         Self {
             provider,
+            versions: Versions::Tls13,
             key_type: KeyType::EcdsaP256,
             server: Kind::X509,
             client: None,
@@ -51,13 +53,16 @@ macro_rules! kit {
 
             pub(crate) fn client_config(setup: Setup) -> ClientConfig {
                 let Setup {
-                    provider, key_type, ..
+                    provider,
+                    versions,
+                    key_type,
+                    ..
                 } = setup;
                 let auth = match setup.client {
                     Some(Kind::X509) => harness::configs::ClientAuth::Required,
                     _ => harness::configs::ClientAuth::None,
                 };
-                let mut config = configs::client(provider.$module(), key_type, auth);
+                let mut config = configs::client_of(versions, provider.$module(), key_type, auth);
                 let identities = key_type.identities();
                 if setup.server == Kind::Raw {
                     config
@@ -77,18 +82,23 @@ macro_rules! kit {
 
             pub(crate) fn server_config(setup: Setup) -> ServerConfig {
                 let Setup {
-                    provider, key_type, ..
+                    provider,
+                    versions,
+                    key_type,
+                    ..
                 } = setup;
                 let identities = key_type.identities();
                 let auth = match setup.client {
                     Some(Kind::X509) => harness::configs::ClientAuth::Required,
                     _ => harness::configs::ClientAuth::None,
                 };
-                let x509 = || configs::server(provider.$module(), key_type, auth);
+                let x509 = || configs::server_of(versions, provider.$module(), key_type, auth);
                 let mut config = if setup.client == Some(Kind::Raw) {
                     let crypto = Arc::new(provider.$module());
                     ServerConfig::builder_with_provider(crypto)
-                        .with_protocol_versions(&[&$tls::version::TLS13])
+                        .with_protocol_versions(
+                            &versions.choose(&$tls::version::TLS12, &$tls::version::TLS13),
+                        )
                         .unwrap()
                         .with_client_cert_verifier(Arc::new(verifier(&identities.client, provider)))
                         .with_cert_resolver(x509().cert_resolver)

@@ -1,5 +1,8 @@
 //! What sides authenticate with: certificates compressed and not, raw public keys, and who chooses them.
 
+mod client_resolver;
+mod compressed_messages;
 mod compression;
 mod kit;
 mod raw_keys;
+mod types_negotiated;

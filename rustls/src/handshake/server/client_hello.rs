@@ -7,6 +7,8 @@ use crate::enums::ProtocolVersion;
 use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
 use crate::error::PeerMisbehaved;
+#[cfg(feature = "tls12")]
+use crate::handshake::raw_public_key::check_tls12_offer;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
@@ -65,6 +67,7 @@ impl WaitClientHello {
             }
             #[cfg(feature = "tls12")]
             ProtocolVersion::TLSv1_2 => {
+                check_tls12_offer(&hello.extensions, &config)?;
                 tls12::server::negotiation::negotiate(hello, encoded, config, cx)
                     .map(Answered::Tls12)
             }

@@ -13,7 +13,7 @@ use crate::handshake::Failure;
 use crate::handshake::client::client_auth::Answer;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
-use crate::tls13::certificate_compression::{check_offer, choose_compressor};
+use crate::tls13::certificate_compression::choose_compressor;
 
 /// EncryptedExtensions were accepted: the server's Certificate comes next, or a request for the client's.
 pub(crate) struct WaitCertificateOrRequest(Box<Handshake>);
@@ -33,7 +33,6 @@ impl WaitCertificateOrRequest {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
         check_extensions(&request.received, ExtensionContext::CertificateRequest)?;
-        check_offer(request.compress_certificate.as_deref())?;
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();

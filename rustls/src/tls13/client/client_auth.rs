@@ -6,11 +6,11 @@ use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
+use crate::handshake::raw_public_key::sent_chain;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::tls13::certificate_compression::add_certificate;
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::raw_public_key::sent_chain;
 
 /// The client's part of a handshake in which the server has sent a CertificateRequest.
 pub(super) struct ClientAuth {

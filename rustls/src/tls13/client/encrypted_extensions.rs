@@ -7,11 +7,11 @@ use super::finished::WaitFinished;
 use super::in_progress::{EarlyData, Handshake};
 use crate::enums::{AlertDescription, ExtensionType};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::{ClientContext, Failure};
 use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
-use crate::tls13::raw_public_key::CertificateTypes;
 
 /// How the server is authenticated.
 pub(super) enum Authentication {

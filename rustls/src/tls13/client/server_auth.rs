@@ -3,21 +3,19 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use rustls_core::codec::Codec;
-
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::handshake::raw_public_key::check_received;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::session::chain::PeerChain;
-use crate::tls13::certificate_compression::decompress;
+use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::raw_public_key::check_received;
 
 /// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate {
@@ -45,7 +43,7 @@ impl WaitCertificate {
         let decompressors = &self.handshake.offer.config.cert_decompressors;
         let certificate = decompress(compressed, decompressors)?;
         // RFC 8879 §5: from here on it is processed as if it had come uncompressed
-        self.read_certificate(CertificateMsg::read_bytes(&certificate)?, encoded)
+        self.read_certificate(read_certificate(&certificate)?, encoded)
     }
 
     /// `encoded` is the message as it came.

@@ -2,19 +2,17 @@
 
 use alloc::boxed::Box;
 
-use rustls_core::codec::Codec;
-
 use super::finished::WaitFinished;
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::handshake::raw_public_key::check_received;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::session::chain::PeerChain;
-use crate::tls13::certificate_compression::decompress;
+use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::raw_public_key::check_received;
 
 /// Waits for the answer to CertificateRequest.
 pub(crate) struct WaitCertificate {
@@ -42,7 +40,7 @@ impl WaitCertificate {
     ) -> Result<ClientChain, Failure> {
         let certificate = decompress(compressed, &self.finished.config.cert_decompressors)?;
         // RFC 8879 §5: from here on it is processed as if it had come uncompressed
-        self.read_certificate(&CertificateMsg::read_bytes(&certificate)?, encoded)
+        self.read_certificate(&read_certificate(&certificate)?, encoded)
     }
 
     /// `encoded` is the message as it came.

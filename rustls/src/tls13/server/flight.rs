@@ -19,6 +19,7 @@ use crate::crypto::tls13::OkmBlock;
 use crate::enums::{Compression, ProtocolVersion, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::flight::Flight;
+use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
@@ -37,7 +38,6 @@ use crate::tls13::certificate_compression::{
 };
 use crate::tls13::certificate_verify::signed_content;
 use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, MainSecret, finished_verify_data};
-use crate::tls13::raw_public_key::sent_chain;
 
 /// The length of a ServerHello without its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;

@@ -8,12 +8,12 @@ use super::retry::Retry;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{NamedGroup, ProtocolVersion, SignatureScheme};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
-use crate::tls13::raw_public_key::CertificateTypes;
 
 /// What can be selected from one ClientHello.
 pub(super) enum Selection<'a> {

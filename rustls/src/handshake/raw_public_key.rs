@@ -2,6 +2,9 @@
 //!
 //! A resolver or a verifier is for raw public keys or for X.509, and never takes one for the other. So a
 //! client offers one kind at a time, and what is agreed on is what each side is configured for.
+//!
+//! They are for TLS 1.3. In TLS 1.2 they would stand in a Certificate of another form (RFC 7250 §3), and no
+//! verifier of this crate reads signatures by them there.
 
 use pki_types::CertificateDer;
 
@@ -16,9 +19,9 @@ use crate::sign::CertifiedKey;
 
 /// What a server answers to the kinds that a client offers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CertificateTypes {
-    pub(super) client: Option<CertificateType>,
-    pub(super) server: Option<CertificateType>,
+pub(crate) struct CertificateTypes {
+    pub(crate) client: Option<CertificateType>,
+    pub(crate) server: Option<CertificateType>,
 }
 
 impl CertificateTypes {
@@ -26,7 +29,7 @@ impl CertificateTypes {
     ///
     /// [`PeerIncompatible::IncorrectCertificateTypeExtension`] when the client does not offer the kind that
     /// the server is configured for.
-    pub(super) fn select(
+    pub(crate) fn select(
         offered: &ClientExtensions<'_>,
         config: &ServerConfig,
     ) -> Result<Self, PeerIncompatible> {
@@ -43,7 +46,7 @@ impl CertificateTypes {
     }
 
     /// Whether a server's answer agrees with what a client is configured for.
-    pub(super) fn is_answered(
+    pub(crate) fn is_answered(
         answer: &EncryptedExtensions<'_>,
         client_is_raw: bool,
         server_is_raw: bool,
@@ -53,6 +56,20 @@ impl CertificateTypes {
         is_raw(answer.client_certificate_type) == client_is_raw
             && is_raw(answer.server_certificate_type) == server_is_raw
     }
+}
+
+/// Refuses TLS 1.2 for a server that has, or asks for, raw public keys, and for a client that takes nothing
+/// else.
+#[cfg(feature = "tls12")]
+pub(crate) fn check_tls12_offer(
+    offered: &ClientExtensions<'_>,
+    config: &ServerConfig,
+) -> Result<(), PeerIncompatible> {
+    if config.verifier.requires_raw_public_keys() || config.cert_resolver.only_raw_public_keys() {
+        return Err(PeerIncompatible::IncorrectCertificateTypeExtension);
+    }
+    // what is selected is X.509, which needs no answer
+    CertificateTypes::select(offered, config).map(|_| ())
 }
 
 fn select(
@@ -74,7 +91,7 @@ fn select(
 }
 
 /// What a side that sends raw public keys, or certificates, puts into its Certificate.
-pub(super) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[CertificateDer<'static>] {
+pub(crate) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[CertificateDer<'static>] {
     match certified_key.cert.as_slice() {
         // RFC 9846 §4.5.1: a raw public key is the only entry
         [key, ..] if is_raw => core::slice::from_ref(key),
@@ -83,7 +100,7 @@ pub(super) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[Certif
 }
 
 /// Checks the form of a Certificate in which a raw public key, or a chain, is expected.
-pub(super) fn check_received(
+pub(crate) fn check_received(
     certificate: &CertificateMsg<'_>,
     is_raw: bool,
 ) -> Result<(), Failure> {

@@ -1,0 +1,248 @@
+//! What a client's resolver is told of a CertificateRequest, and what becomes of its answer, in each version.
+
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::endpoints::{Endpoint, exchange, handshake};
+use rustls::client::ResolvesClientCert;
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, SignatureScheme};
+use rustls_upstream as theirs;
+
+use crate::kit::{Setup, this, upstream};
+
+/// What a resolver was asked: hints and schemes.
+type Asked = Vec<(Vec<Vec<u8>>, Vec<u16>)>;
+
+/// Answers with one key, or with nothing, and keeps what it was asked.
+#[derive(Debug)]
+struct Recording<Key> {
+    answer: Option<Arc<Key>>,
+    has_certs: bool,
+    asked: Mutex<Asked>,
+}
+
+impl<Key> Recording<Key> {
+    fn new(answer: Option<Key>) -> Arc<Self> {
+        Arc::new(Self {
+            answer: answer.map(Arc::new),
+            has_certs: true,
+            asked: Mutex::default(),
+        })
+    }
+
+    fn asked(&self) -> Asked {
+        self.asked.lock().unwrap().clone()
+    }
+
+    fn resolve(&self, hints: &[&[u8]], schemes: Vec<u16>) -> Option<Arc<Key>> {
+        let hints = hints.iter().map(|hint| hint.to_vec()).collect();
+        self.asked.lock().unwrap().push((hints, schemes));
+        self.answer.clone()
+    }
+}
+
+impl ResolvesClientCert for Recording<CertifiedKey> {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let schemes = sigschemes.iter().map(|scheme| u16::from(*scheme));
+        Recording::resolve(self, root_hint_subjects, schemes.collect())
+    }
+
+    fn has_certs(&self) -> bool {
+        self.has_certs
+    }
+}
+
+impl theirs::client::ResolvesClientCert for Recording<theirs::sign::CertifiedKey> {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[theirs::SignatureScheme],
+    ) -> Option<Arc<theirs::sign::CertifiedKey>> {
+        let schemes = sigschemes.iter().map(|scheme| u16::from(*scheme));
+        Recording::resolve(self, root_hint_subjects, schemes.collect())
+    }
+
+    fn has_certs(&self) -> bool {
+        self.has_certs
+    }
+}
+
+/// The versions that clients have.
+fn versions() -> Vec<Versions> {
+    vec![Versions::Tls13]
+}
+
+fn our_key(provider: Provider, key_type: KeyType) -> CertifiedKey {
+    let identity = &key_type.identities().client;
+    let chain = identity.chain.clone();
+    CertifiedKey::from_der(chain, identity.key(), &provider.this()).unwrap()
+}
+
+fn their_key(provider: Provider, key_type: KeyType) -> theirs::sign::CertifiedKey {
+    let identity = &key_type.identities().client;
+    let chain = identity.chain.clone();
+    theirs::sign::CertifiedKey::from_der(chain, identity.key(), &provider.upstream()).unwrap()
+}
+
+fn client_config(setup: Setup, resolver: Arc<Recording<CertifiedKey>>) -> ClientConfig {
+    let mut config = this::client_config(setup);
+    config.client_auth_cert_resolver = resolver;
+    config
+}
+
+/// Names of authorities as the server has them, one for each of its roots, and schemes as its verifier has
+/// them: the resolver of upstream is told the same.
+#[test]
+fn resolvers_are_told_names_and_schemes() {
+    for provider in PROVIDERS {
+        for versions in versions() {
+            let setup = Setup {
+                versions,
+                ..Setup::new(provider)
+            };
+            for roots in [1, 2, 3] {
+                let key_types = [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::EcdsaP384];
+                let mut store = theirs::RootCertStore::empty();
+                for key_type in &key_types[..roots] {
+                    store.add(key_type.identities().ca.clone()).unwrap();
+                }
+                let names: Vec<_> = store.subjects();
+                let names: Vec<Vec<u8>> = names.iter().map(|it| it.as_ref().to_vec()).collect();
+                let verifier = theirs::server::WebPkiClientVerifier::builder_with_provider(
+                    Arc::new(store),
+                    Arc::new(provider.upstream()),
+                )
+                .build()
+                .unwrap();
+                let server = || {
+                    let crypto = Arc::new(provider.upstream());
+                    let identity = &setup.key_type.identities().server;
+                    let builder = theirs::ServerConfig::builder_with_provider(crypto)
+                        .with_protocol_versions(
+                            &versions.choose(&theirs::version::TLS12, &theirs::version::TLS13),
+                        )
+                        .unwrap()
+                        .with_client_cert_verifier(verifier.clone());
+                    let config = builder.with_single_cert(identity.chain.clone(), identity.key());
+                    upstream::server(config.unwrap())
+                };
+
+                let ours = Recording::new(Some(our_key(provider, KeyType::EcdsaP256)));
+                let mut client = this::client(client_config(setup, ours.clone()));
+                handshake(&mut client, &mut server());
+                let theirs = Recording::new(Some(their_key(provider, KeyType::EcdsaP256)));
+                let mut config = upstream::client_config(setup);
+                config.client_auth_cert_resolver = theirs.clone();
+                handshake(&mut upstream::client(config), &mut server());
+
+                let [(hints, schemes)] = &ours.asked()[..] else {
+                    panic!("asked once");
+                };
+                assert_eq!(*hints, names);
+                assert!(schemes.contains(&0x0403));
+                assert_eq!(ours.asked(), theirs.asked(), "{setup:?}");
+            }
+        }
+    }
+}
+
+/// A key that no scheme of the server fits is as good as none.
+#[test]
+fn a_key_that_cannot_sign_is_not_sent() {
+    for versions in versions() {
+        let setup = Setup {
+            versions,
+            ..Setup::new(Provider::AwsLc)
+        };
+        let optional = || {
+            let mut crypto = Provider::AwsLc.this();
+            // ECDSA with P-256 alone
+            let algorithms = &mut crypto.signature_verification_algorithms;
+            let mut mapping = algorithms.mapping.chunks(1);
+            algorithms.mapping = mapping
+                .find(|one| one[0].0 == SignatureScheme::ECDSA_NISTP256_SHA256)
+                .unwrap();
+            let mut config = harness::configs::this::server_of(
+                versions,
+                crypto,
+                KeyType::EcdsaP256,
+                ClientAuth::OptionalAbsent,
+            );
+            config.alpn_protocols.clear();
+            this::server(config)
+        };
+        for (key_type, is_sent) in [(KeyType::EcdsaP256, true), (KeyType::Ed25519, false)] {
+            let resolver = Recording::new(Some(our_key(Provider::AwsLc, key_type)));
+            let mut client = this::client(client_config(setup, resolver.clone()));
+            let mut server = optional();
+            handshake(&mut client, &mut server);
+            assert_eq!(resolver.asked()[0].1, [0x0403]);
+            assert_eq!(!server.peer_certificates().is_empty(), is_sent);
+        }
+    }
+}
+
+/// Without a certificate an empty Certificate is sent: the server goes on if it does not insist.
+#[test]
+fn a_resolver_may_have_nothing() {
+    for provider in PROVIDERS {
+        for versions in versions() {
+            let setup = Setup {
+                versions,
+                ..Setup::new(provider)
+            };
+            let with = |auth| {
+                let mut config = harness::configs::upstream::server_of(
+                    versions,
+                    provider.upstream(),
+                    setup.key_type,
+                    auth,
+                );
+                config.alpn_protocols.clear();
+                upstream::server(config)
+            };
+            for has_certs in [false, true] {
+                let resolver = Arc::new(Recording {
+                    answer: None,
+                    has_certs,
+                    asked: Mutex::default(),
+                });
+                let mut server = with(ClientAuth::OptionalAbsent);
+                let mut client = this::client(client_config(setup, resolver.clone()));
+                handshake(&mut client, &mut server);
+                assert!(server.peer_certificates().is_empty());
+                assert_eq!(resolver.asked().len(), 1);
+
+                let mut server = with(ClientAuth::Required);
+                let mut client = this::client(client_config(setup, resolver.clone()));
+                let error = exchange(&mut client, &mut server).unwrap_err();
+                assert_eq!(error, "server: NoCertificatesPresented");
+                let told = client.receive(&server.take_output()).unwrap_err();
+                assert_eq!(told, "AlertReceived(CertificateRequired)");
+            }
+        }
+    }
+}
+
+/// Who is not asked resolves nothing.
+#[test]
+fn resolvers_wait_for_a_request() {
+    for versions in versions() {
+        let setup = Setup {
+            versions,
+            ..Setup::new(Provider::AwsLc)
+        };
+        let resolver = Recording::new(Some(our_key(Provider::AwsLc, KeyType::EcdsaP256)));
+        let mut client = this::client(client_config(setup, resolver.clone()));
+        handshake(
+            &mut client,
+            &mut upstream::server(upstream::server_config(setup)),
+        );
+        assert_eq!(resolver.asked(), []);
+    }
+}

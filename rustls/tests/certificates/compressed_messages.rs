@@ -1,0 +1,448 @@
+//! CompressedCertificate, right and wrong, to clients and servers of this crate and of upstream: error and
+//! alert must be the same, except where RFC 8879 demands more than 0.23 does.
+
+use std::sync::Arc;
+
+use harness::client_hello::ClientHello;
+use harness::configs::Provider;
+use harness::endpoints::Endpoint;
+use harness::scripted::{Identity, Outcome, Refused, Script, ScriptedClient, bytes};
+use harness::wire::{message, u8_vec, vector};
+use rustls::compress::{BROTLI_COMPRESSOR, CertCompressor, CompressionLevel, ZLIB_COMPRESSOR};
+use rustls::{AlertDescription as Alert, HandshakeType};
+
+use crate::kit::{Kind, Setup, this, upstream};
+
+const COMPRESS_CERTIFICATE: u16 = 27;
+const BROTLI: u16 = 2;
+const ZLIB: u16 = 1;
+
+/// The contents of a CompressedCertificate.
+#[derive(Clone, Debug)]
+struct Compressed {
+    algorithm: u16,
+    length: usize,
+    bytes: Vec<u8>,
+}
+
+impl Compressed {
+    /// Of this Certificate, without its header.
+    fn new(algorithm: u16, certificate: &[u8]) -> Self {
+        let compressor: &dyn CertCompressor = match algorithm {
+            BROTLI => BROTLI_COMPRESSOR,
+            _ => ZLIB_COMPRESSOR,
+        };
+        let level = CompressionLevel::Interactive;
+        Self {
+            algorithm,
+            length: certificate.len(),
+            bytes: compressor.compress(certificate.to_vec(), level).unwrap(),
+        }
+    }
+
+    fn message(&self) -> Vec<u8> {
+        let body = [
+            &self.algorithm.to_be_bytes()[..],
+            &(self.length as u32).to_be_bytes()[1..],
+            &vector(3, &self.bytes),
+        ]
+        .concat();
+        message(HandshakeType::CompressedCertificate.into(), &body)
+    }
+}
+
+/// A Certificate without its header.
+fn certificate(chain: &[&[u8]]) -> Vec<u8> {
+    let entries: Vec<u8> = chain
+        .iter()
+        .flat_map(|cert| [vector(3, cert), vec![0, 0]].concat())
+        .collect();
+    [vec![0], vector(3, &entries)].concat()
+}
+
+/// Messages that are wrong in one way each, of a Certificate that would be accepted.
+fn wrong_messages(accepted: &[u8], algorithm: u16) -> Vec<(String, Vec<u8>)> {
+    let right = Compressed::new(algorithm, accepted);
+    let with = |edit: &dyn Fn(&mut Compressed)| {
+        let mut wrong = right.clone();
+        edit(&mut wrong);
+        wrong.message()
+    };
+    let mut cases = Vec::new();
+    for other in [0, ZLIB, BROTLI, 3, 0x4000, 0xffff] {
+        let message = with(&|wrong| wrong.algorithm = other);
+        cases.push((format!("algorithm {other}"), message));
+    }
+    let len = accepted.len();
+    for length in [0, 1, len - 1, len + 1, 0xffff, 0x1_0001, 0xff_ffff] {
+        let message = with(&|wrong| wrong.length = length);
+        cases.push((format!("declares {length} bytes"), message));
+    }
+    let typ = HandshakeType::CompressedCertificate.into();
+    let whole = right.message();
+    let body = &whole[4..];
+    for len in [0, 1, 2, 4, 5, 7, 8, body.len() - 1] {
+        cases.push((format!("cut to {len}"), message(typ, &body[..len])));
+    }
+    let bomb = Compressed {
+        length: 0xffff,
+        ..Compressed::new(algorithm, &vec![0; 1 << 20])
+    };
+    let others = [
+        ("right", whole.clone()),
+        ("nothing", with(&|wrong| wrong.bytes.clear())),
+        (
+            "cut inside",
+            with(&|wrong| wrong.bytes.truncate(wrong.bytes.len() - 1)),
+        ),
+        ("continued", message(typ, &[body, &[0]].concat())),
+        ("a bomb", bomb.message()),
+    ];
+    cases.extend(others.map(|(name, message)| (name.to_owned(), message)));
+    cases
+}
+
+/// Certificates without header, to be compressed: most are wrong.
+fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut unknown_extension = accepted[..accepted.len() - 2].to_vec();
+    unknown_extension.extend([0, 4, 0xfa, 0xfa, 0, 0]);
+    let list = (unknown_extension.len() as u32 - 4).to_be_bytes();
+    unknown_extension[1..4].copy_from_slice(&list[1..]);
+    vec![
+        ("right", accepted.to_vec()),
+        ("an empty chain", certificate(&[])),
+        ("an empty certificate", certificate(&[&[]])),
+        ("no certificate", certificate(&[&[1, 2, 3]])),
+        ("a context", [&[1, 7], &accepted[1..]].concat()),
+        ("nothing", Vec::new()),
+        ("continued", [accepted, &[0]].concat()),
+        ("cut", accepted[..accepted.len() - 1].to_vec()),
+        ("with its header", message(11, accepted)),
+        ("an unknown extension", unknown_extension),
+    ]
+}
+
+/// Clients that trust `identity`, and undo `algorithms`.
+fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
+    let setup = Setup::new(Provider::Ring);
+    let mut ours = this::client_config(setup);
+    let mut theirs = upstream::client_config(setup);
+    let mut our_roots = rustls::RootCertStore::empty();
+    our_roots.add(identity.certificate.clone()).unwrap();
+    let provider = Arc::new(Provider::Ring.this());
+    let verifier =
+        rustls::client::WebPkiServerVerifier::builder_with_provider(Arc::new(our_roots), provider);
+    ours.dangerous()
+        .set_certificate_verifier(verifier.build().unwrap());
+    let mut their_roots = rustls_upstream::RootCertStore::empty();
+    their_roots.add(identity.certificate.clone()).unwrap();
+    let provider = Arc::new(Provider::Ring.upstream());
+    let verifier = rustls_upstream::client::WebPkiServerVerifier::builder_with_provider(
+        Arc::new(their_roots),
+        provider,
+    );
+    theirs
+        .dangerous()
+        .set_certificate_verifier(verifier.build().unwrap());
+    ours.cert_decompressors
+        .retain(|known| algorithms.contains(&known.algorithm().into()));
+    theirs
+        .cert_decompressors
+        .retain(|known| algorithms.contains(&known.algorithm().into()));
+    let name = || pki_types::ServerName::try_from("localhost").unwrap();
+    let ours = rustls::ClientConnection::new(Arc::new(ours), name()).unwrap();
+    let theirs = rustls_upstream::ClientConnection::new(Arc::new(theirs), name()).unwrap();
+    [
+        Box::new(harness::endpoints::ThisBuffered::new(ours)),
+        Box::new(harness::endpoints::UpstreamBuffered::new(theirs)),
+    ]
+}
+
+/// What both clients say to a server that sends `sent` in the place of its Certificate.
+fn told_by_clients(identity: &Identity, algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
+    let sent = sent.to_vec();
+    let script = Script {
+        corrupt: Arc::new(move |_, message| {
+            if message[0] == HandshakeType::Certificate.into() {
+                *message = sent.clone();
+            }
+        }),
+        ..Script::new()
+    };
+    clients(identity, algorithms).map(|mut client| identity.run(&mut *client, &script))
+}
+
+fn accepted_by_clients(identity: &Identity) -> Vec<u8> {
+    certificate(&[&identity.certificate])
+}
+
+#[test]
+fn wrong_ones_to_clients() {
+    let identity = Identity::new(Provider::Ring.this());
+    for algorithm in [ZLIB, BROTLI] {
+        for (name, sent) in wrong_messages(&accepted_by_clients(&identity), algorithm) {
+            let [ours, theirs] = told_by_clients(&identity, &[algorithm], &sent);
+            assert_eq!(ours, theirs, "{algorithm}, {name}");
+            let is_right = name == "right" || name == format!("algorithm {algorithm}");
+            assert_eq!(ours.error.is_none(), is_right, "{name}: {ours:?}");
+            let by_length = |wrong: &str| {
+                ours.error.as_deref() == Some(wrong) && ours.alert == Some(Alert::BadCertificate)
+            };
+            // RFC 8879 §4
+            if name.starts_with("declares") {
+                assert!(
+                    by_length("PeerMisbehaved(InvalidCertCompression)")
+                        || by_length("InvalidMessage(MessageTooLarge)"),
+                    "{name}: {ours:?}"
+                );
+            }
+        }
+    }
+}
+
+/// RFC 8879 §5: what was compressed is processed as if it had not been. 0.23 sends bad_certificate for what
+/// cannot be read, and takes bytes behind the Certificate.
+#[test]
+fn wrong_contents_to_clients() {
+    let identity = Identity::new(Provider::Ring.this());
+    for (name, contents) in wrong_contents(&accepted_by_clients(&identity)) {
+        let plain = message(HandshakeType::Certificate.into(), &contents);
+        let [plain, _] = told_by_clients(&identity, &[ZLIB, BROTLI], &plain);
+        for algorithm in [ZLIB, BROTLI] {
+            let sent = Compressed::new(algorithm, &contents).message();
+            let [ours, theirs] = told_by_clients(&identity, &[ZLIB, BROTLI], &sent);
+            assert_eq!(ours, plain, "{algorithm}, {name}");
+            if name == "continued" {
+                assert_eq!(theirs.error, None);
+            } else {
+                assert_eq!(ours.error, theirs.error, "{algorithm}, {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_ones_to_servers() {
+    let setup = client_auth();
+    let accepted = accepted_by_servers(setup);
+    for algorithm in [ZLIB, BROTLI] {
+        for (name, sent) in wrong_messages(&accepted, algorithm) {
+            let [ours, theirs] = told_by_servers(setup, &[algorithm], &sent);
+            assert_eq!(ours, theirs, "{algorithm}, {name}");
+            let is_right = name == "right" || name == format!("algorithm {algorithm}");
+            assert_eq!(ours.is_ok(), is_right, "{name}: {ours:?}");
+        }
+    }
+}
+
+/// As to clients.
+#[test]
+fn wrong_contents_to_servers() {
+    let setup = client_auth();
+    for (name, contents) in wrong_contents(&accepted_by_servers(setup)) {
+        let plain = message(HandshakeType::Certificate.into(), &contents);
+        let [plain, _] = told_by_servers(setup, &[ZLIB, BROTLI], &plain);
+        for algorithm in [ZLIB, BROTLI] {
+            let sent = Compressed::new(algorithm, &contents).message();
+            let [ours, theirs] = told_by_servers(setup, &[ZLIB, BROTLI], &sent);
+            assert_eq!(ours, plain, "{algorithm}, {name}");
+            if name == "continued" {
+                assert_eq!(theirs, Ok(()));
+            } else {
+                let error = |told: Result<(), Refused>| told.err().map(|refused| refused.error);
+                assert_eq!(error(ours), error(theirs), "{algorithm}, {name}");
+            }
+        }
+    }
+}
+
+/// Each byte changed in turn: nothing is accepted that was not signed, and both crates say the same.
+#[test]
+fn every_byte_counts() {
+    let identity = Identity::new(Provider::Ring.this());
+    let setup = client_auth();
+    for algorithm in [ZLIB, BROTLI] {
+        let accepted = accepted_by_clients(&identity);
+        let right = Compressed::new(algorithm, &accepted).message();
+        let to_server = Compressed::new(algorithm, &accepted_by_servers(setup)).message();
+        // not the header: another type or length is another message
+        for i in 4..right.len() {
+            let mut wrong = right.clone();
+            wrong[i] ^= 1 << (i % 8);
+            let [ours, theirs] = told_by_clients(&identity, &[algorithm], &wrong);
+            assert_same_but_for_form(&ours, &theirs, &format!("{algorithm}, byte {i}"));
+        }
+        for i in 4..to_server.len() {
+            let mut wrong = to_server.clone();
+            wrong[i] ^= 1 << (i % 8);
+            let told = told_by_servers(setup, &[algorithm], &wrong);
+            let [ours, theirs] = told.map(|told| match told {
+                Ok(()) => Outcome {
+                    error: None,
+                    alert: None,
+                },
+                Err(refused) => Outcome {
+                    error: Some(refused.error),
+                    alert: refused.alert.map(|alert| alert[1].into()),
+                },
+            });
+            assert_same_but_for_form(&ours, &theirs, &format!("{algorithm}, byte {i}"));
+        }
+    }
+}
+
+/// The same error; and the same alert, but for what cannot be read, as above. A change that the format does
+/// not notice gives the same Certificate, which is then accepted: only the transcript tells, which both sides
+/// have of the message as it was sent.
+#[track_caller]
+fn assert_same_but_for_form(ours: &Outcome, theirs: &Outcome, name: &str) {
+    assert_eq!(ours.error, theirs.error, "{name}");
+    let is_form = ours
+        .error
+        .as_deref()
+        .is_some_and(|error| error.starts_with("InvalidMessage"));
+    if !is_form {
+        assert_eq!(ours.alert, theirs.alert, "{name}");
+    }
+}
+
+/// RFC 8879 §4: the message holds the result of the compression, and nothing else.
+#[test]
+fn nothing_follows_what_was_compressed() {
+    let identity = Identity::new(Provider::Ring.this());
+    for algorithm in [ZLIB, BROTLI] {
+        for more in [1, 4, 5, 1000] {
+            let mut sent = Compressed::new(algorithm, &accepted_by_clients(&identity));
+            sent.bytes.resize(sent.bytes.len() + more, 0);
+            let [ours, theirs] = told_by_clients(&identity, &[algorithm], &sent.message());
+            let refused = Outcome {
+                error: Some("PeerMisbehaved(InvalidCertCompression)".to_owned()),
+                alert: Some(Alert::BadCertificate),
+            };
+            assert_eq!(ours, refused);
+            assert_eq!(theirs, refused);
+        }
+    }
+}
+
+/// Who offers no algorithm expects no such message.
+#[test]
+fn without_an_offer_it_is_unexpected() {
+    let identity = Identity::new(Provider::Ring.this());
+    let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
+    let told = told_by_clients(&identity, &[], &sent);
+    let unexpected = |expected: &str| Outcome {
+        error: Some(format!(
+            "InappropriateHandshakeMessage {{ expect_types: [{expected}], \
+             got_type: CompressedCertificate }}"
+        )),
+        alert: Some(Alert::UnexpectedMessage),
+    };
+    assert_eq!(told[0], unexpected("Certificate, CertificateRequest"));
+    assert_eq!(told[0], told[1]);
+
+    let setup = client_auth();
+    let sent = Compressed::new(ZLIB, &accepted_by_servers(setup)).message();
+    let [ours, theirs] = told_by_servers(setup, &[], &sent);
+    let expected = unexpected("Certificate");
+    assert_eq!(ours, theirs);
+    assert_eq!(Some(ours.unwrap_err().error), expected.error);
+}
+
+/// Either side in place of a second Certificate, and of what comes after.
+#[test]
+fn it_comes_once() {
+    let identity = Identity::new(Provider::Ring.this());
+    let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
+    for typ in [HandshakeType::CertificateVerify, HandshakeType::Finished] {
+        let sent = sent.clone();
+        let script = Script {
+            corrupt: Arc::new(move |_, message| {
+                if message[0] == typ.into() {
+                    *message = sent.clone();
+                }
+            }),
+            ..Script::new()
+        };
+        let [ours, theirs] =
+            clients(&identity, &[ZLIB]).map(|mut client| identity.run(&mut *client, &script));
+        assert_eq!(ours, theirs);
+        assert_eq!(ours.alert, Some(Alert::UnexpectedMessage));
+    }
+}
+
+/// The extension in ClientHello and CertificateRequest.
+#[test]
+fn offers_that_are_wrong() {
+    let identity = Identity::new(Provider::Ring.this());
+    for list in [
+        &[0, 2][..],
+        &[0, 9, 0, 1],
+        &[0x40, 0, 0, 3],
+        &[0, 2, 0, 2],
+        &[0, 1, 0, 2, 0, 1],
+        &[0, 2, 0x40, 0, 0x40, 0],
+        &[],
+        &[0],
+        &[0, 1, 0],
+    ] {
+        let hello = ClientHello::new().with(COMPRESS_CERTIFICATE, u8_vec(list));
+        let [ours, theirs] = servers(client_auth(), &[ZLIB]).map(|mut server| {
+            let received = server.receive(&hello.record());
+            let output = server.take_output();
+            (
+                received.clone(),
+                received.is_err().then(|| output.last().copied()),
+            )
+        });
+        assert_eq!(ours, theirs, "{list:?}");
+
+        let mut script = Script::with_request();
+        let extension = bytes(COMPRESS_CERTIFICATE, &u8_vec(list));
+        script.request_extensions.push(extension);
+        let [ours, theirs] =
+            clients(&identity, &[ZLIB]).map(|mut client| identity.run(&mut *client, &script));
+        assert_eq!(ours, theirs, "{list:?}");
+    }
+}
+
+fn client_auth() -> Setup {
+    Setup {
+        client: Some(Kind::X509),
+        ..Setup::new(Provider::Ring)
+    }
+}
+
+fn accepted_by_servers(setup: Setup) -> Vec<u8> {
+    certificate(&[&setup.key_type.identities().client.chain[0]])
+}
+
+/// Servers that ask for a certificate, and undo `algorithms`.
+fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
+    let mut ours = this::server_config(setup);
+    let mut theirs = upstream::server_config(setup);
+    ours.cert_decompressors
+        .retain(|known| algorithms.contains(&known.algorithm().into()));
+    theirs
+        .cert_decompressors
+        .retain(|known| algorithms.contains(&known.algorithm().into()));
+    [
+        Box::new(this::server(ours)),
+        Box::new(upstream::server(theirs)),
+    ]
+}
+
+/// What both servers say to a client that sends `sent` in the place of its Certificate, and goes on with the
+/// right key.
+fn told_by_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Result<(), Refused>; 2] {
+    let provider = Provider::Ring.this();
+    let key = setup.key_type.identities().client.key();
+    let key = provider.key_provider.load_private_key(key).unwrap();
+    servers(setup, algorithms).map(|server| {
+        let mut client = ScriptedClient::new(server, &provider, ClientHello::new());
+        client.send(sent)?;
+        let verify = client.certificate_verify(&*key, 0x0403);
+        client.send(&verify)?;
+        client.finish()
+    })
+}
