@@ -16,6 +16,7 @@ impl Error {
             // a peer that floods gets no answer, as with 0.23
             Self::PeerMisbehaved(
                 PeerMisbehaved::TooManyKeyUpdateRequests
+                | PeerMisbehaved::TooManyRenegotiationRequests
                 | PeerMisbehaved::TooManyWarningAlertsReceived,
             ) => return None,
             Self::PeerMisbehaved(cause) => cause.alert(),

@@ -312,7 +312,13 @@ impl<Data> Driver<Data> {
             self.common.records.receiving = Receiving::Closed;
             return Ok(());
         }
-        let is_tolerated = description == AlertDescription::UserCanceled || !self.is_tls13();
+        let is_tolerated = description == AlertDescription::UserCanceled
+            || match self.common.negotiated.version {
+                None => true,
+                Some(ProtocolVersion::TLSv1_3) => false,
+                // RFC 5246 §7.2.1: whoever receives a close_notify closes too. Here it ends the handshake
+                Some(_) => description != AlertDescription::CloseNotify,
+            };
         if level == AlertLevel::Warning && is_tolerated {
             warn!("received warning alert {description:?}");
             return Ok(self.tolerance.count_warning()?);

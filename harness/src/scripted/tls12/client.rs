@@ -26,6 +26,8 @@ pub struct ScriptedClient {
     pub session_id: Vec<u8>,
     /// Application data of the server.
     pub plaintext: Vec<u8>,
+    /// Alerts of the server that did not end the connection: level and description.
+    pub alerts: Vec<Vec<u8>>,
     /// Whether a Finished of the server came and was right.
     pub server_finished: bool,
     provider: CryptoProvider,
@@ -67,6 +69,7 @@ impl ScriptedClient {
             extensions: read.extensions,
             session_id: read.session_id,
             plaintext: Vec::new(),
+            alerts: Vec::new(),
             server_finished: false,
             provider: provider.clone(),
             tls12_suite: find_suite(provider, read.suite),
@@ -92,6 +95,7 @@ impl ScriptedClient {
             match typ {
                 ContentType::Handshake => self.joiner.push(&content),
                 ContentType::ApplicationData => self.plaintext.extend(content),
+                ContentType::Alert => self.alerts.push(content),
                 ContentType::ChangeCipherSpec => {
                     let keys = self.keys(Side::Server);
                     self.opening.set_tls12_keys(&keys);

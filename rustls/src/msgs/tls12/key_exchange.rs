@@ -162,10 +162,12 @@ impl<'a> ClientKeyExchange<'a> {
         r: &mut Reader<'a>,
         algorithm: KeyExchangeAlgorithm,
     ) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            algorithm,
-            public: read_value(r, public_width(algorithm))?,
-        })
+        let public = read_value(r, public_width(algorithm))?;
+        // 0.23 has an error of its own for it
+        if r.any_left() {
+            return Err(InvalidMessage::InvalidDhParams);
+        }
+        Ok(Self { algorithm, public })
     }
 }
 

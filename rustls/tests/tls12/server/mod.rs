@@ -2,6 +2,9 @@
 //! here.
 
 mod hello;
+mod order;
+mod resumption;
+mod tampering;
 
 use std::sync::Arc;
 

@@ -1,0 +1,557 @@
+//! Sessions: by id and by ticket, and when they are not resumed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use harness::client_hello::{
+    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
+    host_name, protocols,
+};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::endpoints::ThisBuffered;
+use harness::scripted::Refused;
+use harness::scripted::tls12::Session;
+use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::Reader;
+use rustls::HandshakeType;
+use rustls::pki_types::UnixTime;
+use rustls::server::NoServerSessionStorage;
+use rustls::time_provider::TimeProvider;
+
+use super::{Server, Setup, servers, servers_with};
+
+/// A ClientHello that asks for a session to be kept in this way.
+fn hello(tickets: bool) -> ClientHello {
+    let hello = ClientHello::tls12();
+    if tickets {
+        hello.with(SESSION_TICKET, vec![])
+    } else {
+        hello
+    }
+}
+
+/// `hello`, offering `session`.
+fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
+    let mut hello = hello.clone();
+    if session.ticket.is_empty() {
+        hello.session_id = session.id.clone();
+        hello
+    } else {
+        // RFC 5077 §3.4: any id will do, to be echoed
+        hello.session_id = vec![8; 32];
+        hello.with(SESSION_TICKET, session.ticket.clone())
+    }
+}
+
+/// A session with `server`.
+fn session(server: &Server, hello: &ClientHello) -> Session {
+    let mut client = server.connect(hello, None).unwrap();
+    assert!(!client.is_resumed());
+    client.finish().unwrap();
+    client.session()
+}
+
+/// Offers `session` and finishes; whether it was resumed.
+fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
+    let mut client = server.connect(hello, Some(session)).unwrap();
+    let resumed = client.is_resumed();
+    client.finish().unwrap();
+    assert!(client.server_finished, "{}", server.name);
+    let kind = if resumed {
+        "Some(Resumed)"
+    } else {
+        "Some(Full)"
+    };
+    let negotiated = client.server.negotiated();
+    assert!(negotiated.ends_with(kind), "{negotiated}");
+    resumed
+}
+
+/// All providers, kinds of session, and servers.
+fn for_each_kind(test: impl Fn(Setup, &Server)) {
+    for provider in PROVIDERS {
+        for tickets in [false, true] {
+            let setup = Setup {
+                tickets,
+                ..Setup::new(provider)
+            };
+            for server in servers(setup) {
+                test(setup, &server);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_is_resumed_any_number_of_times() {
+    for_each_kind(|setup, server| {
+        let hello = hello(setup.tickets);
+        let session = session(server, &hello);
+        assert_eq!(session.ticket.is_empty(), !setup.tickets);
+        for _ in 0..3 {
+            assert!(resumes(server, &offering(&hello, &session), &session));
+        }
+    });
+}
+
+#[test]
+fn a_resumed_session_gives_a_ticket_again() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            tickets: true,
+            ..Setup::new(provider)
+        };
+        for server in servers(setup) {
+            let hello = hello(true);
+            let mut session = session(&server, &hello);
+            for _ in 0..3 {
+                let offer = offering(&hello, &session);
+                let mut client = server.connect(&offer, Some(&session)).unwrap();
+                assert!(client.is_resumed());
+                assert_eq!(client.session_id, [8; 32]);
+                client.finish().unwrap();
+                assert!(client.message_of(HandshakeType::NewSessionTicket).is_some());
+                let next = client.session();
+                assert_ne!(next.ticket, session.ticket);
+                session = next;
+            }
+        }
+    }
+}
+
+#[test]
+fn no_ticket_is_given_to_who_does_not_ask() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            tickets: true,
+            ..Setup::new(provider)
+        };
+        for server in servers(setup) {
+            let session = session(&server, &ClientHello::tls12());
+            assert!(session.ticket.is_empty());
+            // it is stored instead
+            let offer = offering(&ClientHello::tls12(), &session);
+            assert!(resumes(&server, &offer, &session));
+        }
+    }
+}
+
+#[test]
+fn data_flows_on_a_resumed_session() {
+    for_each_kind(|setup, server| {
+        let hello = hello(setup.tickets);
+        let session = session(server, &hello);
+        let offer = offering(&hello, &session);
+        let mut client = server.connect(&offer, Some(&session)).unwrap();
+        client.finish().unwrap();
+        client
+            .send_raw(rustls::ContentType::ApplicationData, b"to the server")
+            .unwrap();
+        assert_eq!(client.received_by_server(), b"to the server");
+        client.server.send(b"to the client");
+        client.receive_output();
+        assert_eq!(client.plaintext, b"to the client");
+        if let Some(exported) = client.server.exported() {
+            assert_ne!(exported, [0; 32]);
+        }
+    });
+}
+
+#[test]
+fn another_name_gets_a_session_of_its_own() {
+    for_each_kind(|setup, server| {
+        let hello = hello(setup.tickets);
+        let session = session(server, &hello);
+        let offer = offering(&hello, &session);
+        let other = offer.clone().with(SERVER_NAME, host_name(b"other.example"));
+        assert!(!resumes(server, &other, &session));
+        assert!(!resumes(
+            server,
+            &offer.clone().without(SERVER_NAME),
+            &session
+        ));
+        assert!(resumes(server, &offer, &session));
+    });
+}
+
+#[test]
+fn another_suite_gets_a_session_of_its_own() {
+    for_each_kind(|setup, server| {
+        let hello = hello(setup.tickets);
+        let session = session(server, &hello);
+        let offer = offering(&hello, &session).edit(|hello| hello.cipher_suites = vec![0xc02c]);
+        assert!(!resumes(server, &offer, &session));
+    });
+}
+
+#[test]
+fn the_application_protocol_is_negotiated_again() {
+    for_each_kind(|setup, server| {
+        let hello = hello(setup.tickets).and(ALPN, protocols(&[b"h2"]));
+        let session = session(server, &hello);
+        let offer = offering(&hello, &session).with(ALPN, protocols(&[b"http/1.1"]));
+        let client = server.connect(&offer, Some(&session)).unwrap();
+        assert!(client.is_resumed());
+        let protocol = &client.extensions.iter().find(|(typ, _)| *typ == ALPN);
+        assert_eq!(protocol.unwrap().1, protocols(&[b"http/1.1"]));
+    });
+}
+
+/// RFC 7627 §5.3.
+#[test]
+fn the_extended_master_secret_is_kept() {
+    for_each_kind(|setup, server| {
+        let extended = hello(setup.tickets);
+        let plain = extended.clone().without(EXTENDED_MASTER_SECRET);
+
+        let session_of = session(server, &extended);
+        let offer = offering(&plain, &session_of);
+        let refused = server.connect(&offer, Some(&session_of)).err().unwrap();
+        assert_eq!(
+            refused,
+            Refused {
+                error: "PeerMisbehaved(ResumptionAttemptedWithVariedEms)".into(),
+                alert: Some(vec![2, 47]),
+            }
+        );
+
+        let session_of = session(server, &plain);
+        assert!(!resumes(
+            server,
+            &offering(&extended, &session_of),
+            &session_of
+        ));
+        assert!(resumes(server, &offering(&plain, &session_of), &session_of));
+    });
+}
+
+#[test]
+fn a_changed_ticket_or_id_is_no_session() {
+    for provider in PROVIDERS {
+        for tickets in [false, true] {
+            let setup = Setup {
+                tickets,
+                ..Setup::new(provider)
+            };
+            for server in servers(setup).iter().take(2) {
+                let hello = hello(tickets);
+                let session = session(server, &hello);
+                let len = if tickets { session.ticket.len() } else { 32 };
+                for at in 0..len {
+                    let mut changed = session.clone();
+                    let bytes = if tickets {
+                        &mut changed.ticket
+                    } else {
+                        &mut changed.id
+                    };
+                    bytes[at] ^= 1 << (at % 8);
+                    let client = server
+                        .connect(&offering(&hello, &changed), Some(&changed))
+                        .unwrap();
+                    assert!(!client.is_resumed(), "byte {at}");
+                }
+            }
+        }
+    }
+}
+
+/// A Finished with the keys of another session.
+#[test]
+fn a_session_without_its_secret_is_worth_nothing() {
+    for_each_kind(|setup, server| {
+        let hello = hello(setup.tickets);
+        let session = session(server, &hello);
+        let offer = offering(&hello, &session);
+        let resume = || server.connect(&offer, Some(&session)).unwrap();
+        let mut client = resume();
+        client.change_cipher_spec().unwrap();
+        let mut finished = client.finished();
+        finished[7] ^= 1;
+        assert_eq!(
+            client.send(&finished),
+            Err(Refused {
+                error: "DecryptError".into(),
+                alert: Some(vec![2, 51]),
+            })
+        );
+        // nothing of the full handshake belongs here
+        let mut client = resume();
+        let refused = client.send(&ScriptedClient::certificate(&[])).unwrap_err();
+        assert_eq!(refused.alert, Some(vec![2, 10]));
+    });
+}
+
+#[test]
+fn without_a_storage_there_is_no_session() {
+    for provider in PROVIDERS {
+        let servers = servers_with(
+            Setup::new(provider),
+            |ours| ours.session_storage = Arc::new(NoServerSessionStorage {}),
+            |theirs| {
+                theirs.session_storage =
+                    Arc::new(rustls_upstream::server::NoServerSessionStorage {});
+            },
+        );
+        for server in servers {
+            let session = session(&server, &ClientHello::tls12());
+            assert_eq!(session.id, b"");
+        }
+    }
+}
+
+/// Two servers with the same storage and ticketer, and a clock.
+struct Pair {
+    clock: Arc<Clock>,
+    first: Server,
+    second: Server,
+}
+
+#[derive(Debug)]
+struct Clock(AtomicU64);
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let seconds = match self.0.load(Ordering::Relaxed) {
+            0 => return None,
+            seconds => Duration::from_secs(seconds),
+        };
+        Some(UnixTime::since_unix_epoch(seconds))
+    }
+}
+
+impl Pair {
+    /// The second server is `changed` after it got all that the first has.
+    fn new(setup: Setup, changed: impl FnOnce(&mut rustls::ServerConfig)) -> Self {
+        let clock = Arc::new(Clock(AtomicU64::new(now())));
+        let (first, config) = this_server(setup, |config| {
+            config.time_provider = clock.clone();
+            if setup.tickets {
+                config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+            }
+        });
+        let (second, _) = this_server(setup, |second| {
+            second.time_provider = clock.clone();
+            second.ticketer = config.ticketer.clone();
+            second.session_storage = config.session_storage.clone();
+            changed(second);
+        });
+        Self {
+            clock,
+            first,
+            second,
+        }
+    }
+}
+
+fn now() -> u64 {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
+    now.unwrap().as_secs()
+}
+
+/// This crate's server with a changed configuration, and the configuration.
+fn this_server(
+    setup: Setup,
+    change: impl FnOnce(&mut rustls::ServerConfig),
+) -> (Server, Arc<rustls::ServerConfig>) {
+    let Setup {
+        provider,
+        versions,
+        key_type,
+        auth,
+        ..
+    } = setup;
+    let mut config = harness::configs::this::server_of(versions, provider.this(), key_type, auth);
+    change(&mut config);
+    let config = Arc::new(config);
+    let shared = config.clone();
+    let server = Server {
+        name: "this",
+        provider: provider.this(),
+        make: Box::new(move || {
+            let conn = rustls::ServerConnection::new(shared.clone()).unwrap();
+            Box::new(ThisBuffered::new(conn))
+        }),
+    };
+    (server, config)
+}
+
+fn setups() -> impl Iterator<Item = Setup> {
+    PROVIDERS.into_iter().flat_map(|provider| {
+        [false, true].into_iter().map(move |tickets| Setup {
+            tickets,
+            ..Setup::new(provider)
+        })
+    })
+}
+
+#[test]
+fn sessions_are_shared_between_servers_that_ask_for_the_same() {
+    for setup in setups() {
+        let hello = hello(setup.tickets);
+        let pair = Pair::new(setup, |_| ());
+        let session = session(&pair.first, &hello);
+        assert!(resumes(&pair.second, &offering(&hello, &session), &session));
+    }
+}
+
+#[test]
+fn sessions_end_with_their_lifetime() {
+    for setup in setups() {
+        let hello = hello(setup.tickets);
+        let pair = Pair::new(setup, |_| ());
+        let session = session(&pair.first, &hello);
+        let offer = offering(&hello, &session);
+        let start = now();
+        // twelve hours is what the ticketer says
+        let lifetime = if setup.tickets { 12 } else { 24 } * 60 * 60;
+        for (age, expected) in [(lifetime - 60, true), (lifetime + 60, false)] {
+            pair.clock.0.store(start + age, Ordering::Relaxed);
+            assert_eq!(resumes(&pair.second, &offer, &session), expected, "{age}");
+            // a clock that was set back makes no session younger
+            pair.clock.0.store(start - age, Ordering::Relaxed);
+            assert_eq!(resumes(&pair.second, &offer, &session), expected, "-{age}");
+        }
+        // nor is one resumed without a clock
+        pair.clock.0.store(0, Ordering::Relaxed);
+        assert!(!resumes(&pair.second, &offer, &session));
+    }
+}
+
+#[test]
+fn renewed_tickets_do_not_prolong_a_session_for_ever() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            tickets: true,
+            ..Setup::new(provider)
+        };
+        let hello = hello(true);
+        let pair = Pair::new(setup, |_| ());
+        let mut session = session(&pair.first, &hello);
+        let start = now();
+        for hours in (6..).step_by(6) {
+            pair.clock.0.store(start + hours * 3600, Ordering::Relaxed);
+            let offer = offering(&hello, &session);
+            let mut client = pair.second.connect(&offer, Some(&session)).unwrap();
+            if !client.is_resumed() {
+                assert_eq!(hours, 7 * 24 + 6);
+                break;
+            }
+            client.finish().unwrap();
+            session = client.session();
+        }
+    }
+}
+
+/// A certificate is presented and verified in the full handshake alone.
+fn authenticate(client: &mut ScriptedClient) {
+    let identity = &KeyType::EcdsaP256.identities().client;
+    let key = rustls::crypto::ring::sign::any_supported_type(&identity.key()).unwrap();
+    client
+        .send(&ScriptedClient::certificate(&[&*identity.chain[0]]))
+        .unwrap();
+    let message = client.key_exchange();
+    client.send(&message).unwrap();
+    let message = client.certificate_verify(&*key, 0x0403);
+    client.send(&message).unwrap();
+    client.change_cipher_spec().unwrap();
+    let message = client.finished();
+    client.send(&message).unwrap();
+}
+
+#[test]
+fn a_session_remembers_who_the_client_is() {
+    for setup in setups() {
+        let setup = Setup {
+            auth: ClientAuth::Required,
+            ..setup
+        };
+        for server in servers(setup) {
+            let hello = hello(setup.tickets);
+            let mut client = server.connect(&hello, None).unwrap();
+            authenticate(&mut client);
+            let certificates = client.server.peer_certificates();
+            assert_eq!(certificates.len(), 1);
+            let session = client.session();
+            let offer = offering(&hello, &session);
+            let mut client = server.connect(&offer, Some(&session)).unwrap();
+            assert!(client.is_resumed());
+            client.finish().unwrap();
+            assert_eq!(client.server.peer_certificates(), certificates);
+        }
+    }
+}
+
+#[test]
+fn no_session_passes_other_rules_for_clients() {
+    for setup in setups() {
+        // a session without a client's certificate, where one is required
+        let hello = hello(setup.tickets);
+        for auth in [ClientAuth::OptionalPresent, ClientAuth::Required] {
+            let asking = strict(setup.provider, auth);
+            let pair = Pair::new(setup, |second| {
+                let time_provider = second.time_provider.clone();
+                let ticketer = second.ticketer.clone();
+                let session_storage = second.session_storage.clone();
+                *second = asking;
+                second.time_provider = time_provider;
+                second.ticketer = ticketer;
+                second.session_storage = session_storage;
+            });
+            let session = session(&pair.first, &hello);
+            let client = pair
+                .second
+                .connect(&offering(&hello, &session), Some(&session))
+                .unwrap();
+            assert!(!client.is_resumed());
+            assert!(
+                client
+                    .message_of(HandshakeType::CertificateRequest)
+                    .is_some()
+            );
+        }
+    }
+}
+
+fn strict(provider: Provider, auth: ClientAuth) -> rustls::ServerConfig {
+    let key_type = KeyType::EcdsaP256;
+    harness::configs::this::server_of(Versions::Tls12, provider.this(), key_type, auth)
+}
+
+/// What names a session of one version means nothing in the other.
+#[test]
+fn sessions_of_tls13_are_none_of_tls12() {
+    for provider in PROVIDERS {
+        for tickets in [false, true] {
+            let setup = Setup {
+                versions: Versions::Both,
+                tickets,
+                ..Setup::new(provider)
+            };
+            let (server, _) = this_server(setup, |config| {
+                if tickets {
+                    config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+                }
+            });
+            let mut tls13 = harness::scripted::ScriptedClient::new(
+                server.connection(),
+                &provider.this(),
+                ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, vec![1, 1]),
+            );
+            tls13.finish().unwrap();
+            tls13.receive_output();
+            let mut messages = tls13.flight.iter();
+            let new = messages.find(|message| message[0] == HandshakeType::NewSessionTicket.into());
+            let mut new = Reader(&new.unwrap()[4 + 4 + 4..]);
+            let _nonce = new.vector(1);
+            let ticket = new.vector(2).to_vec();
+            for id in [ticket.get(..32).unwrap().to_vec(), vec![]] {
+                let offer = ClientHello::tls12()
+                    .edit(|hello| hello.session_id = id)
+                    .with(SESSION_TICKET, ticket.clone());
+                let client = server.connect(&offer, None).unwrap();
+                assert!(!client.is_resumed());
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Messages of the client with one bit changed, at every byte.
+
+use harness::client_hello::ClientHello;
+use harness::configs::{ClientAuth, KeyType, PROVIDERS};
+use harness::scripted::Refused;
+use harness::scripted::tls12::client::ScriptedClient;
+use rustls::ContentType;
+
+use super::{Server, Setup, servers};
+
+/// The client's flight, message by message; that with the number `at` may be changed.
+fn send_flight(
+    client: &mut ScriptedClient,
+    changed: usize,
+    change: &dyn Fn(&mut Vec<u8>),
+) -> Result<(), Refused> {
+    let identity = &KeyType::EcdsaP256.identities().client;
+    let key = rustls::crypto::ring::sign::any_supported_type(&identity.key()).unwrap();
+    let mut number = 0;
+    let mut send = |client: &mut ScriptedClient, mut message: Vec<u8>| {
+        if number == changed {
+            change(&mut message);
+        }
+        number += 1;
+        client.send(&message)
+    };
+    send(client, ScriptedClient::certificate(&[&*identity.chain[0]]))?;
+    let message = client.key_exchange();
+    send(client, message)?;
+    let message = client.certificate_verify(&*key, 0x0403);
+    send(client, message)?;
+    client.change_cipher_spec()?;
+    let message = client.finished();
+    send(client, message)
+}
+
+const CLIENT_KEY_EXCHANGE: usize = 1;
+const CERTIFICATE_VERIFY: usize = 2;
+const FINISHED: usize = 3;
+
+/// What comes of the flight with this bit of this message changed.
+fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), Refused>, bool) {
+    let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+    let changed = core::cell::Cell::new(false);
+    let result = send_flight(&mut client, message, &|message| {
+        if let Some(byte) = message.get_mut(at) {
+            *byte ^= bit;
+            changed.set(true);
+        }
+    });
+    // a header may claim that more is to come
+    let result = result.and_then(|()| {
+        if client.server.is_handshaking() {
+            client.send_raw(ContentType::ApplicationData, b"data")
+        } else {
+            Ok(())
+        }
+    });
+    (result, changed.get())
+}
+
+#[test]
+fn every_byte_of_the_clients_messages_counts() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            auth: ClientAuth::Required,
+            ..Setup::new(provider)
+        };
+        let servers = servers(setup);
+        for (message, least) in [
+            (CLIENT_KEY_EXCHANGE, 4 + 33),
+            (CERTIFICATE_VERIFY, 4 + 4 + 60),
+            (FINISHED, 4 + 12),
+        ] {
+            for server in &servers[..2] {
+                let (untouched, _) = outcome(server, usize::MAX, 0, 0);
+                untouched.unwrap();
+                for at in 0.. {
+                    let bit = 1 << (at % 8);
+                    let (result, changed) = outcome(server, message, at, bit);
+                    if !changed {
+                        assert!(at >= least, "{at} bytes of message {message}");
+                        break;
+                    }
+                    let refused = result.unwrap_err();
+                    assert!(
+                        refused.alert.is_some_and(|alert| alert[0] == 2),
+                        "byte {at} of message {message}: {}",
+                        refused.error
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of values, not of lengths: the error and the alert are upstream's.
+#[test]
+fn changed_values_are_refused_as_upstream_refuses_them() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            auth: ClientAuth::Required,
+            ..Setup::new(provider)
+        };
+        let servers = servers(setup);
+        for (message, at, error, alert) in [
+            // the keys are others
+            (CLIENT_KEY_EXCHANGE, 20, "DecryptError", 20),
+            (
+                CERTIFICATE_VERIFY,
+                30,
+                "InvalidCertificate(BadSignature)",
+                51,
+            ),
+            (FINISHED, 4, "DecryptError", 51),
+            (FINISHED, 15, "DecryptError", 51),
+        ] {
+            for server in &servers {
+                let (result, _) = outcome(server, message, at, 1);
+                let expected = Refused {
+                    error: error.into(),
+                    alert: Some(vec![2, alert]),
+                };
+                assert_eq!(result, Err(expected), "{}", server.name);
+            }
+        }
+    }
+}
