@@ -9,6 +9,7 @@
 //!   pairs ─────── connected sides over their user's memory, for what is measured and counted
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   raw_keys ──── keys without certificates, and who trusts them
+//!   ffdhe ─────── finite-field groups, which no provider here has
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -27,6 +28,7 @@
 pub mod client_hello;
 pub mod configs;
 pub mod endpoints;
+pub mod ffdhe;
 pub mod fuzzed;
 mod noise;
 pub mod pairs;

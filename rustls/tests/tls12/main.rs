@@ -1,3 +1,4 @@
 //! TLS 1.2: handshakes, sessions, and what may go wrong in them.
 
+mod ffdhe;
 mod server;

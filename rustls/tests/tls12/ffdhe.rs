@@ -1,0 +1,342 @@
+//! Finite-field key exchange (RFC 7919) with a provider made elsewhere, in both roles and against upstream
+//! with the like.
+
+use std::sync::Arc;
+
+use harness::client_hello::{ClientHello, SUPPORTED_GROUPS, X25519};
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
+};
+use harness::ffdhe::{self, Key, Public, power};
+use harness::scripted::Refused;
+use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::{message, u16_vec, u16s};
+use num_bigint::BigUint;
+use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
+use rustls::{CipherSuite, ContentType, NamedGroup};
+
+/// What an end has.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    implementation: Implementation,
+    versions: Versions,
+    groups: &'static [NamedGroup],
+    /// Whether X25519 comes behind them.
+    curve: bool,
+    key: Key,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Implementation {
+    Buffered,
+    Unbuffered,
+    Upstream,
+}
+
+use Implementation::{Buffered, Unbuffered, Upstream};
+
+const PAIRS: [(Implementation, Implementation); 5] = [
+    (Buffered, Upstream),
+    (Unbuffered, Upstream),
+    (Upstream, Buffered),
+    (Upstream, Unbuffered),
+    (Buffered, Unbuffered),
+];
+
+impl End {
+    fn new(implementation: Implementation, groups: &'static [NamedGroup]) -> Self {
+        Self {
+            implementation,
+            versions: Versions::Tls12,
+            groups,
+            curve: false,
+            key: Key::Random,
+        }
+    }
+}
+
+macro_rules! provider {
+    ($name:ident, $tls:ident, $module:ident, $groups:ident) => {
+        fn $name(provider: Provider, end: End) -> Arc<$tls::crypto::CryptoProvider> {
+            use $tls::ffdhe_groups::{FFDHE2048, FFDHE3072};
+            let groups = end.groups.iter().map(|name| {
+                let params = match name {
+                    NamedGroup::FFDHE2048 => FFDHE2048,
+                    NamedGroup::FFDHE3072 => FFDHE3072,
+                    other => panic!("{other:?}"),
+                };
+                ffdhe::$module::Group::leak(u16::from(*name).into(), params, end.key)
+            });
+            let mut groups: Vec<_> = groups.collect();
+            if end.curve {
+                let curves = provider.$groups();
+                groups.extend(
+                    curves
+                        .iter()
+                        .find(|group| u16::from(group.name()) == X25519),
+                );
+            }
+            ffdhe::$module::provider(provider.$module(), groups)
+        }
+    };
+}
+
+provider!(this_provider, rustls, this, this_groups);
+provider!(
+    upstream_provider,
+    rustls_upstream,
+    upstream,
+    upstream_groups
+);
+
+fn client(provider: Provider, end: End) -> Box<dyn Endpoint> {
+    let (key_type, auth) = (KeyType::Rsa2048, ClientAuth::None);
+    if end.implementation == Upstream {
+        let provider = upstream_provider(provider, end);
+        let config =
+            configs::upstream::client_of(end.versions, (*provider).clone(), key_type, auth);
+        let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
+        return Box::new(UpstreamBuffered::new(conn.unwrap()));
+    }
+    let provider = this_provider(provider, end);
+    let config = configs::this::client_of(end.versions, (*provider).clone(), key_type, auth);
+    let config = Arc::new(config);
+    if end.implementation == Buffered {
+        let conn = rustls::ClientConnection::new(config, server_name()).unwrap();
+        return Box::new(ThisBuffered::new(conn));
+    }
+    let conn = rustls::client::UnbufferedClientConnection::new(config, server_name()).unwrap();
+    Box::new(ThisUnbuffered::new(conn))
+}
+
+fn server(provider: Provider, end: End) -> Box<dyn Endpoint> {
+    let (key_type, auth) = (KeyType::Rsa2048, ClientAuth::None);
+    if end.implementation == Upstream {
+        let provider = upstream_provider(provider, end);
+        let config =
+            configs::upstream::server_of(end.versions, (*provider).clone(), key_type, auth);
+        let conn = rustls_upstream::ServerConnection::new(Arc::new(config)).unwrap();
+        return Box::new(UpstreamBuffered::new(conn));
+    }
+    let provider = this_provider(provider, end);
+    let config = configs::this::server_of(end.versions, (*provider).clone(), key_type, auth);
+    let config = Arc::new(config);
+    if end.implementation == Buffered {
+        let conn = rustls::ServerConnection::new(config).unwrap();
+        return Box::new(ThisBuffered::new(conn));
+    }
+    let conn = rustls::server::UnbufferedServerConnection::new(config).unwrap();
+    Box::new(ThisUnbuffered::new(conn))
+}
+
+const BOTH: &[NamedGroup] = &[NamedGroup::FFDHE3072, NamedGroup::FFDHE2048];
+const SMALL: &[NamedGroup] = &[NamedGroup::FFDHE2048];
+const LARGE: &[NamedGroup] = &[NamedGroup::FFDHE3072];
+
+/// Completes a handshake and returns what the client says it has negotiated.
+fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
+    let mut client = client(provider, client_end);
+    let mut server = server(provider, server_end);
+    exchange(&mut *client, &mut *server).unwrap();
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+    let [ours, theirs] = [&client, &server].map(|end| {
+        // upstream has a name for the suite and does not print it
+        let negotiated = end.negotiated();
+        negotiated.replace("CipherSuite(0x9e)", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
+    });
+    assert_eq!(ours, theirs);
+    if let (Some(ours), Some(theirs)) = (client.exported(), server.exported()) {
+        assert_eq!(ours, theirs);
+    }
+    send_and_check(&mut *client, &mut *server, b"to the server");
+    send_and_check(&mut *server, &mut *client, b"to the client");
+    ours
+}
+
+#[test]
+fn handshakes_with_upstream_in_both_roles() {
+    for provider in PROVIDERS {
+        for (of_client, of_server) in PAIRS {
+            for (groups, expected) in [(SMALL, "FFDHE2048"), (LARGE, "FFDHE3072")] {
+                let negotiated = negotiated(
+                    provider,
+                    End::new(of_client, groups),
+                    End::new(of_server, groups),
+                );
+                assert!(
+                    negotiated.contains("TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
+                        && negotiated.contains(expected),
+                    "{negotiated}"
+                );
+            }
+        }
+    }
+}
+
+/// The same groups in TLS 1.3, where leading zeros of the secret are kept.
+#[test]
+fn handshakes_of_tls13() {
+    for provider in PROVIDERS {
+        for (of_client, of_server) in PAIRS {
+            let end = |implementation| End {
+                versions: Versions::Tls13,
+                ..End::new(implementation, SMALL)
+            };
+            let negotiated = negotiated(provider, end(of_client), end(of_server));
+            assert!(negotiated.contains("FFDHE2048"), "{negotiated}");
+        }
+    }
+}
+
+/// RFC 5246 §8.1.2: they are stripped, in TLS 1.2.
+#[test]
+fn secrets_with_leading_zeros() {
+    let p = FFDHE2048.p;
+    let ours = 0x0123_4567_89ab_cdef_u64;
+    let public = power(FFDHE2048.g, &BigUint::from(ours), p);
+    // one key of 256 has such a secret
+    let theirs = (0x0fed_cba9_8765_4321_u64..)
+        .find(|key| power(&public, &BigUint::from(*key), p)[0] == 0)
+        .unwrap();
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            for (of_client, of_server) in PAIRS {
+                let end = |implementation, key| End {
+                    versions,
+                    key: Key::Fixed(key),
+                    ..End::new(implementation, SMALL)
+                };
+                negotiated(provider, end(of_client, ours), end(of_server, theirs));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_clients_preference_decides() {
+    for provider in PROVIDERS {
+        for (of_client, of_server) in PAIRS {
+            let negotiated = negotiated(
+                provider,
+                End::new(of_client, BOTH),
+                End::new(of_server, &[NamedGroup::FFDHE2048, NamedGroup::FFDHE3072]),
+            );
+            assert!(negotiated.contains("FFDHE3072"), "{negotiated}");
+        }
+    }
+}
+
+/// RFC 7919 §4: a client that names finite-field groups gets none that it has not named, and a curve instead
+/// where it can.
+#[test]
+fn without_a_finite_field_group_in_common() {
+    for provider in PROVIDERS {
+        for (of_client, of_server) in PAIRS {
+            let with_curve = |implementation, groups| End {
+                curve: true,
+                ..End::new(implementation, groups)
+            };
+            let negotiated = negotiated(
+                provider,
+                with_curve(of_client, SMALL),
+                with_curve(of_server, LARGE),
+            );
+            assert!(negotiated.contains("X25519"), "{negotiated}");
+
+            let mut client = client(provider, End::new(of_client, SMALL));
+            let mut server = server(provider, End::new(of_server, LARGE));
+            let error = exchange(&mut *client, &mut *server).unwrap_err();
+            assert_eq!(error, "server: PeerIncompatible(NoKxGroupsInCommon)");
+        }
+    }
+}
+
+/// RFC 7919 §4: a client that names no finite-field group leaves the choice to the server.
+#[test]
+fn a_client_that_names_no_finite_field_group() {
+    for provider in PROVIDERS {
+        for implementation in [Buffered, Unbuffered, Upstream] {
+            let end = End {
+                curve: true,
+                ..End::new(implementation, LARGE)
+            };
+            let hello = ClientHello::tls12()
+                .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519])))
+                .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
+            let mut hello = hello;
+            hello.extensions.iter_mut().for_each(|(typ, body)| {
+                if *typ == harness::client_hello::SIGNATURE_ALGORITHMS {
+                    *body = u16_vec(&u16s(&[0x0804]));
+                }
+            });
+            let ours = this_provider(
+                provider,
+                End {
+                    implementation: Buffered,
+                    ..end
+                },
+            );
+            let client = ScriptedClient::new(server(provider, end), &ours, &hello, None).unwrap();
+            assert_eq!(
+                client.suite,
+                CipherSuite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256
+            );
+            let key_exchange = client
+                .message_of(rustls::HandshakeType::ServerKeyExchange)
+                .unwrap();
+            assert_eq!(key_exchange[4 + 2..][..384], *FFDHE3072.p, "{end:?}");
+        }
+    }
+}
+
+const DHE_RSA_AES_128_GCM: u16 = 0x009e;
+
+/// RFC 7919 §5.1: 1 < Y < p - 1, whatever the provider checks.
+#[test]
+fn public_values_that_give_the_secret_away_are_refused() {
+    for provider in PROVIDERS {
+        for (public, is_refused) in [
+            (Public::Zero, true),
+            (Public::One, true),
+            (Public::Two, false),
+            (Public::PMinusTwo, false),
+            (Public::PMinusOne, true),
+            (Public::P, true),
+        ] {
+            for implementation in [Buffered, Unbuffered] {
+                // a server that says so, with a good signature
+                let says = End {
+                    key: Key::Says(public),
+                    ..End::new(Upstream, SMALL)
+                };
+                let mut ours = client(provider, End::new(implementation, SMALL));
+                let mut theirs = server(provider, says);
+                let error = exchange(&mut *ours, &mut *theirs).unwrap_err();
+                let is_invalid = error == "client: PeerMisbehaved(InvalidKeyShare)";
+                assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
+
+                // a client that says so
+                let hello = ClientHello::tls12()
+                    .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[0x0100])))
+                    .with(
+                        harness::client_hello::SIGNATURE_ALGORITHMS,
+                        u16_vec(&u16s(&[0x0804])),
+                    )
+                    .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
+                let end = End::new(implementation, SMALL);
+                let crypto = this_provider(provider, End::new(Buffered, SMALL));
+                let mut client =
+                    ScriptedClient::new(server(provider, end), &crypto, &hello, None).unwrap();
+                let value = u16_vec(&public.value(FFDHE2048.p));
+                let result = client.send_raw(ContentType::Handshake, &message(16, &value));
+                let refused = Refused {
+                    error: "PeerMisbehaved(InvalidKeyShare)".into(),
+                    // RFC 7919 §4
+                    alert: Some(vec![2, 40]),
+                };
+                assert_eq!(result.err(), is_refused.then_some(refused), "{public:?}");
+            }
+        }
+    }
+}
