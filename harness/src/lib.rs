@@ -10,6 +10,7 @@
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   raw_keys ──── keys without certificates, and who trusts them
 //!   ffdhe ─────── finite-field groups, which no provider here has
+//!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -25,6 +26,7 @@
     reason = "only this workspace reads it; a name of the RFC needs no more words"
 )]
 
+pub mod bare_records;
 pub mod client_hello;
 pub mod configs;
 pub mod endpoints;

@@ -125,6 +125,29 @@ pub mod version {
     pub use crate::versions::TLS13;
 }
 
+/// Connections whose records are made outside of this library, by the operating system's kernel for example.
+///
+/// TLS is spoken through an unbuffered connection until the handshake is complete and nothing is left to be
+/// sent. Then `dangerous_into_kernel_connection` ([of a
+/// client](crate::client::UnbufferedClientConnection::dangerous_into_kernel_connection), [of a
+/// server](crate::server::UnbufferedServerConnection::dangerous_into_kernel_connection)) takes it apart: the keys
+/// go to whatever makes the records from then on, and a [`KernelConnection`](crate::kernel::KernelConnection)
+/// remains for what comes along besides data:
+///
+/// | record | what to do |
+/// |---|---|
+/// | KeyUpdate | `update_rx_secret`; if it requests one: send a KeyUpdate and `update_tx_secret` |
+/// | NewSessionTicket | `handle_new_session_ticket` (clients only) |
+/// | any other handshake message | end the connection by an unexpected_message alert |
+/// | close_notify, other alerts | RFC 9846 §6 |
+///
+/// It is up to the application to count the records of a key. Before it has protected
+/// [`confidentiality_limit`](crate::CipherSuiteCommon::confidentiality_limit) of them, it must be replaced in
+/// TLS 1.3 by a KeyUpdate, and in TLS 1.2 the connection must end.
+pub mod kernel {
+    pub use crate::conn::kernel::KernelConnection;
+}
+
 /// Session tickets: how they are made, and how their keys change over time.
 pub mod ticketer {
     #[cfg(feature = "std")]

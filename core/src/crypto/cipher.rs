@@ -277,8 +277,9 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
 
 /// The key material of one direction of a connection.
 ///
-/// For AES-GCM in TLS 1.2 the IV is the 4 implicit bytes followed by the explicit nonce that the next
-/// record would have (RFC 5288 §3).
+/// For AES-GCM in TLS 1.2 the IV is the 4 implicit bytes and 8 to make the explicit nonces of records from
+/// (RFC 5288 §3), counting up from them, or by exclusive or with the sequence number: what a connection hands
+/// out for sending leads to none that it has used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
     /// For AES-128-GCM.

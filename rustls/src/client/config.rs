@@ -100,6 +100,10 @@ pub struct ClientConfig {
     #[cfg(feature = "tls12")]
     pub require_ems: bool,
 
+    /// Whether `dangerous_extract_secrets` and `dangerous_into_kernel_connection` of connections hand out their
+    /// keys. False by default.
+    pub enable_secret_extraction: bool,
+
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) verifier: Arc<dyn ServerCertVerifier>,
@@ -276,6 +280,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             key_log: Arc::new(NoKeyLog),
             #[cfg(feature = "tls12")]
             require_ems: cfg!(feature = "fips"),
+            enable_secret_extraction: false,
             time_provider: self.time_provider,
             provider: self.provider,
             versions: self.state.versions,

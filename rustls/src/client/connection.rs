@@ -15,6 +15,7 @@ use super::{ClientConfig, ClientConnectionData};
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
+use crate::conn::kernel::KernelConnection;
 use crate::conn::side_data::{Sealed, SideData};
 use crate::conn::tolerance::Tolerance;
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
@@ -22,6 +23,7 @@ use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Context;
 use crate::handshake::client::ClientHandshake;
+use crate::suites::ExtractedSecrets;
 
 impl Sealed for ClientConnectionData {}
 impl SideData for ClientConnectionData {}
@@ -37,6 +39,7 @@ fn start(
         .records
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
+    common.is_extractable = config.enable_secret_extraction;
     let mut data = ClientConnectionData::default();
     let mut cx = Context {
         transport: &mut common.records,
@@ -111,6 +114,18 @@ impl ClientConnection {
 }
 
 #[cfg(feature = "std")]
+impl ClientConnection {
+    /// See [`ConnectionCommon::dangerous_extract_secrets`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        self.inner.dangerous_extract_secrets()
+    }
+}
+
+#[cfg(feature = "std")]
 impl Deref for ClientConnection {
     type Target = ConnectionCommon<ClientConnectionData>;
 
@@ -175,6 +190,31 @@ impl UnbufferedClientConnection {
     /// How many session tickets the server has sent.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.data().tickets_received
+    }
+}
+
+impl UnbufferedClientConnection {
+    /// See [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        self.inner.dangerous_extract_secrets()
+    }
+
+    /// The keys of both directions, to be used by another record layer, and what replaces them later, and stores session
+    /// tickets.
+    ///
+    /// [`UnbufferedConnectionCommon::dangerous_extract_secrets`] says why this is dangerous.
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    pub fn dangerous_into_kernel_connection(
+        self,
+    ) -> Result<(ExtractedSecrets, KernelConnection<ClientConnectionData>), Error> {
+        self.inner.into_kernel_connection()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::crypto::SupportedKxGroup;
 use crate::enums::{ProtocolVersion, Side};
 use crate::error::Error;
 use crate::handshake::Failure;
-use crate::suites::SupportedCipherSuite;
+use crate::suites::{ExtractedSecrets, SupportedCipherSuite};
 
 /// How much may wait in each direction of a buffered connection, in bytes, unless
 /// `set_buffer_limit` says otherwise.
@@ -31,6 +31,8 @@ pub struct CommonState {
     /// How long application data may make the output, or the plaintext that waits for the handshake.
     #[cfg(feature = "std")]
     pub(crate) buffer_limit: Option<usize>,
+    /// The configuration allows secrets to be extracted.
+    pub(crate) is_extractable: bool,
     /// Why the connection is over.
     failed: Option<Error>,
 }
@@ -44,6 +46,7 @@ impl CommonState {
             established: None,
             #[cfg(feature = "std")]
             buffer_limit: Some(DEFAULT_BUFFER_LIMIT),
+            is_extractable: false,
             failed: None,
         }
     }
@@ -169,6 +172,34 @@ impl CommonState {
             // 0.23 says so in TLS 1.2 too, which cannot
             _ => Err(Error::HandshakeNotComplete),
         }
+    }
+
+    /// The keys of both directions and their sequence numbers, for a record layer outside of this library.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when the configuration does not allow it, or something waits to be sent first;
+    /// [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    pub(crate) fn extract_secrets(&self) -> Result<ExtractedSecrets, Error> {
+        if !self.is_extractable {
+            return Err(Error::General("Secret extraction is disabled".into()));
+        }
+        self.check_failed()?;
+        let established = match &self.established {
+            Some(established) if !self.is_handshaking() => established,
+            _ => return Err(Error::HandshakeNotComplete),
+        };
+        let records = &self.records;
+        if !records.outgoing.is_empty() || established.owes_update() {
+            return Err(Error::General(
+                "secrets cannot be extracted while TLS records wait to be sent".into(),
+            ));
+        }
+        let (sending, receiving) = established.extract(self.side)?;
+        Ok(ExtractedSecrets {
+            tx: (records.sender.sequence(), sending),
+            rx: (records.receiver.sequence(), receiving),
+        })
     }
 
     /// Fills `output` with keying material.

@@ -14,6 +14,7 @@ use super::writer::Writer;
 use crate::error::Error;
 use crate::record::buffer::OutgoingBuffer;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
+use crate::suites::ExtractedSecrets;
 
 /// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
 const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
@@ -239,6 +240,21 @@ impl<Data> ConnectionCommon<Data> {
     /// [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.driver.common.refresh_traffic_keys()
+    }
+
+    /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
+    /// TLS).
+    ///
+    /// It is dangerous: whoever has the keys can read and forge everything. What was received and not read
+    /// yet is lost, so read it first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
+    /// to be sent or the peer's request for a KeyUpdate has not been answered, and when the crypto provider
+    /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        self.driver.common.extract_secrets()
     }
 
     /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.

@@ -288,6 +288,14 @@ impl<Data> Driver<Data> {
         self.common.negotiated.version == Some(ProtocolVersion::TLSv1_3)
     }
 
+    /// Has the handshake handle a message that came by another way than this connection's records.
+    pub(super) fn handle_message(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
+        let (machine, mut cx) = self.machine_and_context();
+        machine
+            .handle(message, &mut cx)
+            .map_err(|failure| failure.error)
+    }
+
     /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other
     /// alert ends the connection, whatever level it claims. Before TLS 1.3 is negotiated the peer may send
     /// warnings (RFC 5246 §7.2).

@@ -7,6 +7,7 @@ use super::{CommonState, IoState, Reader, Writer};
 use crate::client::ClientConnection;
 use crate::error::Error;
 use crate::server::ServerConnection;
+use crate::suites::ExtractedSecrets;
 
 /// A client's or a server's connection.
 #[derive(Debug)]
@@ -80,6 +81,11 @@ impl Connection {
     /// See [`ConnectionCommon::refresh_traffic_keys`](crate::ConnectionCommon::refresh_traffic_keys).
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         either!(self, conn => conn.refresh_traffic_keys())
+    }
+
+    /// See [`ConnectionCommon::dangerous_extract_secrets`](crate::ConnectionCommon::dangerous_extract_secrets).
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        either!(self, conn => conn.dangerous_extract_secrets())
     }
 }
 

@@ -1,5 +1,5 @@
-//! The secrets that outlive a handshake, version by version: replacing keys (RFC 9846 §4.7.3) and exporting
-//! (RFC 9846 §7.5, RFC 5705).
+//! The secrets that outlive a handshake, version by version: replacing keys (RFC 9846 §4.7.3), exporting
+//! (RFC 9846 §7.5, RFC 5705), and handing the keys themselves out.
 //!
 //! They are kept next to the sender, so that a write that wears out a key need not call the handshake. The
 //! handshake makes them, and installs the first keys itself.
@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 
 use super::transport::{Level, Transport};
 use crate::crypto::tls13::OkmBlock;
-use crate::enums::KeyUpdateRequest;
+use crate::enums::{KeyUpdateRequest, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::EncodeMessage;
-use crate::suites::Tls13CipherSuite;
+use crate::suites::{ConnectionTrafficSecrets, Tls13CipherSuite};
 #[cfg(feature = "tls12")]
 use crate::tls12::key_schedule::MasterSecret;
 use crate::tls13::key_schedule;
@@ -76,6 +76,69 @@ impl Established {
         }
     }
 
+    /// The keys with which `side` sends and receives.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when the crypto provider does not hand out keys.
+    pub(crate) fn extract(
+        &self,
+        #[cfg_attr(not(feature = "tls12"), allow(unused_variables))]
+        // its secrets are by direction
+        side: Side,
+    ) -> Result<(ConnectionTrafficSecrets, ConnectionTrafficSecrets), Error> {
+        match self {
+            Self::Tls13(secrets) => {
+                let extract = |secret| extract_tls13(secrets.suite, secret);
+                Ok((extract(&secrets.sending)?, extract(&secrets.receiving)?))
+            }
+            #[cfg(feature = "tls12")]
+            Self::Tls12(secret) => {
+                let keys = secret.key_block();
+                Ok((keys.extract_sending(side)?, keys.extract_receiving(side)?))
+            }
+        }
+    }
+
+    /// Switches to the next sending keys without telling the peer, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] in TLS 1.2, and when there can be no more updates; as for [`Self::extract`].
+    pub(crate) fn update_extracted_sending(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
+        let secrets = self.tls13_secrets()?;
+        // RFC 9846 §4.7.3: the number of updates is limited
+        if secrets.sending_updates >= MAX_SENDING_UPDATES {
+            return Err(Error::General("the keys can be updated no more".into()));
+        }
+        secrets.sending_updates += 1;
+        secrets.sending =
+            key_schedule::next_application_traffic_secret(secrets.suite, &secrets.sending);
+        extract_tls13(secrets.suite, &secrets.sending)
+    }
+
+    /// Switches to the peer's next keys, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] in TLS 1.2; as for [`Self::extract`].
+    pub(crate) fn update_extracted_receiving(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
+        let secrets = self.tls13_secrets()?;
+        secrets.receiving =
+            key_schedule::next_application_traffic_secret(secrets.suite, &secrets.receiving);
+        extract_tls13(secrets.suite, &secrets.receiving)
+    }
+
+    fn tls13_secrets(&mut self) -> Result<&mut Tls13Secrets, Error> {
+        match self {
+            Self::Tls13(secrets) => Ok(secrets),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => Err(Error::General(
+                "TLS 1.2 connections do not support traffic secret updates".into(),
+            )),
+        }
+    }
+
     /// Fills `output` with keying material.
     ///
     /// # Errors
@@ -99,6 +162,14 @@ impl Established {
             Self::Tls12(secret) => secret.export(output, label, context),
         }
     }
+}
+
+fn extract_tls13(
+    suite: &'static Tls13CipherSuite,
+    secret: &OkmBlock,
+) -> Result<ConnectionTrafficSecrets, Error> {
+    let (key, iv) = key_schedule::traffic_key(suite, secret);
+    Ok(suite.aead_alg.extract_keys(key, iv)?)
 }
 
 /// The secrets of a TLS 1.3 connection.

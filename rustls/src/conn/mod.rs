@@ -20,6 +20,7 @@ mod early_data;
 #[cfg(feature = "std")]
 mod either;
 pub(crate) mod established;
+pub(crate) mod kernel;
 pub(crate) mod negotiated;
 #[cfg(feature = "std")]
 mod reader;

@@ -11,12 +11,14 @@ use core::ops::{Deref, Range};
 use super::common_state::CommonState;
 use super::driver::{Driver, Processed};
 use super::established::{Established, KEY_UPDATE_LEN};
+use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
 use crate::client::{ClientConnectionData, MayEncryptEarlyData};
 use crate::crypto::cipher::InsufficientSizeError;
 use crate::error::Error;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::server::ServerConnectionData;
+use crate::suites::ExtractedSecrets;
 
 mod read_early_data;
 
@@ -251,6 +253,30 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         self.driver
             .common
             .export_keying_material(output, label, context)
+    }
+}
+
+impl<Data> UnbufferedConnectionCommon<Data> {
+    /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
+    /// TLS).
+    ///
+    /// It is dangerous: whoever has the keys can read and forge everything. What was received and not read
+    /// yet is lost, so read it first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
+    /// to be sent or the peer's request for a KeyUpdate has not been answered, and when the crypto provider
+    /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        self.driver.common.extract_secrets()
+    }
+
+    /// The same, with what is left of the connection.
+    pub(crate) fn into_kernel_connection(
+        self,
+    ) -> Result<(ExtractedSecrets, KernelConnection<Data>), Error> {
+        KernelConnection::new(self.driver)
     }
 }
 

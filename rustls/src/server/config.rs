@@ -111,6 +111,10 @@ pub struct ServerConfig {
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
+    /// Whether `dangerous_extract_secrets` and `dangerous_into_kernel_connection` of connections hand out their
+    /// keys. False by default.
+    pub enable_secret_extraction: bool,
+
     /// Whether to refuse clients of TLS 1.2 that do not support the extended master secret (RFC 7627). False
     /// by default; true with the crate feature `fips`, as FIPS 140-3 asks for it.
     ///
@@ -290,6 +294,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             cert_compression_cache: Arc::default(),
             cert_decompressors: default_cert_decompressors().to_vec(),
             key_log: Arc::new(NoKeyLog),
+            enable_secret_extraction: false,
             #[cfg(feature = "tls12")]
             require_ems: cfg!(feature = "fips"),
             send_tls13_tickets: 2,

@@ -12,12 +12,14 @@ use super::{ServerConfig, ServerConnectionData};
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
+use crate::conn::kernel::KernelConnection;
 use crate::conn::side_data::{Sealed, SideData};
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Machine;
 use crate::handshake::server::ServerHandshake;
+use crate::suites::ExtractedSecrets;
 
 impl Sealed for ServerConnectionData {}
 impl SideData for ServerConnectionData {}
@@ -43,6 +45,7 @@ pub(super) fn configure(
         .records
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
+    common.is_extractable = config.enable_secret_extraction;
     Ok(Box::new(ServerHandshake::start(config)?))
 }
 
@@ -132,6 +135,18 @@ impl ServerConnection {
 }
 
 #[cfg(feature = "std")]
+impl ServerConnection {
+    /// See [`ConnectionCommon::dangerous_extract_secrets`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        self.inner.dangerous_extract_secrets()
+    }
+}
+
+#[cfg(feature = "std")]
 impl Deref for ServerConnection {
     type Target = ConnectionCommon<ServerConnectionData>;
 
@@ -170,6 +185,30 @@ impl UnbufferedServerConnection {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(config)?),
         })
+    }
+}
+
+impl UnbufferedServerConnection {
+    /// See [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
+        self.inner.dangerous_extract_secrets()
+    }
+
+    /// The keys of both directions, to be used by another record layer, and what replaces them later.
+    ///
+    /// [`UnbufferedConnectionCommon::dangerous_extract_secrets`] says why this is dangerous.
+    ///
+    /// # Errors
+    ///
+    /// Those of that method.
+    pub fn dangerous_into_kernel_connection(
+        self,
+    ) -> Result<(ExtractedSecrets, KernelConnection<ServerConnectionData>), Error> {
+        self.inner.into_kernel_connection()
     }
 }
 

@@ -27,7 +27,7 @@ use crate::crypto::hash::Output;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::msgs::client_hello::Random;
-use crate::suites::Tls12CipherSuite;
+use crate::suites::{ConnectionTrafficSecrets, Tls12CipherSuite};
 
 /// Length in bytes of every master secret (RFC 5246 §8.1).
 pub(crate) const MASTER_SECRET_LEN: usize = 48;
@@ -214,6 +214,39 @@ impl KeyBlock {
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
         let (key, iv, _) = self.keys(sender);
         self.suite.aead_alg.decrypter(key, iv)
+    }
+
+    /// The keys with which `side` sends, for another to go on sending with.
+    ///
+    /// RFC 5288 §3: a nonce must not be used twice. Ours are the initial explicit part with the sequence
+    /// number added bit by bit. Others count up from what they are given, as the Linux kernel does, and would
+    /// come across those. They get one that differs in its highest bit, where no number of records leads from
+    /// one to the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when the crypto provider does not hand out keys.
+    pub(crate) fn extract_sending(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
+        let (key, iv, explicit) = self.keys(side);
+        let mut explicit = explicit.to_vec();
+        if let Some(highest) = explicit.first_mut() {
+            *highest ^= 0x80;
+        }
+        Ok(self.suite.aead_alg.extract_keys(key, iv, &explicit)?)
+    }
+
+    /// The keys with which `side` receives. The explicit part of nonces is in the records.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::extract_sending`].
+    pub(crate) fn extract_receiving(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
+        let peer = match side {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        };
+        let (key, iv, explicit) = self.keys(peer);
+        Ok(self.suite.aead_alg.extract_keys(key, iv, explicit)?)
     }
 
     /// How many records a key of this block may protect.

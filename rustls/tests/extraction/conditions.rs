@@ -1,0 +1,195 @@
+//! When secrets are handed out, and what is said otherwise.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use rustls::Error;
+
+macro_rules! conditions {
+    ($module:ident, $tls:ident) => {
+        // upstream's is deprecated for unbuffered connections
+        #[allow(deprecated)]
+        mod $module {
+            use $tls::client::UnbufferedClientConnection;
+            use $tls::server::UnbufferedServerConnection;
+            use $tls::{ClientConnection, Connection, Error, ServerConnection};
+
+            use super::*;
+
+            fn client_config(provider: Provider, enabled: bool) -> Arc<$tls::ClientConfig> {
+                let mut config = configs::$module::client_of(
+                    Versions::Tls13,
+                    provider.$module(),
+                    KeyType::EcdsaP256,
+                    ClientAuth::None,
+                );
+                assert!(!config.enable_secret_extraction);
+                config.enable_secret_extraction = enabled;
+                Arc::new(config)
+            }
+
+            fn server_config(provider: Provider, enabled: bool) -> Arc<$tls::ServerConfig> {
+                let mut config = configs::$module::server_of(
+                    Versions::Tls13,
+                    provider.$module(),
+                    KeyType::EcdsaP256,
+                    ClientAuth::None,
+                );
+                assert!(!config.enable_secret_extraction);
+                config.enable_secret_extraction = enabled;
+                Arc::new(config)
+            }
+
+            pub(super) fn fresh(provider: Provider, enabled: bool) -> [Connection; 2] {
+                let client = client_config(provider, enabled);
+                let server = server_config(provider, enabled);
+                [
+                    ClientConnection::new(client, server_name()).unwrap().into(),
+                    ServerConnection::new(server).unwrap().into(),
+                ]
+            }
+
+            pub(super) fn hand_over(from: &mut Connection, to: &mut Connection) {
+                let mut bytes = Vec::new();
+                while from.wants_write() {
+                    from.write_tls(&mut bytes).unwrap();
+                }
+                let mut bytes = &bytes[..];
+                while !bytes.is_empty() {
+                    to.read_tls(&mut bytes).unwrap();
+                    to.process_new_packets().unwrap();
+                }
+            }
+
+            pub(super) fn connected(provider: Provider) -> [Connection; 2] {
+                let [mut client, mut server] = fresh(provider, true);
+                for _ in 0..3 {
+                    hand_over(&mut client, &mut server);
+                    hand_over(&mut server, &mut client);
+                }
+                [client, server]
+            }
+
+            /// What kind of answer it is.
+            fn kind<T>(extracted: Result<T, Error>) -> String {
+                match extracted {
+                    Ok(_) => "secrets".to_owned(),
+                    // the words differ
+                    Err(Error::General(_)) => "General".to_owned(),
+                    Err(error) => format!("{error:?}"),
+                }
+            }
+
+            fn extract(conn: Connection) -> String {
+                kind(conn.dangerous_extract_secrets())
+            }
+
+            pub(super) fn all(provider: Provider) -> Vec<String> {
+                let mut log = Vec::new();
+                for enabled in [false, true] {
+                    log.extend(fresh(provider, enabled).map(extract));
+                    let (client, server) = (
+                        || {
+                            let config = client_config(provider, enabled);
+                            UnbufferedClientConnection::new(config, server_name()).unwrap()
+                        },
+                        || {
+                            UnbufferedServerConnection::new(server_config(provider, enabled))
+                                .unwrap()
+                        },
+                    );
+                    log.push(kind(client().dangerous_extract_secrets()));
+                    log.push(kind(server().dangerous_extract_secrets()));
+                    log.push(kind(client().dangerous_into_kernel_connection()));
+                    log.push(kind(server().dangerous_into_kernel_connection()));
+                }
+                // the server's flight waits; was sent; the client's waits; was sent
+                for steps in 1..=4 {
+                    let [mut client, mut server] = fresh(provider, true);
+                    for step in 1..=steps {
+                        if step % 2 == 1 {
+                            hand_over(&mut client, &mut server);
+                        } else {
+                            hand_over(&mut server, &mut client);
+                        }
+                    }
+                    log.push(extract(client));
+                    log.push(extract(server));
+                }
+                let [mut client, mut server] = connected(provider);
+                client.writer().write_all(b"data").unwrap();
+                hand_over(&mut client, &mut server);
+                client.writer().write_all(b"data").unwrap();
+                log.push(format!("unsent: {}", extract(client)));
+                log.push(format!("unread: {}", extract(server)));
+
+                let [mut client, server] = connected(provider);
+                client.refresh_traffic_keys().unwrap();
+                log.push(format!("KeyUpdate unsent: {}", extract(client)));
+                drop(server);
+
+                let [mut client, mut server] = connected(provider);
+                client.send_close_notify();
+                hand_over(&mut client, &mut server);
+                log.push(format!("has closed: {}", extract(client)));
+                log.push(format!("peer has closed: {}", extract(server)));
+
+                let [_, mut server] = connected(provider);
+                let garbage = [&b"\x17\x03\x03\x00\x20"[..], &[7; 32]].concat();
+                server.read_tls(&mut &garbage[..]).unwrap();
+                server.process_new_packets().unwrap_err();
+                server.write_tls(&mut Vec::new()).unwrap();
+                log.push(format!("failed: {}", extract(server)));
+                log
+            }
+        }
+    };
+}
+
+conditions!(this, rustls);
+conditions!(upstream, rustls_upstream);
+
+#[test]
+fn secrets_are_handed_out_when_upstream_does() {
+    for provider in PROVIDERS {
+        let log = this::all(provider);
+        assert_eq!(log, upstream::all(provider));
+        assert!(log.contains(&"secrets".to_owned()));
+    }
+}
+
+/// After a failure there are no secrets, even if its alert has not been sent.
+#[test]
+fn a_failure_is_the_answer_first_of_all() {
+    let [_, mut server] = this::connected(PROVIDERS[0]);
+    let garbage = [&b"\x17\x03\x03\x00\x20"[..], &[7; 32]].concat();
+    server.read_tls(&mut &garbage[..]).unwrap();
+    server.process_new_packets().unwrap_err();
+    assert!(server.wants_write());
+    let extracted = server.dangerous_extract_secrets();
+    assert_eq!(extracted.err(), Some(Error::DecryptError));
+}
+
+/// RFC 9846 §4.7.3: the peer's request must be answered before the next application data, and whoever gets the
+/// secrets would not know of it.
+#[test]
+fn not_while_a_key_update_is_owed() {
+    for provider in PROVIDERS {
+        let owing = || {
+            let [mut client, mut server] = this::connected(provider);
+            client.refresh_traffic_keys().unwrap();
+            this::hand_over(&mut client, &mut server);
+            assert!(!server.wants_write());
+            [client, server]
+        };
+        let [_, server] = owing();
+        let extracted = server.dangerous_extract_secrets();
+        assert!(matches!(extracted, Err(Error::General(_))));
+
+        let [mut client, mut server] = owing();
+        server.refresh_traffic_keys().unwrap();
+        this::hand_over(&mut server, &mut client);
+        assert_eq!(server.dangerous_extract_secrets().unwrap().tx.0, 0);
+    }
+}

@@ -1,0 +1,284 @@
+//! What is left of a connection whose records are made elsewhere: here by the bare AEAD.
+
+use std::sync::Arc;
+
+use harness::bare_records::{Keys, Records};
+use harness::configs::{self, ClientAuth, PROVIDERS, Versions, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered, UpstreamUnbuffered};
+use harness::wire::{self, message};
+use rustls::client::ClientConnectionData;
+use rustls::kernel::KernelConnection;
+use rustls::server::ServerConnectionData;
+use rustls::{ConnectionTrafficSecrets, Error, ExtractedSecrets, HandshakeKind, InvalidMessage};
+use rustls_upstream as theirs;
+
+use crate::{Case, ROLES, Role, cases, tls13};
+
+const DATA: u8 = 23;
+const HANDSHAKE: u8 = 22;
+const NEW_SESSION_TICKET: u8 = 4;
+const KEY_UPDATE: u8 = 24;
+
+enum Kernel {
+    Client(KernelConnection<ClientConnectionData>),
+    Server(KernelConnection<ServerConnectionData>),
+}
+
+impl Kernel {
+    fn update_tx(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
+        match self {
+            Self::Client(conn) => conn.update_tx_secret(),
+            Self::Server(conn) => conn.update_tx_secret(),
+        }
+    }
+
+    fn update_rx(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
+        match self {
+            Self::Client(conn) => conn.update_rx_secret(),
+            Self::Server(conn) => conn.update_rx_secret(),
+        }
+    }
+}
+
+/// A connection in the way that an application makes one of a [`KernelConnection`].
+struct End {
+    kernel: Kernel,
+    sending: Records,
+    receiving: Records,
+    plaintext: Vec<u8>,
+    tickets: usize,
+}
+
+impl End {
+    fn new(case: &Case, (secrets, kernel): (ExtractedSecrets, Kernel)) -> Self {
+        Self {
+            kernel,
+            sending: Records::new(case.is_tls13(), secrets.tx),
+            receiving: Records::new(case.is_tls13(), secrets.rx),
+            plaintext: vec![],
+            tickets: 0,
+        }
+    }
+
+    /// Of `case`, after the handshake with `peer`.
+    fn connected(case: &Case, peer: &mut UpstreamBuffered) -> Self {
+        let parts = match case.role {
+            Role::Client => {
+                let mut ours = case.unbuffered_client();
+                case.connect(&mut ours, peer);
+                let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
+                assert_eq!(conn.negotiated_cipher_suite(), case.suite);
+                assert_eq!(conn.protocol_version(), case.suite.version().version);
+                (secrets, Kernel::Client(conn))
+            }
+            Role::Server => {
+                let mut ours = case.unbuffered_server();
+                case.connect(&mut ours, peer);
+                let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
+                assert_eq!(conn.negotiated_cipher_suite(), case.suite);
+                assert_eq!(conn.protocol_version(), case.suite.version().version);
+                (secrets, Kernel::Server(conn))
+            }
+        };
+        Self::new(case, parts)
+    }
+
+    fn send(&mut self, peer: &mut UpstreamBuffered, payload: &[u8]) {
+        peer.receive(&self.sending.seal(DATA, payload)).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, payload);
+    }
+
+    /// Sends a KeyUpdate, and all that follows under the next key.
+    fn update(&mut self, peer: &mut UpstreamBuffered, requests: bool) {
+        let update = message(KEY_UPDATE, &[u8::from(requests)]);
+        let sealed = self.sending.seal(HANDSHAKE, &update);
+        peer.receive(&sealed).unwrap();
+        self.sending = Records::new(true, self.kernel.update_tx().unwrap());
+        assert_eq!(self.sending.sequence(), 0);
+    }
+
+    /// Takes what the peer has to send.
+    fn receive(&mut self, peer: &mut UpstreamBuffered) {
+        for record in wire::records(&peer.take_output()) {
+            let (typ, content) = self.receiving.open(&record).expect("the right keys");
+            match (typ, content.first()) {
+                (DATA, _) => self.plaintext.extend(content),
+                (HANDSHAKE, Some(&KEY_UPDATE)) => {
+                    self.receiving = Records::new(true, self.kernel.update_rx().unwrap());
+                    if content[4] == 1 {
+                        self.update(peer, false);
+                    }
+                }
+                (HANDSHAKE, Some(&NEW_SESSION_TICKET)) => self.take_tickets(&content),
+                _ => panic!("{typ} {content:?}"),
+            }
+        }
+    }
+
+    fn take_tickets(&mut self, content: &[u8]) {
+        let Kernel::Client(conn) = &mut self.kernel else {
+            panic!("a client sends no ticket");
+        };
+        let mut messages = wire::Reader(content);
+        while !messages.is_empty() {
+            assert_eq!(messages.number(1), usize::from(NEW_SESSION_TICKET));
+            conn.handle_new_session_ticket(messages.vector(3)).unwrap();
+            self.tickets += 1;
+        }
+    }
+}
+
+#[test]
+fn keys_are_updated_by_either_side() {
+    for provider in PROVIDERS {
+        for role in ROLES {
+            let case = tls13(provider, role);
+            let mut peer = case.peer();
+            let mut end = End::connected(&case, &mut peer);
+            for round in 0..5 {
+                // the peer asks, and is answered
+                peer.refresh_traffic_keys();
+                peer.send(b"under new keys");
+                end.receive(&mut peer);
+                assert_eq!(core::mem::take(&mut end.plaintext), b"under new keys");
+                end.send(&mut peer, &[round; 50]);
+                // this side asks
+                end.update(&mut peer, true);
+                end.send(&mut peer, &[round; 60]);
+                peer.send(b"answered");
+                end.receive(&mut peer);
+                assert_eq!(core::mem::take(&mut end.plaintext), b"answered");
+                // and does so of its own
+                end.update(&mut peer, false);
+                end.send(&mut peer, &[round; 70]);
+            }
+        }
+    }
+}
+
+#[test]
+fn updates_are_those_of_upstream() {
+    for case in cases().filter(|case| case.is_tls13() && case.role == Role::Client) {
+        let mut config = configs::upstream::server_of(
+            Versions::Tls13,
+            case.provider.upstream(),
+            case.key_type(),
+            ClientAuth::None,
+        );
+        config.enable_secret_extraction = true;
+        let server = theirs::server::UnbufferedServerConnection::new(Arc::new(config));
+        let mut server = UpstreamUnbuffered::new(server.unwrap());
+        let mut client = case.unbuffered_client();
+        case.connect(&mut client, &mut server);
+        let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
+        let (_, mut server) = server.conn.dangerous_into_kernel_connection().unwrap();
+        for _ in 0..3 {
+            let ours = Keys::from(client.update_tx_secret().unwrap());
+            assert_eq!(ours, server.update_rx_secret().unwrap().into());
+            let ours = Keys::from(client.update_rx_secret().unwrap());
+            assert_eq!(ours, server.update_tx_secret().unwrap().into());
+        }
+    }
+}
+
+#[test]
+fn tickets_that_come_later_are_stored() {
+    for provider in PROVIDERS {
+        let case = tls13(provider, Role::Client);
+        let server = configs::upstream::server_of(
+            Versions::Tls13,
+            provider.upstream(),
+            case.key_type(),
+            ClientAuth::None,
+        );
+        let server = Arc::new(server);
+        let client_config = case.client_config();
+
+        let conn = theirs::ServerConnection::new(server.clone()).unwrap();
+        let mut peer = UpstreamBuffered::new(conn);
+        let conn =
+            rustls::client::UnbufferedClientConnection::new(client_config.clone(), server_name());
+        let mut ours = harness::endpoints::ThisUnbuffered::new(conn.unwrap());
+        peer.receive(&ours.take_output()).unwrap();
+        ours.receive(&peer.take_output()).unwrap();
+        peer.receive(&ours.take_output()).unwrap();
+        // the tickets are on their way
+        assert_eq!(ours.conn.tls13_tickets_received(), 0);
+        let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
+        let mut end = End::new(&case, (secrets, Kernel::Client(conn)));
+        end.receive(&mut peer);
+        assert_eq!(end.tickets, 2);
+        drop(end);
+
+        for kind in [
+            HandshakeKind::Resumed,
+            HandshakeKind::Resumed,
+            HandshakeKind::Full,
+        ] {
+            // these servers send none
+            let mut server = (*server).clone();
+            server.send_tls13_tickets = 0;
+            let conn = theirs::ServerConnection::new(Arc::new(server)).unwrap();
+            let mut peer = UpstreamBuffered::new(conn);
+            let conn = rustls::ClientConnection::new(client_config.clone(), server_name());
+            let mut ours = harness::endpoints::ThisBuffered::new(conn.unwrap());
+            case.connect(&mut ours, &mut peer);
+            assert_eq!(ours.conn.handshake_kind(), Some(kind));
+        }
+    }
+}
+
+#[test]
+fn wrong_tickets_are_refused() {
+    const TICKET: [u8; 16] = [0, 0, 1, 0, 0, 0, 0, 1, 1, 5, 0, 1, 7, 0, 0, 9];
+    let case = tls13(PROVIDERS[0], Role::Client);
+    let End { kernel, .. } = End::connected(&case, &mut case.peer());
+    let Kernel::Client(mut conn) = kernel else {
+        unreachable!();
+    };
+    let mut give = |payload: &[u8]| conn.handle_new_session_ticket(payload);
+    for len in 0..15 {
+        assert!(
+            matches!(give(&TICKET[..len]), Err(Error::InvalidMessage(_))),
+            "{len}"
+        );
+    }
+    assert!(matches!(
+        give(&TICKET),
+        Err(Error::InvalidMessage(InvalidMessage::TrailingData(_)))
+    ));
+    assert_eq!(
+        give(&[0; 1 << 16]),
+        Err(InvalidMessage::HandshakePayloadTooLarge.into())
+    );
+    let twice = [&TICKET[..13], &[0, 8, 255, 0, 0, 0, 255, 0, 0, 0]].concat();
+    assert_eq!(
+        give(&twice),
+        Err(InvalidMessage::DuplicateExtension(0xff00).into())
+    );
+    // with the message's header
+    assert!(give(&message(4, &TICKET[..15])).is_err());
+    // and none of this is the end
+    assert_eq!(give(&TICKET[..15]), Ok(()));
+}
+
+/// TLS 1.2 has neither.
+#[test]
+fn tls12_has_no_updates_and_no_later_tickets() {
+    for case in cases().filter(|case| !case.is_tls13()) {
+        let mut peer = case.peer();
+        let mut end = End::connected(&case, &mut peer);
+        assert!(matches!(end.kernel.update_tx(), Err(Error::General(_))));
+        assert!(matches!(end.kernel.update_rx(), Err(Error::General(_))));
+        if let Kernel::Client(conn) = &mut end.kernel {
+            let refused = conn.handle_new_session_ticket(&[0; 6]);
+            assert!(matches!(refused, Err(Error::General(_))));
+        }
+        end.send(&mut peer, b"data");
+        peer.send(b"answer");
+        end.receive(&mut peer);
+        assert_eq!(end.plaintext, b"answer");
+    }
+}

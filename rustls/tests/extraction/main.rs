@@ -1,0 +1,156 @@
+//! Secrets that leave a connection: who gets them and when, that records made of them are the connection's, and
+//! what a `KernelConnection` does for the rest of its life.
+
+mod conditions;
+mod kernel;
+#[cfg(target_os = "linux")]
+mod linux;
+mod records;
+
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, send_and_check,
+};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::{SupportedCipherSuite, Tls13CipherSuite};
+
+/// Which side the connection under test is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Role {
+    Client,
+    Server,
+}
+
+const ROLES: [Role; 2] = [Role::Client, Role::Server];
+
+/// A provider, one of its suites, and our side.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    provider: Provider,
+    suite: SupportedCipherSuite,
+    role: Role,
+}
+
+/// All of them.
+fn cases() -> impl Iterator<Item = Case> {
+    PROVIDERS.into_iter().flat_map(|provider| {
+        let suites = provider.this().cipher_suites.into_iter();
+        suites.flat_map(move |suite| {
+            ROLES.map(|role| Case {
+                provider,
+                suite,
+                role,
+            })
+        })
+    })
+}
+
+impl Case {
+    fn is_tls13(&self) -> bool {
+        self.suite.tls13().is_some()
+    }
+
+    fn versions(&self) -> Versions {
+        if self.is_tls13() {
+            Versions::Tls13
+        } else {
+            Versions::Tls12
+        }
+    }
+
+    fn key_type(&self) -> KeyType {
+        let name = format!("{:?}", self.suite.suite());
+        if name.contains("RSA") {
+            KeyType::Rsa2048
+        } else {
+            KeyType::EcdsaP256
+        }
+    }
+
+    fn client_config(&self) -> Arc<rustls::ClientConfig> {
+        let mut provider = self.provider.this();
+        provider.cipher_suites = vec![self.suite];
+        let mut config =
+            configs::this::client_of(self.versions(), provider, self.key_type(), ClientAuth::None);
+        config.enable_secret_extraction = true;
+        Arc::new(config)
+    }
+
+    fn server_config(&self) -> Arc<rustls::ServerConfig> {
+        let mut provider = self.provider.this();
+        provider.cipher_suites = vec![self.suite];
+        let mut config =
+            configs::this::server_of(self.versions(), provider, self.key_type(), ClientAuth::None);
+        config.enable_secret_extraction = true;
+        Arc::new(config)
+    }
+
+    /// Upstream's connection of the other side.
+    fn peer(&self) -> UpstreamBuffered {
+        let (versions, key_type) = (self.versions(), self.key_type());
+        let provider = self.provider.upstream();
+        match self.role {
+            Role::Client => {
+                let mut config =
+                    configs::upstream::server_of(versions, provider, key_type, ClientAuth::None);
+                config.enable_secret_extraction = true;
+                let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
+                UpstreamBuffered::new(conn.unwrap())
+            }
+            Role::Server => {
+                let mut config =
+                    configs::upstream::client_of(versions, provider, key_type, ClientAuth::None);
+                config.enable_secret_extraction = true;
+                let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
+                UpstreamBuffered::new(conn.unwrap())
+            }
+        }
+    }
+
+    fn unbuffered_client(&self) -> ThisUnbuffered<UnbufferedClientConnection> {
+        let conn = UnbufferedClientConnection::new(self.client_config(), server_name());
+        ThisUnbuffered::new(conn.unwrap())
+    }
+
+    fn unbuffered_server(&self) -> ThisUnbuffered<UnbufferedServerConnection> {
+        ThisUnbuffered::new(UnbufferedServerConnection::new(self.server_config()).unwrap())
+    }
+
+    fn buffered(&self) -> ThisBuffered {
+        match self.role {
+            Role::Client => ThisBuffered::new(
+                rustls::ClientConnection::new(self.client_config(), server_name()).unwrap(),
+            ),
+            Role::Server => {
+                ThisBuffered::new(rustls::ServerConnection::new(self.server_config()).unwrap())
+            }
+        }
+    }
+
+    /// Completes the handshake, and sends a few records each way, so that sequence numbers differ.
+    fn connect(&self, ours: &mut dyn Endpoint, peer: &mut dyn Endpoint) {
+        match self.role {
+            Role::Client => handshake(ours, peer),
+            Role::Server => handshake(peer, ours),
+        }
+        for len in [1, 100, 20_000] {
+            send_and_check(ours, peer, &vec![1; len]);
+        }
+        send_and_check(peer, ours, b"less");
+    }
+}
+
+/// The first suite of TLS 1.3.
+fn tls13(provider: Provider, role: Role) -> Case {
+    let suites = provider.this().cipher_suites;
+    let suite: Option<&'static Tls13CipherSuite> =
+        suites.iter().find_map(SupportedCipherSuite::tls13);
+    Case {
+        provider,
+        suite: suite.unwrap().into(),
+        role,
+    }
+}

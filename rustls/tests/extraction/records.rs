@@ -1,0 +1,107 @@
+//! Records made and opened with extracted secrets are the connection's.
+
+use harness::bare_records::{Form, Keys, Records};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire;
+use rustls::ExtractedSecrets;
+
+use crate::{Case, Role, cases};
+
+const DATA: u8 = 23;
+const ALERT: u8 = 21;
+
+/// What the bare AEAD sends, `peer` receives, and the other way round.
+fn check_records(case: &Case, secrets: ExtractedSecrets, mut peer: UpstreamBuffered) {
+    let is_tls13 = case.is_tls13();
+    let mut sending = Records::new(is_tls13, secrets.tx);
+    let mut receiving = Records::new(is_tls13, secrets.rx);
+    for payload in [&b"one"[..], b"two", &[3; 1 << 14]] {
+        peer.receive(&sending.seal(DATA, payload)).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert!(received == payload, "{case:?}");
+
+        peer.send(payload);
+        let records = wire::records(&peer.take_output());
+        assert_eq!(records.len(), 1);
+        let opened = receiving.open(&records[0]).expect("a record that opens");
+        assert!(opened == (DATA, payload.to_vec()), "{case:?}");
+    }
+    peer.receive(&sending.seal(ALERT, &[1, 0])).unwrap();
+    assert!(peer.peer_has_closed());
+}
+
+#[test]
+fn records_of_every_suite() {
+    for case in cases() {
+        let mut peer = case.peer();
+        let mut ours = case.buffered();
+        case.connect(&mut ours, &mut peer);
+        check_records(&case, ours.conn.dangerous_extract_secrets().unwrap(), peer);
+
+        let mut peer = case.peer();
+        let secrets = match case.role {
+            Role::Client => {
+                let mut ours = case.unbuffered_client();
+                case.connect(&mut ours, &mut peer);
+                ours.conn.dangerous_extract_secrets()
+            }
+            Role::Server => {
+                let mut ours = case.unbuffered_server();
+                case.connect(&mut ours, &mut peer);
+                ours.conn.dangerous_extract_secrets()
+            }
+        };
+        check_records(&case, secrets.unwrap(), peer);
+    }
+}
+
+/// The same secrets and numbers as upstream's, but for the nonces that TLS 1.2 sends with each record.
+#[test]
+fn secrets_are_those_of_the_peer() {
+    for case in cases() {
+        let mut peer = case.peer();
+        let mut ours = case.buffered();
+        case.connect(&mut ours, &mut peer);
+        let ours = ours.conn.dangerous_extract_secrets().unwrap();
+        let theirs = peer.conn.dangerous_extract_secrets().unwrap();
+        assert_eq!(Keys::from(ours.rx), Keys::from(theirs.tx), "{case:?}");
+
+        let (mut ours, theirs) = (Keys::from(ours.tx), Keys::from(theirs.rx));
+        if Form::new(case.is_tls13(), ours.cipher) == Form::Tls12Gcm {
+            ours.iv[4] ^= 0x80;
+        }
+        assert_eq!(ours, theirs, "{case:?}");
+    }
+}
+
+/// RFC 5288 §3: a nonce of AES-GCM must not be used twice under a key. Whoever goes on with extracted secrets
+/// counts up from the explicit nonce, as the kernel does, or adds the sequence number bit by bit.
+#[test]
+fn explicit_nonces_that_were_used_are_not_used_again() {
+    for case in cases().filter(|case| !case.is_tls13()) {
+        let mut peer = case.peer();
+        let mut ours = case.buffered();
+        case.connect(&mut ours, &mut peer);
+        let mut used = Vec::new();
+        for _ in 0..40 {
+            ours.send(b"data");
+            let output = ours.take_output();
+            used.push(explicit_nonce(&output[5..]));
+            peer.receive(&output).unwrap();
+        }
+        let keys = Keys::from(ours.conn.dangerous_extract_secrets().unwrap().tx);
+        if Form::new(false, keys.cipher) != Form::Tls12Gcm {
+            continue;
+        }
+        let first = explicit_nonce(&keys.iv[4..]);
+        for count in 0..1000 {
+            assert!(!used.contains(&first.wrapping_add(count)));
+            assert!(!used.contains(&(first ^ (keys.seq + count))));
+        }
+    }
+}
+
+fn explicit_nonce(bytes: &[u8]) -> u64 {
+    u64::from_be_bytes(bytes[..8].try_into().unwrap())
+}
