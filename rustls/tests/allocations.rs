@@ -1,4 +1,5 @@
-//! No allocation for a record, sent or received, by either API: counted, not believed.
+//! No allocation for a record, sent or received, by either API, and few in handshakes and for tickets: counted,
+//! not believed.
 //!
 //! One test in a program of its own: the count is of the whole process.
 
@@ -7,11 +8,12 @@ use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
 use harness::pairs::this::{Configs, buffered, unbuffered};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{ConnectionCommon, HandshakeKind, NamedGroup};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -58,11 +60,110 @@ fn no_allocation_for_a_record() {
             by_unbuffered(provider, size, &mut client, &mut server);
         }
         unbuffered_in_place(provider, &mut client, &mut server);
+        received_tickets(provider);
+        handshakes(provider);
     }
     // the count counts
     let region = Region::new(ALLOCATOR);
     drop(Box::new([0u8; 100]));
     assert_ne!(region.change().allocations, 0);
+}
+
+/// The most allocations of two tickets that a client receives. Each has two that last: the session that it
+/// keeps, and the name that the store finds it by. The store makes room now and then.
+const TWO_TICKETS_LIMIT: usize = 2 * 2 + 1;
+
+/// What a client allocates for two tickets, the first of a server and others.
+fn received_tickets(provider: Provider) {
+    let Configs { client, server } = configs(provider);
+    for _ in 0..4 {
+        let mut client = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
+        let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
+        let mut wire = Vec::with_capacity(10_000);
+        move_tls(&mut client, &mut server, &mut wire);
+        move_tls(&mut server, &mut client, &mut wire);
+        move_tls(&mut client, &mut server, &mut wire);
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+
+        wire.clear();
+        server.write_tls(&mut wire).unwrap();
+        let before = client.tls13_tickets_received();
+        let region = Region::new(ALLOCATOR);
+        client.read_tls(&mut &wire[..]).unwrap();
+        client.process_new_packets().unwrap();
+        let change = region.change();
+        assert_eq!(client.tls13_tickets_received() - before, 2);
+        assert!(
+            change.allocations <= TWO_TICKETS_LIMIT,
+            "{provider:?}: {change:?}"
+        );
+        assert!(change.reallocations <= 1, "{provider:?}: {change:?}");
+    }
+}
+
+/// The most allocations of both sides in a full handshake without tickets, and in a resumed one.
+const FULL_LIMIT: usize = 70;
+const RESUMED_LIMIT: usize = 60;
+
+/// With X25519: the post-quantum groups of a provider allocate more.
+fn handshakes(provider: Provider) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let mut crypto = provider.this();
+    crypto
+        .kx_groups
+        .retain(|group| group.name() == NamedGroup::X25519);
+    let client = Arc::new(this::client(crypto.clone(), key, auth));
+    let mut server = this::server(crypto, key, auth);
+    server.send_tls13_tickets = 2;
+    let with_tickets = Arc::new(server.clone());
+    server.send_tls13_tickets = 0;
+    let without_tickets = Arc::new(server);
+
+    // what is made once is not a handshake's
+    handshake(&client, &without_tickets, HandshakeKind::Full);
+    let full = handshake(&client, &without_tickets, HandshakeKind::Full);
+    handshake(&client, &with_tickets, HandshakeKind::Full);
+    handshake(&client, &without_tickets, HandshakeKind::Resumed);
+    let resumed = handshake(&client, &without_tickets, HandshakeKind::Resumed);
+    println!("{provider:?}: full {full}, resumed {resumed}");
+    assert!(full <= FULL_LIMIT, "{provider:?}: {full}");
+    assert!(resumed <= RESUMED_LIMIT, "{provider:?}: {resumed}");
+}
+
+/// The allocations of a handshake, which has to be of this kind.
+fn handshake(
+    client: &Arc<rustls::ClientConfig>,
+    server: &Arc<rustls::ServerConfig>,
+    kind: HandshakeKind,
+) -> usize {
+    let mut wire = Vec::with_capacity(10_000);
+    let region = Region::new(ALLOCATOR);
+    let mut client = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
+    let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
+    move_tls(&mut client, &mut server, &mut wire);
+    move_tls(&mut server, &mut client, &mut wire);
+    move_tls(&mut client, &mut server, &mut wire);
+    let change = region.change();
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+    assert_eq!(client.handshake_kind(), Some(kind));
+    move_tls(&mut server, &mut client, &mut wire);
+    change.allocations + change.reallocations
+}
+
+fn move_tls<A, B>(
+    from: &mut ConnectionCommon<A>,
+    to: &mut ConnectionCommon<B>,
+    wire: &mut Vec<u8>,
+) {
+    wire.clear();
+    while from.wants_write() {
+        from.write_tls(wire).unwrap();
+    }
+    let mut rest = &wire[..];
+    while !rest.is_empty() {
+        to.read_tls(&mut rest).unwrap();
+        to.process_new_packets().unwrap();
+    }
 }
 
 /// `write` to `write_tls` to `read_tls` to `process_new_packets` to `read`.

@@ -44,6 +44,13 @@ pub trait Hkdf: Send + Sync {
     /// Takes `okm`, the output of an earlier expansion, as the pseudorandom key.
     fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander>;
 
+    /// Calls `expand`, once, with what [`expander_for_okm`](Self::expander_for_okm) returns.
+    ///
+    /// Override it to save an allocation: most expanders are used in one place, and need not outlive it.
+    fn with_expander(&self, okm: &OkmBlock, expand: &mut dyn FnMut(&dyn HkdfExpander)) {
+        expand(&*self.expander_for_okm(okm));
+    }
+
     /// `HMAC(key, message)` with the same hash function, for Finished messages (RFC 9846 §4.5.3) and
     /// PSK binders (§4.3.11.2).
     fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag;

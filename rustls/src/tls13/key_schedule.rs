@@ -186,29 +186,43 @@ impl Stage {
     }
 }
 
+/// What `expand` makes with `okm` as the pseudorandom key.
+fn with_expander<T>(
+    suite: &'static Tls13CipherSuite,
+    okm: &OkmBlock,
+    mut expand: impl FnMut(&dyn HkdfExpander) -> T,
+) -> T {
+    let mut expanded = None;
+    suite
+        .hkdf_provider
+        .with_expander(okm, &mut |expander| expanded = Some(expand(expander)));
+    // a provider that does not call back still has the expander
+    expanded.unwrap_or_else(|| expand(&*suite.hkdf_provider.expander_for_okm(okm)))
+}
+
 /// `application_traffic_secret_N+1` (RFC 9846 §7.2).
 pub(crate) fn next_application_traffic_secret(
     suite: &'static Tls13CipherSuite,
     secret: &OkmBlock,
 ) -> OkmBlock {
-    let expander = suite.hkdf_provider.expander_for_okm(secret);
-    expand_label_block(&*expander, b"traffic upd", &[])
+    with_expander(suite, secret, |expander| {
+        expand_label_block(expander, b"traffic upd", &[])
+    })
 }
 
 /// The write key and IV of a traffic secret (RFC 9846 §7.3).
 pub(crate) fn traffic_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> (AeadKey, Iv) {
     // The lengths are a cipher's: far below the 255 blocks that HKDF can give.
     const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
-    let expander = suite.hkdf_provider.expander_for_okm(secret);
-
     let mut key_bytes = [0; AeadKey::MAX_LEN];
     let key_bytes_used = &mut key_bytes[..suite.aead_alg.key_len()];
-    expand_label_slice(&*expander, b"key", &[], key_bytes_used).expect(SHORT_ENOUGH);
-    let key = AeadKey::new(key_bytes_used);
-    key_bytes.zeroize();
-
     let mut iv_bytes = [0; NONCE_LEN];
-    expand_label_slice(&*expander, b"iv", &[], &mut iv_bytes).expect(SHORT_ENOUGH);
+    with_expander(suite, secret, |expander| {
+        expand_label_slice(expander, b"key", &[], key_bytes_used).expect(SHORT_ENOUGH);
+        expand_label_slice(expander, b"iv", &[], &mut iv_bytes).expect(SHORT_ENOUGH);
+    });
+    let key = AeadKey::new(&key_bytes[..suite.aead_alg.key_len()]);
+    key_bytes.zeroize();
     let iv = Iv::new(iv_bytes);
     iv_bytes.zeroize();
 
@@ -222,8 +236,9 @@ pub(crate) fn finished_verify_data(
     base_key: &OkmBlock,
     transcript: &Output,
 ) -> Tag {
-    let expander = suite.hkdf_provider.expander_for_okm(base_key);
-    let finished_key = expand_label_block(&*expander, b"finished", &[]);
+    let finished_key = with_expander(suite, base_key, |expander| {
+        expand_label_block(expander, b"finished", &[])
+    });
     suite
         .hkdf_provider
         .hmac_sign(&finished_key, transcript.as_ref())
@@ -270,7 +285,9 @@ pub(crate) fn ticket_psk(
     resumption_secret: &OkmBlock,
     ticket_nonce: &[u8],
 ) -> OkmBlock {
-    TicketPsks::new(suite, resumption_secret).psk(ticket_nonce)
+    with_expander(suite, resumption_secret, |expander| {
+        expand_label_block(expander, b"resumption", ticket_nonce)
+    })
 }
 
 /// The same for several tickets of a connection.
