@@ -1,4 +1,5 @@
 //! TLS 1.2: handshakes, sessions, and what may go wrong in them.
 
+mod client;
 mod ffdhe;
 mod server;

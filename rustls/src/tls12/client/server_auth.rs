@@ -125,15 +125,15 @@ impl WaitServerKeyExchange {
             .map_err(Failure::refused_by_verifier)?;
 
         let signature = &exchange.signature;
-        // RFC 5246 §7.4.3: the scheme is one that was offered
-        let offered = config.verifier.supported_verify_schemes();
-        if !offered.contains(&signature.scheme) {
-            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-        }
-        // RFC 5246 §7.4.3: and of the kind of key that the suite says
+        // RFC 5246 §7.4.3: the scheme is of the kind of key that the suite says
         let mut of_suite = self.handshake.suite.sign.iter();
         if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
             return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
+        }
+        // RFC 5246 §7.4.3: and one that was offered
+        let offered = config.verifier.supported_verify_schemes();
+        if !offered.contains(&signature.scheme) {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
         let randoms = &self.handshake.randoms;
         let content = exchange

@@ -1,0 +1,352 @@
+//! Client authentication, and what a connection has when the handshake is complete.
+
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
+};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, exchange, handshake, send_and_check,
+};
+use harness::scripted::Identity;
+use harness::scripted::tls12::server::{Script, Step};
+use harness::wire::{u8_vec, u16_vec, u16s};
+use rustls::client::ResolvesClientCert;
+use rustls::sign::CertifiedKey;
+use rustls::{
+    ClientConfig, ClientConnection, ContentType, HandshakeKind, HandshakeType, NamedGroup,
+    ProtocolVersion, SignatureScheme,
+};
+
+use super::{End, clients, localhost, this_config};
+
+/// What was asked of a resolver: authorities and schemes.
+type Asked = (Vec<Vec<u8>>, Vec<SignatureScheme>);
+
+/// Chooses a key, and notes what it was asked.
+#[derive(Debug)]
+struct Resolver {
+    asked: Arc<Mutex<Vec<Asked>>>,
+    key: Option<Arc<CertifiedKey>>,
+    claims_certs: bool,
+}
+
+impl ResolvesClientCert for Resolver {
+    fn resolve(
+        &self,
+        authorities: &[&[u8]],
+        schemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let authorities = authorities.iter().map(|name| name.to_vec()).collect();
+        self.asked
+            .lock()
+            .unwrap()
+            .push((authorities, schemes.to_vec()));
+        self.key.clone()
+    }
+
+    fn has_certs(&self) -> bool {
+        self.claims_certs
+    }
+}
+
+fn key(key_type: KeyType) -> Option<Arc<CertifiedKey>> {
+    let identity = &key_type.identities().client;
+    let provider = Provider::AwsLc.this();
+    let key = CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider);
+    Some(Arc::new(key.unwrap()))
+}
+
+/// What a client with this key sends for a request of these types and schemes, and what its resolver was asked.
+fn answer(
+    key: Option<Arc<CertifiedKey>>,
+    types: &[u8],
+    schemes: &[u16],
+    authorities: &[&[u8]],
+) -> (Vec<HandshakeType>, Vec<Asked>) {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    config.client_auth_cert_resolver = Arc::new(Resolver {
+        asked: asked.clone(),
+        claims_certs: key.is_some(),
+        key,
+    });
+    let names: Vec<u8> = authorities.iter().flat_map(|name| u16_vec(name)).collect();
+    let script = Script::with_request().edit(|script| {
+        script.request = [u8_vec(types), u16_vec(&u16s(schemes)), u16_vec(&names)].concat();
+    });
+    let mut client =
+        ThisBuffered::new(ClientConnection::new(Arc::new(config), localhost()).unwrap());
+    let outcome = identity.run_tls12(&mut client, &script);
+    assert_eq!(outcome.error, None);
+    assert!(outcome.client_finished);
+    // RFC 5246 §7.4.6: the message is sent even without a certificate
+    assert_eq!(outcome.received[0], HandshakeType::Certificate);
+    let has_certificate = outcome.messages[1].len() > 4 + 3;
+    assert_eq!(
+        outcome.received.contains(&HandshakeType::CertificateVerify),
+        has_certificate
+    );
+    let asked = asked.lock().unwrap().clone();
+    (outcome.received, asked)
+}
+
+#[test]
+fn requests_for_a_certificate() {
+    use HandshakeType::{Certificate, CertificateVerify, ClientKeyExchange, Finished};
+    const RSA: u8 = 1;
+    const ECDSA: u8 = 64;
+    let with_certificate = [Certificate, ClientKeyExchange, CertificateVerify, Finished];
+    let without = [Certificate, ClientKeyExchange, Finished];
+
+    let (sent, asked) = answer(
+        key(KeyType::EcdsaP256),
+        &[ECDSA, RSA],
+        &[0x0403, 0x0804],
+        &[b"one", b"two"],
+    );
+    assert_eq!(sent, with_certificate);
+    let schemes = vec![
+        SignatureScheme::ECDSA_NISTP256_SHA256,
+        SignatureScheme::RSA_PSS_SHA256,
+    ];
+    assert_eq!(asked, [(vec![b"one".to_vec(), b"two".to_vec()], schemes)]);
+
+    // RFC 5246 §7.4.4: the key is of one of the types. RFC 8422 §5.5: EdDSA counts as ECDSA
+    for (key_type, types, sent) in [
+        (KeyType::EcdsaP256, [ECDSA], &with_certificate[..]),
+        (KeyType::EcdsaP256, [RSA], &without),
+        (KeyType::Ed25519, [ECDSA], &with_certificate),
+        (KeyType::Ed25519, [RSA], &without),
+        (KeyType::Rsa2048, [RSA], &with_certificate),
+        (KeyType::Rsa2048, [ECDSA], &without),
+        (KeyType::Rsa2048, [3], &without),
+    ] {
+        let schemes = [0x0403, 0x0807, 0x0804, 0x0401];
+        let (received, _) = answer(key(key_type), &types, &schemes, &[]);
+        assert_eq!(received, sent, "{key_type:?} {types:?}");
+    }
+    // the scheme is one that was named
+    for schemes in [&[0x0503_u16][..], &[0x0804], &[0xfefe]] {
+        let (received, _) = answer(key(KeyType::EcdsaP256), &[ECDSA, RSA], schemes, &[]);
+        assert_eq!(received, without, "{schemes:x?}");
+    }
+    let (received, asked) = answer(None, &[ECDSA], &[0x0403], &[]);
+    assert_eq!((&received[..], asked.len()), (&without[..], 1));
+}
+
+/// A resolver that denies having certificates, and then chooses one: the messages that the signature covers are
+/// gone.
+#[test]
+fn a_resolver_that_contradicts_itself() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    config.client_auth_cert_resolver = Arc::new(Resolver {
+        asked: Arc::default(),
+        claims_certs: false,
+        key: key(KeyType::EcdsaP256),
+    });
+    let mut client =
+        ThisBuffered::new(ClientConnection::new(Arc::new(config), localhost()).unwrap());
+    let end = End::of(&identity.run_tls12(&mut client, &Script::with_request()));
+    let error = end.error.unwrap_or_default();
+    assert!(error.contains("has_certs"), "{error}");
+    assert_eq!(end.alert, Some(80));
+}
+
+#[test]
+fn malformed_requests() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for request in [
+        vec![],
+        [u8_vec(&[]), u16_vec(&[4, 3]), u16_vec(&[])].concat(),
+        [u8_vec(&[64]), u16_vec(&[]), u16_vec(&[])].concat(),
+        [u8_vec(&[64]), u16_vec(&[4]), u16_vec(&[])].concat(),
+        [u8_vec(&[64]), u16_vec(&[4, 3])].concat(),
+        [u8_vec(&[64]), u16_vec(&[4, 3]), u16_vec(&[0, 0])].concat(),
+        [u8_vec(&[64]), u16_vec(&[4, 3]), u16_vec(&[]), vec![0]].concat(),
+    ] {
+        let script = Script::with_request().edit(|script| script.request = request.clone());
+        for client in clients(&identity, Provider::AwsLc, Versions::Tls12) {
+            let end = End::of(&client.run(&identity, &script));
+            assert_eq!(end.alert, Some(50), "{} {request:?}: {end:?}", client.name);
+        }
+    }
+}
+
+/// RFC 5746, RFC 5246 §7.4.1.1: a client need not renegotiate, and this one never does.
+#[test]
+fn renegotiation_is_refused() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        let hello_request = || Step::Raw(ContentType::Handshake, vec![0, 0, 0, 0]);
+        for client in clients(&identity, provider, Versions::Tls12) {
+            let mut connection = client.connection();
+            let script = Script::new()
+                .edit(|script| script.steps.extend([hello_request(), Step::Await]))
+                .edit(|script| {
+                    let data = Step::Raw(ContentType::ApplicationData, b"data".to_vec());
+                    script.steps.extend([data, Step::Await]);
+                });
+            let outcome = identity.run_tls12(&mut *connection, &script);
+            let end = End::of(&outcome);
+            assert_eq!(end.error, None, "{}", client.name);
+            // no_renegotiation, and the connection goes on
+            assert_eq!(end.alert, Some(100), "{}", client.name);
+            let mut data = Vec::new();
+            connection.read_into(&mut data);
+            assert_eq!(data, b"data");
+
+            // but not for ever
+            let script = Script::new()
+                .edit(|script| script.steps.extend((0..5).map(|_| hello_request())))
+                .edit(|script| script.steps.push(Step::Await));
+            let end = End::of(&client.run(&identity, &script));
+            let error = end.error.unwrap_or_default();
+            assert!(error.contains("TooManyRenegotiationRequests"), "{error}");
+        }
+    }
+}
+
+/// Label, client random and secret.
+type Line = (String, Vec<u8>, Vec<u8>);
+
+#[derive(Debug, Default)]
+struct Log(Mutex<Vec<Line>>);
+
+macro_rules! log {
+    ($tls:ident) => {
+        impl $tls::KeyLog for Log {
+            fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+                let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
+                self.0.lock().unwrap().push(line);
+            }
+        }
+    };
+}
+
+log!(rustls);
+log!(rustls_upstream);
+
+#[test]
+fn key_logs_agree() {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    for provider in PROVIDERS {
+        let (ours, theirs) = (Arc::new(Log::default()), Arc::new(Log::default()));
+        let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);
+        config.key_log = ours.clone();
+        assert!(config.key_log.will_log("CLIENT_RANDOM"));
+        let config = Arc::new(config);
+        let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
+        server.key_log = theirs.clone();
+        let server = Arc::new(server);
+        // a new session, and the same again
+        for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
+            let client = ClientConnection::new(config.clone(), server_name()).unwrap();
+            let mut client = ThisBuffered::new(client);
+            let server = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
+            let mut server = UpstreamBuffered::new(server);
+            handshake(&mut client, &mut server);
+            assert_eq!(client.conn.handshake_kind(), Some(kind));
+
+            let lines = ours.0.lock().unwrap().clone();
+            assert_eq!(lines, *theirs.0.lock().unwrap());
+            let (label, random, secret) = lines.last().unwrap();
+            assert_eq!(label, "CLIENT_RANDOM");
+            assert_eq!((random.len(), secret.len()), (32, 48));
+        }
+        assert_eq!(ours.0.lock().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn what_a_connection_reports() {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Both] {
+            let config = Arc::new(this::client_of(versions, provider.this(), key, auth));
+            let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
+            server.cert_resolver = stapled(provider, key);
+            let server = Arc::new(server);
+            for is_resumed in [false, true] {
+                let client = ClientConnection::new(config.clone(), server_name()).unwrap();
+                let mut client = ThisBuffered::new(client);
+                let server = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
+                let mut server = UpstreamBuffered::new(server);
+                handshake(&mut client, &mut server);
+
+                let conn = &client.conn;
+                assert_eq!(conn.protocol_version(), Some(ProtocolVersion::TLSv1_2));
+                let group = conn.negotiated_key_exchange_group();
+                let (kind, group_due) = match is_resumed {
+                    true => (HandshakeKind::Resumed, None),
+                    false => (HandshakeKind::Full, Some(NamedGroup::X25519)),
+                };
+                assert_eq!(conn.handshake_kind(), Some(kind));
+                assert_eq!(group.map(|group| group.name()), group_due);
+                assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+                assert_eq!(conn.peer_certificates().unwrap().len(), 1);
+
+                // RFC 5705 §4: an empty context differs from none
+                let export = |context| conn.export_keying_material([0; 50], b"label", context);
+                let theirs = |context| {
+                    let conn = &server.conn;
+                    conn.export_keying_material([0; 50], b"label", context)
+                };
+                for context in [None, Some(&b""[..]), Some(b"context")] {
+                    assert_eq!(export(context).unwrap(), theirs(context).unwrap());
+                }
+                assert_ne!(export(None).unwrap(), export(Some(b"")).unwrap());
+
+                // there is no KeyUpdate
+                let refused = client.conn.refresh_traffic_keys();
+                assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
+                send_and_check(&mut client, &mut server, b"from the client");
+                send_and_check(&mut server, &mut client, &[7; 40_000]);
+                client.close();
+                exchange(&mut client, &mut server).unwrap();
+                assert!(server.peer_has_closed());
+            }
+        }
+    }
+}
+
+/// The server's certificate with a response that nobody reads.
+fn stapled(
+    provider: Provider,
+    key: KeyType,
+) -> Arc<dyn rustls_upstream::server::ResolvesServerCert> {
+    let identity = &key.identities().server;
+    let config = rustls_upstream::ServerConfig::builder_with_provider(provider.upstream().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert_with_ocsp(identity.chain.clone(), identity.key(), vec![1, 2, 3])
+        .unwrap();
+    config.cert_resolver
+}
+
+/// No data of this side is sent before the server's Finished has come: False Start is not offered.
+#[test]
+fn data_waits_for_the_end_of_the_handshake() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let config: Arc<ClientConfig> =
+        Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
+    for cut in [false, true] {
+        let conn = ClientConnection::new(config.clone(), localhost()).unwrap();
+        let mut client = ThisBuffered::new(conn);
+        assert_eq!(client.send(b"early"), 5);
+        let script = Script::new().edit(|script| {
+            if cut {
+                // all but the server's change_cipher_spec and Finished
+                script.steps.truncate(5);
+            }
+        });
+        let outcome = identity.run_tls12(&mut client, &script);
+        assert_eq!(outcome.error, None);
+        assert!(outcome.client_finished);
+        assert_eq!(outcome.plaintext, if cut { &b""[..] } else { b"early" });
+        assert_eq!(client.is_handshaking(), cut);
+    }
+}

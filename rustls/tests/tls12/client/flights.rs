@@ -1,0 +1,219 @@
+//! Flights in which a message is missing, comes twice, too early, or changed.
+
+use std::sync::{Arc, Mutex};
+
+use harness::client_hello::STATUS_REQUEST;
+use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::scripted::tls12::server::{Script, Step};
+use harness::scripted::{Identity, bytes};
+use rustls::{ContentType, HandshakeType};
+
+use super::{Client, End, clients_with, forgetful};
+
+/// Full handshakes with all that may be in them.
+fn scripts() -> Vec<(&'static str, Script)> {
+    vec![
+        ("plain", Script::new()),
+        ("with a request", Script::with_request()),
+        ("with a ticket", Script::with_ticket()),
+        ("with a session id", Script::new().with_session_id(&[7; 32])),
+        (
+            "with a status",
+            Script::new()
+                .with_extension(bytes(STATUS_REQUEST, &[]))
+                .with_step(2, Step::Send(HandshakeType::CertificateStatus)),
+        ),
+    ]
+}
+
+/// The clients, none of which knows a session.
+fn strangers(identity: &Identity, provider: Provider) -> Vec<Client> {
+    let (this, upstream) = forgetful();
+    clients_with(identity, provider, Versions::Tls12, this, upstream)
+}
+
+#[test]
+fn undamaged_flights() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        for client in strangers(&identity, provider) {
+            for (name, script) in scripts() {
+                let outcome = client.run(&identity, &script);
+                let what = format!("{} {name}", client.name);
+                assert_eq!(outcome.error, None, "{what}");
+                assert!(outcome.client_finished, "{what}");
+                let certificate =
+                    matches!(name, "with a request").then_some(HandshakeType::Certificate);
+                let due = certificate
+                    .into_iter()
+                    .chain([HandshakeType::ClientKeyExchange, HandshakeType::Finished]);
+                assert!(outcome.received.iter().copied().eq(due), "{what}");
+            }
+        }
+    }
+}
+
+/// Runs `script` with all clients: they fail alike. Returns how.
+#[track_caller]
+fn refused(what: &str, clients: &[Client], identity: &Identity, script: &Script) -> End {
+    let ends: Vec<End> = clients
+        .iter()
+        .map(|client| End::of(&client.run(identity, script)))
+        .collect();
+    let [ours, unbuffered, theirs] = &ends[..] else {
+        panic!("not three clients");
+    };
+    assert_eq!(ours.alert, unbuffered.alert, "{what}");
+    assert!(
+        ours.is_like(theirs),
+        "{what}:\n  ours {ours:?}\ntheirs {theirs:?}"
+    );
+    ours.clone()
+}
+
+#[test]
+fn missing_repeated_and_exchanged_messages() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = strangers(&identity, Provider::AwsLc);
+    for (name, script) in scripts() {
+        for (at, step) in script.steps.iter().enumerate() {
+            if matches!(step, Step::Await) {
+                continue;
+            }
+            let without = script.clone().edit(|script| {
+                script.steps.remove(at);
+            });
+            let end = refused(
+                &format!("{name} without {step:?}"),
+                &clients,
+                &identity,
+                &without,
+            );
+            // these two may be left out
+            let is_optional = matches!(
+                step,
+                Step::Send(HandshakeType::CertificateStatus | HandshakeType::CertificateRequest)
+            );
+            let is_last = matches!(step, Step::Send(HandshakeType::Finished));
+            assert_eq!(end.error.is_none(), is_optional || is_last, "{step:?}");
+
+            let twice = script.clone().with_step(at, step.clone());
+            let end = refused(
+                &format!("{name} with {step:?} twice"),
+                &clients,
+                &identity,
+                &twice,
+            );
+            assert!(end.is_unexpected(), "{step:?} twice: {end:?}");
+
+            for other in 0..at {
+                let exchanged = script.clone().edit(|script| script.steps.swap(at, other));
+                let what = format!("{name} with {step:?} and {:?}", script.steps[other]);
+                let end = refused(&what, &clients, &identity, &exchanged);
+                assert!(end.error.is_some(), "{what} was accepted");
+            }
+        }
+    }
+}
+
+/// Whatever is in it: a message that may not come now is an unexpected_message.
+#[test]
+fn messages_that_have_no_place() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = strangers(&identity, Provider::AwsLc);
+    for (name, script) in scripts() {
+        let is_finished = |step: &Step| matches!(step, Step::Send(HandshakeType::Finished));
+        let finished = script.steps.iter().position(is_finished).unwrap();
+        for at in 0..=script.steps.len() {
+            for typ in (0..=26).map(HandshakeType::from) {
+                let mut due = script.steps[at..].iter();
+                let due = due.find(|step| !matches!(step, Step::Await));
+                let mut legal = match due {
+                    Some(Step::Send(due)) => vec![*due],
+                    _ => vec![],
+                };
+                // a certificate may be asked for, and a status left out
+                if matches!(legal[..], [HandshakeType::ServerHelloDone]) {
+                    legal.push(HandshakeType::CertificateRequest);
+                }
+                if matches!(legal[..], [HandshakeType::CertificateStatus]) {
+                    legal.push(HandshakeType::ServerKeyExchange);
+                }
+                if at > finished {
+                    legal.push(HandshakeType::HelloRequest);
+                }
+                if legal.contains(&typ) {
+                    continue;
+                }
+                let message = Step::Message(vec![typ.into(), 0, 0, 0]);
+                let script = script.clone().with_step(at, message);
+                for client in &clients[..2] {
+                    let end = End::of(&client.run(&identity, &script));
+                    assert!(end.is_unexpected(), "{name}: {typ:?} at {at}: {end:?}");
+                }
+            }
+        }
+    }
+}
+
+/// RFC 5246 §7.1: a change_cipher_spec has one place, and is one byte.
+#[test]
+fn change_cipher_specs_out_of_place() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = strangers(&identity, Provider::AwsLc);
+    for (name, script) in scripts() {
+        for at in 0..=script.steps.len() {
+            for content in [&[1][..], &[2], &[1, 1]] {
+                let ccs = Step::Raw(ContentType::ChangeCipherSpec, content.to_vec());
+                let script = script.clone().with_step(at, ccs);
+                for client in &clients[..2] {
+                    let end = End::of(&client.run(&identity, &script));
+                    assert!(
+                        // or, in its place, what follows is not protected: bad_record_mac
+                        end.error.is_some() && matches!(end.alert, Some(10 | 20 | 50)),
+                        "{name}: {content:?} at {at}: {end:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Every byte of every message, changed in its lowest bit. The server goes on with the message as it is now: what
+/// does not matter to the client is accepted.
+#[test]
+fn a_bit_changed_in_every_byte() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = strangers(&identity, Provider::AwsLc);
+    for (name, script) in scripts() {
+        for (number, len) in lengths(&clients[0], &identity, &script)
+            .into_iter()
+            .enumerate()
+        {
+            // an ECDSA signature has a length of its own each time
+            for at in 0..len.saturating_sub(4) {
+                let corrupt = script.clone().edit(|script| {
+                    script.corrupt = Arc::new(move |message, bytes| {
+                        if message == number {
+                            bytes[at] ^= 1;
+                        }
+                    });
+                });
+                let what = format!("{name}: message {number} at {at}");
+                refused(&what, &clients, &identity, &corrupt);
+            }
+        }
+    }
+}
+
+/// How long the messages of `script` are.
+fn lengths(client: &Client, identity: &Identity, script: &Script) -> Vec<usize> {
+    let lengths = Arc::new(Mutex::new(Vec::new()));
+    let seen = lengths.clone();
+    let script = script.clone().edit(|script| {
+        script.corrupt = Arc::new(move |_, bytes| seen.lock().unwrap().push(bytes.len()))
+    });
+    client.run(identity, &script);
+    let lengths = lengths.lock().unwrap();
+    lengths.clone()
+}

@@ -1,0 +1,299 @@
+//! The server's certificate, its status, and its signed half of the key exchange.
+
+use std::sync::{Arc, Mutex};
+
+use harness::client_hello::STATUS_REQUEST;
+use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::scripted::tls12::server::{Script, Step};
+use harness::scripted::{Identity, bytes};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
+
+use super::{Client, End, clients_with, forgetful};
+
+fn clients(identity: &Identity, provider: Provider) -> Vec<Client> {
+    let (this, upstream) = forgetful();
+    clients_with(identity, provider, Versions::Tls12, this, upstream)
+}
+
+#[track_caller]
+fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
+    let ends: Vec<End> = clients
+        .iter()
+        .map(|client| End::of(&client.run(identity, script)))
+        .collect();
+    assert!(ends[0].is_like(&ends[1]), "{ends:?}");
+    assert!(ends[0].is_like(&ends[2]), "{ends:?}");
+    ends[0].clone()
+}
+
+fn script(edit: impl FnOnce(&mut Script)) -> Script {
+    Script::new().edit(edit)
+}
+
+#[test]
+fn both_groups_are_accepted() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        let clients = clients(&identity, provider);
+        for group in [NamedGroup::X25519, NamedGroup::secp256r1] {
+            let script = script(|script| script.group = group);
+            assert_eq!(end(&clients, &identity, &script).error, None, "{group:?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_key_exchanges() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = clients(&identity, Provider::AwsLc);
+    for (script, error, alert) in [
+        // of the provider's groups, but not of the client's
+        (
+            script(|script| script.group = NamedGroup::secp384r1),
+            "SelectedUnofferedKxGroup",
+            47,
+        ),
+        // RFC 8422 §5.4: no explicit curve
+        (
+            script(|script| script.edit_params = |params| params[0] = 1),
+            "UnsupportedCurveType",
+            50,
+        ),
+        (
+            script(|script| script.edit_params = |params| params[1] ^= 0xff),
+            "SelectedUnofferedKxGroup",
+            47,
+        ),
+        // an X25519 key of 31 bytes
+        (
+            script(|script| {
+                script.edit_params = |params| {
+                    params[3] -= 1;
+                    params.pop();
+                }
+            }),
+            "InvalidKeyShare",
+            47,
+        ),
+        // a small-order point
+        (
+            script(|script| script.edit_params = |params| params[4..].fill(0)),
+            "InvalidKeyShare",
+            47,
+        ),
+        // a point that is not on the curve
+        (
+            script(|script| {
+                script.group = NamedGroup::secp256r1;
+                script.edit_params = |params| params[20] ^= 1;
+            }),
+            "InvalidKeyShare",
+            47,
+        ),
+        (
+            script(|script| script.flip_signature = true),
+            "InvalidCertificate(BadSignature)",
+            51,
+        ),
+        // the signature covers the parameters
+        (
+            Script::new().edit(|script| {
+                script.corrupt = Arc::new(|message, bytes| {
+                    if message == 2 {
+                        bytes[10] ^= 1;
+                    }
+                });
+            }),
+            "InvalidCertificate(BadSignature)",
+            51,
+        ),
+        // RFC 5246 §7.4.3: a scheme of the suite's kind of key
+        (
+            script(|script| script.scheme = Some(SignatureScheme::RSA_PSS_SHA256)),
+            "SignedKxWithWrongAlgorithm",
+            47,
+        ),
+        (
+            script(|script| {
+                script.hello.suite = CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.into();
+            }),
+            "SignedKxWithWrongAlgorithm",
+            47,
+        ),
+    ] {
+        let end = end(&clients, &identity, &script);
+        let text = end.error.as_deref().unwrap_or_default();
+        assert!(text.contains(error), "{error}: {text}");
+        assert_eq!(end.alert, Some(alert), "{error}");
+    }
+}
+
+/// RFC 5246 §7.4.3: a scheme of the right kind must have been offered, too.
+#[test]
+fn a_scheme_that_was_not_offered() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = clients(&identity, Provider::AwsLc);
+    let script = script(|script| script.scheme = Some(SignatureScheme::ECDSA_SHA1_Legacy));
+    let end = End::of(&clients[0].run(&identity, &script));
+    let error = end.error.unwrap_or_default();
+    assert!(
+        error.contains("SignedHandshakeWithUnadvertisedSigScheme"),
+        "{error}"
+    );
+    assert_eq!(end.alert, Some(47));
+}
+
+#[test]
+fn wrong_certificates() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let other = Identity::new(Provider::AwsLc.this());
+    let clients = clients(&identity, Provider::AwsLc);
+    for (certificates, error) in [
+        (vec![], "NoCertificatesPresented"),
+        (vec![Some(vec![])], "InvalidCertificate(BadEncoding)"),
+        (vec![Some(vec![0x30, 0])], "InvalidCertificate(BadEncoding)"),
+        (
+            vec![Some(other.certificate.to_vec())],
+            "InvalidCertificate(BadSignature)",
+        ),
+    ] {
+        let script = script(|script| script.certificates = certificates);
+        let ends: Vec<End> = clients
+            .iter()
+            .map(|client| End::of(&client.run(&identity, &script)))
+            .collect();
+        for end in &ends {
+            let text = end.error.as_deref().unwrap_or_default();
+            assert!(text.contains(error), "{error}: {text}");
+        }
+        assert_eq!(ends[0].alert, ends[1].alert);
+        match error {
+            // upstream has an alert of TLS 1.3 for it, certificate_required
+            "NoCertificatesPresented" => assert_eq!(ends[0].alert, Some(50)),
+            _ => assert_eq!(ends[0].alert, ends[2].alert, "{error}"),
+        }
+    }
+}
+
+#[test]
+fn the_verifier_gets_the_ocsp_response() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        let announced = || Script::new().with_extension(bytes(STATUS_REQUEST, &[]));
+        let with_status = announced().with_step(2, Step::Send(HandshakeType::CertificateStatus));
+        for (script, response) in [
+            (Script::new(), &b""[..]),
+            // RFC 6066 §8: the message may be missing
+            (announced(), b""),
+            (with_status, b"response"),
+        ] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let (ours, theirs) = (seen.clone(), seen.clone());
+            let clients = clients_with(
+                &identity,
+                provider,
+                Versions::Tls12,
+                move |config| {
+                    let verifier = Arc::new(Responses(ours.clone()));
+                    config.dangerous().set_certificate_verifier(verifier);
+                },
+                move |config| {
+                    let verifier = Arc::new(Responses(theirs.clone()));
+                    config.dangerous().set_certificate_verifier(verifier);
+                },
+            );
+            for client in clients {
+                let outcome = client.run(&identity, &script);
+                assert_eq!(outcome.error, None, "{}", client.name);
+                assert_eq!(seen.lock().unwrap().pop().as_deref(), Some(response));
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_certificate_statuses() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = clients(&identity, Provider::AwsLc);
+    let status = Step::Send(HandshakeType::CertificateStatus);
+    let announced = || {
+        Script::new()
+            .with_extension(bytes(STATUS_REQUEST, &[]))
+            .with_step(2, status.clone())
+    };
+    for (script, alert) in [
+        // not announced
+        (Script::new().with_step(2, status.clone()), 10),
+        (announced().with_step(2, status.clone()), 10),
+        // after the key exchange
+        (announced().edit(|script| script.steps.swap(2, 3)), 10),
+        (announced().edit(|script| script.status = vec![]), 50),
+        (
+            announced().edit(|script| script.status = vec![1, 0, 0, 0]),
+            50,
+        ),
+        (
+            announced().edit(|script| script.status = vec![2, 0, 0, 1, 9]),
+            50,
+        ),
+        (
+            announced().edit(|script| script.status = vec![1, 0, 0, 2, 9]),
+            50,
+        ),
+        (
+            announced().edit(|script| script.status = vec![1, 0, 0, 1, 9, 9]),
+            50,
+        ),
+    ] {
+        let end = end(&clients, &identity, &script);
+        assert_eq!(end.alert, Some(alert), "{end:?}");
+    }
+}
+
+/// A verifier that accepts anything, and notes the responses.
+#[derive(Debug)]
+struct Responses(Arc<Mutex<Vec<Vec<u8>>>>);
+
+macro_rules! responses {
+    ($tls:ident) => {
+        impl $tls::client::danger::ServerCertVerifier for Responses {
+            fn verify_server_cert(
+                &self,
+                _: &CertificateDer<'_>,
+                _: &[CertificateDer<'_>],
+                _: &ServerName<'_>,
+                ocsp_response: &[u8],
+                _: UnixTime,
+            ) -> Result<$tls::client::danger::ServerCertVerified, $tls::Error> {
+                self.0.lock().unwrap().push(ocsp_response.to_vec());
+                Ok($tls::client::danger::ServerCertVerified::assertion())
+            }
+
+            fn verify_tls12_signature(
+                &self,
+                _: &[u8],
+                _: &CertificateDer<'_>,
+                _: &$tls::DigitallySignedStruct,
+            ) -> Result<$tls::client::danger::HandshakeSignatureValid, $tls::Error> {
+                Ok($tls::client::danger::HandshakeSignatureValid::assertion())
+            }
+
+            fn verify_tls13_signature(
+                &self,
+                _: &[u8],
+                _: &CertificateDer<'_>,
+                _: &$tls::DigitallySignedStruct,
+            ) -> Result<$tls::client::danger::HandshakeSignatureValid, $tls::Error> {
+                panic!("not in TLS 1.2")
+            }
+
+            fn supported_verify_schemes(&self) -> Vec<$tls::SignatureScheme> {
+                vec![$tls::SignatureScheme::ECDSA_NISTP256_SHA256]
+            }
+        }
+    };
+}
+
+responses!(rustls);
+responses!(rustls_upstream);

@@ -1,0 +1,236 @@
+//! The client, with scripted servers and upstream's: what it does is what upstream does, but for what is said
+//! here.
+
+mod after;
+mod flights;
+mod hello;
+mod key_exchange;
+mod resumption;
+mod server_hello;
+
+use std::sync::Arc;
+
+use harness::configs::{Provider, Versions};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::scripted::Identity;
+use harness::scripted::tls12::server::{Outcome, Script};
+use rustls::pki_types::ServerName;
+
+/// Clients of one implementation, which share their sessions.
+pub(crate) struct Client {
+    pub(crate) name: &'static str,
+    make: Box<dyn Fn() -> Box<dyn Endpoint>>,
+}
+
+impl Client {
+    pub(crate) fn connection(&self) -> Box<dyn Endpoint> {
+        (self.make)()
+    }
+
+    pub(crate) fn run(&self, identity: &Identity, script: &Script) -> Outcome {
+        identity.run_tls12(&mut *self.connection(), script)
+    }
+}
+
+/// This crate's clients in both APIs, and upstream's last, with the same settings.
+pub(crate) fn clients(identity: &Identity, provider: Provider, versions: Versions) -> Vec<Client> {
+    clients_with(identity, provider, versions, |_| (), |_| ())
+}
+
+/// The same, with changes to the configurations.
+pub(crate) fn clients_with(
+    identity: &Identity,
+    provider: Provider,
+    versions: Versions,
+    this: impl Fn(&mut rustls::ClientConfig),
+    upstream: impl Fn(&mut rustls_upstream::ClientConfig),
+) -> Vec<Client> {
+    let our_config = || {
+        let mut config = this_config(identity, provider, versions);
+        this(&mut config);
+        Arc::new(config)
+    };
+    let their_config = || {
+        let mut config = upstream_config(identity, provider, versions);
+        upstream(&mut config);
+        Arc::new(config)
+    };
+    let (buffered, unbuffered, theirs) = (our_config(), our_config(), their_config());
+    vec![
+        Client {
+            name: "buffered",
+            make: Box::new(move || {
+                let conn = rustls::ClientConnection::new(buffered.clone(), localhost());
+                Box::new(ThisBuffered::new(conn.unwrap()))
+            }),
+        },
+        Client {
+            name: "unbuffered",
+            make: Box::new(move || {
+                let conn = rustls::client::UnbufferedClientConnection::new(
+                    unbuffered.clone(),
+                    localhost(),
+                );
+                Box::new(ThisUnbuffered::new(conn.unwrap()))
+            }),
+        },
+        Client {
+            name: "upstream",
+            make: Box::new(move || {
+                let conn = rustls_upstream::ClientConnection::new(theirs.clone(), localhost());
+                Box::new(UpstreamBuffered::new(conn.unwrap()))
+            }),
+        },
+    ]
+}
+
+/// TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, which no client here offers.
+pub(crate) const UNOFFERED_SUITE: u16 = 0xcca9;
+
+macro_rules! config {
+    ($name:ident, $tls:ident, $provider:ident) => {
+        /// A configuration that trusts `identity` and offers two protocols.
+        pub(crate) fn $name(
+            identity: &Identity,
+            provider: Provider,
+            versions: Versions,
+        ) -> $tls::ClientConfig {
+            use $tls::version::{TLS12, TLS13};
+            let mut roots = $tls::RootCertStore::empty();
+            roots.add(identity.certificate.clone()).unwrap();
+            let versions = match versions {
+                Versions::Tls12 => vec![&TLS12],
+                Versions::Tls13 => vec![&TLS13],
+                Versions::Both => vec![&TLS12, &TLS13],
+            };
+            let mut provider = provider.$provider();
+            // few, so that a script can name one that is not offered
+            provider
+                .kx_groups
+                .retain(|group| [0x1d, 0x17].contains(&u16::from(group.name())));
+            provider
+                .cipher_suites
+                .retain(|suite| u16::from(suite.suite()) != UNOFFERED_SUITE);
+            let mut config = $tls::ClientConfig::builder_with_provider(Arc::new(provider))
+                .with_protocol_versions(&versions)
+                .unwrap()
+                .with_root_certificates(roots)
+                .with_no_client_auth();
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            config
+        }
+    };
+}
+
+config!(this_config, rustls, this);
+config!(upstream_config, rustls_upstream, upstream);
+
+pub(crate) fn localhost() -> ServerName<'static> {
+    ServerName::try_from("localhost").unwrap()
+}
+
+type Change<Config> = fn(&mut Config);
+
+/// Keeps clients from remembering sessions, though they ask for tickets: changes for both configurations.
+pub(crate) fn forgetful() -> (
+    Change<rustls::ClientConfig>,
+    Change<rustls_upstream::ClientConfig>,
+) {
+    (
+        |config| config.resumption = rustls::client::Resumption::store(Arc::new(NoMemory)),
+        |config| config.resumption = rustls_upstream::client::Resumption::store(Arc::new(NoMemory)),
+    )
+}
+
+#[derive(Debug)]
+struct NoMemory;
+
+macro_rules! no_memory {
+    ($tls:ident) => {
+        impl $tls::client::ClientSessionStore for NoMemory {
+            fn set_kx_hint(&self, _: ServerName<'static>, _: $tls::NamedGroup) {}
+
+            fn kx_hint(&self, _: &ServerName<'_>) -> Option<$tls::NamedGroup> {
+                None
+            }
+
+            fn set_tls12_session(
+                &self,
+                _: ServerName<'static>,
+                _: $tls::client::Tls12ClientSessionValue,
+            ) {
+            }
+
+            fn tls12_session(
+                &self,
+                _: &ServerName<'_>,
+            ) -> Option<$tls::client::Tls12ClientSessionValue> {
+                None
+            }
+
+            fn remove_tls12_session(&self, _: &ServerName<'static>) {}
+
+            fn insert_tls13_ticket(
+                &self,
+                _: ServerName<'static>,
+                _: $tls::client::Tls13ClientSessionValue,
+            ) {
+            }
+
+            fn take_tls13_ticket(
+                &self,
+                _: &ServerName<'static>,
+            ) -> Option<$tls::client::Tls13ClientSessionValue> {
+                None
+            }
+        }
+    };
+}
+
+no_memory!(rustls);
+no_memory!(rustls_upstream);
+
+/// How a handshake ended for the client.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) error: Option<String>,
+    pub(crate) alert: Option<u8>,
+}
+
+impl End {
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        Self {
+            error: outcome.error.clone(),
+            alert: outcome.alert.map(u8::from),
+        }
+    }
+
+    /// Whether a message came out of place. The alert cannot be read when the server has another transcript.
+    pub(crate) fn is_unexpected(&self) -> bool {
+        let error = self.error.as_deref().unwrap_or_default();
+        match self.alert {
+            Some(alert) => alert == 10,
+            None => error.starts_with("Inappropriate"),
+        }
+    }
+
+    /// Whether upstream ends the same way, or in one that is known to differ.
+    pub(crate) fn is_like(&self, theirs: &Self) -> bool {
+        let (Some(ours), Some(other)) = (&self.error, &theirs.error) else {
+            return self.error == theirs.error;
+        };
+        let is_decode_error = |end: &Self| end.alert == Some(50);
+        ours == other && self.alert == theirs.alert
+            // several things may be missing from a message that is cut, and several messages may be due
+            || is_decode_error(self) && is_decode_error(theirs)
+            || self.is_unexpected() && theirs.is_unexpected()
+            // upstream reads a message before it looks at its type
+            || self.is_unexpected() && other.starts_with("InvalidMessage(")
+            // RFC 5246 §7.2.2: there is an alert for every failure
+            || ours == other && theirs.alert.is_none()
+            // RFC 5246 §7.2.2: illegal_parameter is for values out of range or inconsistent with others
+            || ours.contains("SelectedUnofferedCipherSuite") && ours == other
+            // RFC 8422 §5.1.2: illegal_parameter
+            || ours.contains("ServerHelloMustOfferUncompressedEcPoints") && ours == other
+    }
+}

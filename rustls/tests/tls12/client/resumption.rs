@@ -1,0 +1,465 @@
+//! Sessions of TLS 1.2, as a client keeps and offers them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use harness::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, SESSION_TICKET};
+use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::scripted::tls12::Session;
+use harness::scripted::tls12::server::{Outcome, Script, Step};
+use harness::scripted::{Identity, bytes};
+use rustls::client::{
+    ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
+    Tls13ClientSessionValue, UnbufferedClientConnection,
+};
+use rustls::pki_types::{ServerName, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::{CipherSuite, ClientConfig, ClientConnection, HandshakeType, NamedGroup};
+
+use super::{End, clients, localhost, this_config};
+
+/// A server that gives sessions an id, a ticket, or both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Id,
+    Ticket,
+    Both,
+}
+
+const KINDS: [Kind; 3] = [Kind::Id, Kind::Ticket, Kind::Both];
+
+const ID: [u8; 20] = [7; 20];
+
+impl Kind {
+    fn script(self) -> Script {
+        match self {
+            Self::Id => Script::new().with_session_id(&ID),
+            Self::Ticket => Script::with_ticket(),
+            Self::Both => Script::with_ticket().with_session_id(&ID),
+        }
+    }
+
+    /// A script that resumes what the client offers, by whatever means.
+    fn resuming(self, session: &Session) -> Script {
+        let mut script = Script::resuming(session.clone());
+        // echoes what comes: the id of the session, or the client's own beside a ticket
+        script.hello.session_id = None;
+        script
+    }
+}
+
+fn endpoints(config: &Arc<ClientConfig>) -> [(&'static str, Box<dyn Endpoint>); 2] {
+    let buffered = ClientConnection::new(config.clone(), localhost()).unwrap();
+    let unbuffered = UnbufferedClientConnection::new(config.clone(), localhost()).unwrap();
+    [
+        ("buffered", Box::new(ThisBuffered::new(buffered))),
+        ("unbuffered", Box::new(ThisUnbuffered::new(unbuffered))),
+    ]
+}
+
+fn buffered(config: &Arc<ClientConfig>) -> ThisBuffered {
+    ThisBuffered::new(ClientConnection::new(config.clone(), localhost()).unwrap())
+}
+
+/// A full handshake of a new client with a server of this kind: the client, and the session.
+fn first(identity: &Identity, config: &Arc<ClientConfig>, kind: Kind) -> Session {
+    first_with(identity, config, &kind.script())
+}
+
+fn first_with(identity: &Identity, config: &Arc<ClientConfig>, script: &Script) -> Session {
+    let outcome = identity.run_tls12(&mut buffered(config), script);
+    assert_eq!(outcome.error, None);
+    assert!(outcome.client_finished);
+    assert!(outcome.received.contains(&HandshakeType::ClientKeyExchange));
+    outcome.session.unwrap()
+}
+
+fn offered(outcome: &Outcome) -> ClientHello {
+    ClientHello::read(&outcome.messages[0])
+}
+
+/// Whether the next ClientHello offers a session by id, and by ticket.
+fn offers(identity: &Identity, config: &Arc<ClientConfig>) -> (bool, bool) {
+    let outcome = identity.run_tls12(&mut buffered(config), &Script::new());
+    let hello = offered(&outcome);
+    let ticket = hello.extension(SESSION_TICKET).unwrap_or_default();
+    (hello.session_id == ID, !ticket.is_empty())
+}
+
+#[test]
+fn sessions_are_resumed() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        for versions in [Versions::Tls12, Versions::Both] {
+            for kind in KINDS {
+                let config = Arc::new(this_config(&identity, provider, versions));
+                let session = first(&identity, &config, kind);
+                // more than once, on each API
+                for (name, mut client) in endpoints(&config).into_iter().chain(endpoints(&config)) {
+                    let outcome = identity.run_tls12(&mut *client, &kind.resuming(&session));
+                    assert_eq!(outcome.error, None, "{name} {kind:?}");
+                    assert!(outcome.client_finished, "{name} {kind:?}");
+                    assert_eq!(outcome.received, [HandshakeType::Finished]);
+
+                    let hello = offered(&outcome);
+                    let ticket = hello.extension(SESSION_TICKET).unwrap();
+                    if kind == Kind::Id {
+                        assert_eq!(hello.session_id, ID);
+                        assert!(ticket.is_empty());
+                    } else {
+                        // RFC 5077 §3.4: an id of the client's own
+                        assert_eq!(hello.session_id.len(), 32);
+                        assert_eq!(ticket, session.ticket);
+                    }
+                    assert!(client.negotiated().contains("Resumed"), "{kind:?}");
+                    assert_eq!(client.peer_certificates(), [identity.certificate.to_vec()]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_is_to_be_resumed_is_offered() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for (mode, kind, offer) in [
+        (Tls12Resumption::Disabled, Kind::Id, (false, false)),
+        (Tls12Resumption::SessionIdOnly, Kind::Id, (true, false)),
+        (Tls12Resumption::SessionIdOrTickets, Kind::Id, (true, false)),
+        (
+            Tls12Resumption::SessionIdOrTickets,
+            Kind::Ticket,
+            (false, true),
+        ),
+        (
+            Tls12Resumption::SessionIdOrTickets,
+            Kind::Both,
+            (false, true),
+        ),
+    ] {
+        let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+        config.resumption = Resumption::default().tls12_resumption(mode);
+        let config = Arc::new(config);
+        first(&identity, &config, kind);
+        assert_eq!(offers(&identity, &config), offer, "{mode:?} {kind:?}");
+    }
+}
+
+/// A session with both that was stored by a configuration which takes tickets.
+#[test]
+fn tickets_can_be_given_up_later() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for (mode, offer) in [
+        (Tls12Resumption::SessionIdOrTickets, (false, true)),
+        (Tls12Resumption::SessionIdOnly, (true, false)),
+        (Tls12Resumption::Disabled, (false, false)),
+    ] {
+        let config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+        let mut other = config.clone();
+        first(&identity, &Arc::new(config), Kind::Both);
+        other.resumption = other.resumption.tls12_resumption(mode);
+        assert_eq!(offers(&identity, &Arc::new(other)), offer, "{mode:?}");
+    }
+}
+
+/// A session is resumed under the configuration that it was made with.
+#[test]
+fn sessions_do_not_cross_configurations() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    first(&identity, &Arc::new(config.clone()), Kind::Id);
+    assert_eq!(offers(&identity, &Arc::new(config.clone())), (true, false));
+
+    let fresh = || this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    // another verifier, or another resolver, that is just as good
+    let mut other_verifier = fresh();
+    other_verifier.resumption = config.resumption.clone();
+    other_verifier.client_auth_cert_resolver = config.client_auth_cert_resolver.clone();
+    let mut other_resolver = config.clone();
+    other_resolver.client_auth_cert_resolver = fresh().client_auth_cert_resolver;
+    for (name, other) in [("verifier", other_verifier), ("resolver", other_resolver)] {
+        first(&identity, &Arc::new(config.clone()), Kind::Id);
+        assert_eq!(
+            offers(&identity, &Arc::new(other)),
+            (false, false),
+            "{name}"
+        );
+        assert_eq!(offers(&identity, &Arc::new(config.clone())), (true, false));
+    }
+    // another name
+    first(&identity, &Arc::new(config.clone()), Kind::Id);
+    let other = ClientConnection::new(Arc::new(config), "other".try_into().unwrap());
+    let mut other = ThisBuffered::new(other.unwrap());
+    let hello = harness::wire::plain_messages(&other.take_output());
+    assert!(ClientHello::read(&hello).session_id.is_empty());
+}
+
+#[test]
+fn a_suite_that_is_not_offered_any_more() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    let script = Kind::Id.script().edit(|script| {
+        script.hello.suite = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384.into()
+    });
+    let config = Arc::new(config);
+    let session = first_with(&identity, &config, &script);
+
+    // RFC 5246 §7.4.1.3: the session's suite
+    let varied = Kind::Id.resuming(&session);
+    let outcome = identity.run_tls12(&mut buffered(&config), &varied);
+    let end = End::of(&outcome);
+    let error = end.error.unwrap_or_default();
+    assert!(
+        error.contains("ResumptionOfferedWithVariedCipherSuite"),
+        "{error}"
+    );
+    assert_eq!(end.alert, Some(47));
+    // it is forgotten
+    assert_eq!(offers(&identity, &config), (false, false));
+}
+
+/// RFC 7627 §5.3: in both handshakes, or in neither.
+#[test]
+fn the_extended_master_secret_does_not_vary() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        let without = |script: Script| {
+            let is_it = |typ: u16| typ == EXTENDED_MASTER_SECRET;
+            script.edit(|script| script.hello.extensions.retain(|(typ, _)| !is_it(*typ)))
+        };
+        for kind in KINDS {
+            for (extended, then_extended) in
+                [(true, true), (true, false), (false, true), (false, false)]
+            {
+                let config = Arc::new(this_config(&identity, provider, Versions::Tls12));
+                let change = |script, keep| if keep { script } else { without(script) };
+                let session = first_with(&identity, &config, &change(kind.script(), extended));
+                let script = change(kind.resuming(&session), then_extended);
+                let end = End::of(&identity.run_tls12(&mut buffered(&config), &script));
+                if extended == then_extended {
+                    assert_eq!(end.error, None);
+                } else {
+                    let error = end.error.unwrap_or_default();
+                    assert!(error.contains("ResumptionOfferedWithVariedEms"), "{error}");
+                    assert_eq!(end.alert, Some(47));
+                    assert_eq!(offers(&identity, &config), (false, false));
+                }
+            }
+            // nor is a session without it offered where it is required
+            let mut config = this_config(&identity, provider, Versions::Tls12);
+            first_with(
+                &identity,
+                &Arc::new(config.clone()),
+                &without(kind.script()),
+            );
+            config.require_ems = true;
+            assert_eq!(offers(&identity, &Arc::new(config)), (false, false));
+        }
+    }
+}
+
+#[test]
+fn a_session_that_is_declined_is_forgotten() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for kind in KINDS {
+        let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
+        first(&identity, &config, kind);
+        assert_ne!(offers(&identity, &config), (false, false), "{kind:?}");
+        // that was a full handshake without a new session
+        assert_eq!(offers(&identity, &config), (false, false), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_session_whose_finished_is_wrong_is_forgotten() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for kind in KINDS {
+        let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
+        let session = first(&identity, &config, kind);
+        let wrong = kind
+            .resuming(&session)
+            .edit(|script| script.edit_verify_data = |data| data[0] ^= 1);
+        let outcome = identity.run_tls12(&mut buffered(&config), &wrong);
+        assert_eq!(outcome.error.as_deref(), Some("DecryptError"));
+        assert!(!outcome.client_finished);
+        assert_eq!(offers(&identity, &config), (false, false), "{kind:?}");
+    }
+}
+
+/// A server that knows neither the session's secret nor another.
+#[test]
+fn a_server_without_the_secret_is_refused() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        for kind in KINDS {
+            let config = Arc::new(this_config(&identity, provider, Versions::Tls12));
+            let mut session = first(&identity, &config, kind);
+            session.master_secret[47] ^= 1;
+            let outcome = identity.run_tls12(&mut buffered(&config), &kind.resuming(&session));
+            assert_eq!(outcome.error.as_deref(), Some("DecryptError"));
+        }
+    }
+}
+
+#[test]
+fn a_new_ticket_takes_the_place_of_the_old_one() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
+    let session = first(&identity, &config, Kind::Ticket);
+    for (ticket, kept) in [(vec![0x55; 30], vec![0x55; 30]), (vec![], vec![0x55; 30])] {
+        let script = Kind::Ticket
+            .resuming(&session)
+            .with_step(1, Step::Send(HandshakeType::NewSessionTicket))
+            .with_extension(bytes(SESSION_TICKET, &[]))
+            .edit(|script| script.ticket = ticket);
+        let outcome = identity.run_tls12(&mut buffered(&config), &script);
+        assert_eq!(outcome.error, None);
+        assert!(outcome.client_finished);
+
+        let next = identity.run_tls12(&mut buffered(&config), &Kind::Ticket.resuming(&session));
+        assert_eq!(next.error, None);
+        assert_eq!(offered(&next).extension(SESSION_TICKET), Some(&kept[..]));
+    }
+}
+
+#[test]
+fn an_empty_ticket_is_none() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
+    let script = Kind::Ticket.script().edit(|script| script.ticket = vec![]);
+    first_with(&identity, &config, &script);
+    assert_eq!(offers(&identity, &config), (false, false));
+}
+
+#[test]
+fn sessions_end() {
+    const DAY: u64 = 24 * 60 * 60;
+    let identity = Identity::new(Provider::AwsLc.this());
+    for (kind, hint, lifetime) in [
+        (Kind::Id, 0, DAY),
+        (Kind::Ticket, 0, DAY),
+        (Kind::Ticket, 3600, 3600),
+        // RFC 9846 §4.7.1 limits what TLS 1.3 may say; here it is a hint
+        (Kind::Ticket, u32::MAX, 7 * DAY),
+    ] {
+        let clock = Arc::new(Clock(AtomicU64::new(now())));
+        let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+        config.time_provider = clock.clone();
+        let config = Arc::new(config);
+        for (later, usable) in [(0, true), (lifetime - 1, true), (lifetime, false)] {
+            let script = kind.script().edit(|script| script.lifetime_hint = hint);
+            first_with(&identity, &config, &script);
+            clock.0.fetch_add(later, Ordering::Relaxed);
+            let offered = offers(&identity, &config) != (false, false);
+            assert_eq!(offered, usable, "{kind:?} {hint} after {later}");
+            clock.0.fetch_sub(later, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Upstream's client does the same with the same servers.
+#[test]
+fn upstream_agrees() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for kind in KINDS {
+        for client in clients(&identity, Provider::AwsLc, Versions::Tls12) {
+            let outcome = client.run(&identity, &kind.script());
+            assert_eq!(outcome.error, None, "{}", client.name);
+            let session = outcome.session.unwrap();
+            for _ in 0..2 {
+                let outcome = client.run(&identity, &kind.resuming(&session));
+                assert_eq!(outcome.error, None, "{} {kind:?}", client.name);
+                assert_eq!(outcome.received, [HandshakeType::Finished]);
+                let ticket = offered(&outcome).extension(SESSION_TICKET).map(<[u8]>::len);
+                assert_eq!(ticket, Some(if kind == Kind::Id { 0 } else { 48 }));
+            }
+        }
+    }
+}
+
+/// What a store is asked for and told.
+#[test]
+fn what_the_store_sees() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let store = Arc::new(Recorder::default());
+    let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    config.resumption = Resumption::store(store.clone());
+    let config = Arc::new(config);
+    let session = first(&identity, &config, Kind::Id);
+    assert_eq!(store.take(), ["get", "set"]);
+    let outcome = identity.run_tls12(&mut buffered(&config), &Kind::Id.resuming(&session));
+    assert_eq!(outcome.error, None);
+    assert_eq!(store.take(), ["get"]);
+    offers(&identity, &config);
+    assert_eq!(store.take(), ["get", "remove"]);
+}
+
+#[derive(Debug, Default)]
+struct Recorder {
+    calls: Mutex<Vec<&'static str>>,
+    sessions: Mutex<HashMap<String, Tls12ClientSessionValue>>,
+}
+
+impl Recorder {
+    fn note(&self, call: &'static str) {
+        self.calls.lock().unwrap().push(call);
+    }
+
+    fn take(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+}
+
+impl ClientSessionStore for Recorder {
+    fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {
+        self.note("set_kx_hint");
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.note("kx_hint");
+        None
+    }
+
+    fn set_tls12_session(&self, name: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.note("set");
+        let name = name.to_str().into_owned();
+        self.sessions.lock().unwrap().insert(name, value);
+    }
+
+    fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.note("get");
+        let sessions = self.sessions.lock().unwrap();
+        sessions.get(name.to_str().as_ref()).cloned()
+    }
+
+    fn remove_tls12_session(&self, name: &ServerName<'static>) {
+        self.note("remove");
+        self.sessions.lock().unwrap().remove(name.to_str().as_ref());
+    }
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {
+        self.note("insert");
+    }
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.note("take");
+        None
+    }
+}
+
+#[derive(Debug)]
+struct Clock(AtomicU64);
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let secs = self.0.load(Ordering::Relaxed);
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(secs)))
+    }
+}
+
+fn now() -> u64 {
+    UnixTime::now().as_secs()
+}
