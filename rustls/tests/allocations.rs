@@ -8,12 +8,12 @@ use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this};
 use harness::pairs::this::{Configs, buffered, unbuffered};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-use rustls::{ConnectionCommon, HandshakeKind, NamedGroup};
+use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -45,21 +45,64 @@ fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
     );
 }
 
+/// A suite for each way that records are framed: the nonce of TLS 1.3, the explicit one of TLS 1.2's GCM, and the
+/// implicit one of its ChaCha20-Poly1305.
+const SUITES: [CipherSuite; 3] = [
+    CipherSuite::TLS13_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+];
+
+/// What the connections that carry records use.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    provider: Provider,
+    suite: CipherSuite,
+}
+
+impl Case {
+    /// What stands around the payload: header and explicit nonce (RFC 5288 §3), content type and tag.
+    fn room(self) -> (usize, usize) {
+        match self.suite {
+            CipherSuite::TLS13_AES_128_GCM_SHA256 => (5, 1 + 16),
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => (5 + 8, 16),
+            _ => (5, 16),
+        }
+    }
+
+    fn configs(self) -> Configs {
+        let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let mut provider = self.provider.this();
+        provider
+            .cipher_suites
+            .retain(|suite| suite.suite() == self.suite);
+        let server = provider.clone();
+        let versions = Versions::Both;
+        Configs {
+            client: Arc::new(this::client_of(versions, provider, key, auth)),
+            server: Arc::new(this::server_of(versions, server, key, auth)),
+        }
+    }
+}
+
 #[test]
 fn no_allocation_for_a_record() {
     for provider in PROVIDERS {
-        let pair = buffered::Pair::connect(&configs(provider)).unwrap();
-        let (mut client, mut server) = (pair.client, pair.server);
-        for size in SIZES {
-            by_buffered(provider, size, &mut client, &mut server);
+        for suite in SUITES {
+            let case = Case { provider, suite };
+            let pair = buffered::Pair::connect(&case.configs()).unwrap();
+            let (mut client, mut server) = (pair.client, pair.server);
+            for size in SIZES {
+                by_buffered(case, size, &mut client, &mut server);
+            }
+            buffered_in_place(case, &mut client, &mut server);
+            let pair = unbuffered::Pair::connect(&case.configs()).unwrap();
+            let (mut client, mut server) = (pair.client, pair.server);
+            for size in SIZES {
+                by_unbuffered(case, size, &mut client, &mut server);
+            }
+            unbuffered_in_place(case, &mut client, &mut server);
         }
-        buffered_in_place(provider, &mut client, &mut server);
-        let pair = unbuffered::Pair::connect(&configs(provider)).unwrap();
-        let (mut client, mut server) = (pair.client, pair.server);
-        for size in SIZES {
-            by_unbuffered(provider, size, &mut client, &mut server);
-        }
-        unbuffered_in_place(provider, &mut client, &mut server);
         received_tickets(provider);
         handshakes(provider);
     }
@@ -168,7 +211,7 @@ fn move_tls<A, B>(
 
 /// `write` to `write_tls` to `read_tls` to `process_new_packets` to `read`.
 fn by_buffered(
-    provider: Provider,
+    case: Case,
     size: usize,
     client: &mut rustls::ClientConnection,
     server: &mut rustls::ServerConnection,
@@ -176,7 +219,7 @@ fn by_buffered(
     let plaintext = vec![7; size];
     let mut received = vec![0; size];
     let mut wire = Vec::with_capacity(2 * size + 1000);
-    assert_no_allocation(&format!("{provider:?} buffered {size}"), || {
+    assert_no_allocation(&format!("{case:?} buffered {size}"), || {
         wire.clear();
         client.writer().write_all(&plaintext).unwrap();
         while client.wants_write() {
@@ -194,7 +237,7 @@ fn by_buffered(
         assert_eq!(received, plaintext);
     });
     // the other direction, vectored and without a copy out
-    assert_no_allocation(&format!("{provider:?} vectored {size}"), || {
+    assert_no_allocation(&format!("{case:?} vectored {size}"), || {
         wire.clear();
         let (front, back) = plaintext.split_at(size / 2);
         let pieces = [front, back].map(std::io::IoSlice::new);
@@ -227,14 +270,16 @@ fn framed(room: rustls::InPlaceRoom, plaintext: &[u8]) -> (Vec<u8>, Range<usize>
 }
 
 fn buffered_in_place(
-    provider: Provider,
+    case: Case,
     client: &mut rustls::ClientConnection,
     server: &mut rustls::ServerConnection,
 ) {
     let plaintext = [9; 16384];
-    let (mut buf, payload) = framed(client.in_place_room(), &plaintext);
+    let room = client.in_place_room();
+    assert_eq!((room.headroom, room.tailroom), case.room());
+    let (mut buf, payload) = framed(room, &plaintext);
     let mut received = [0; 16384];
-    assert_no_allocation(&format!("{provider:?} buffered in place"), || {
+    assert_no_allocation(&format!("{case:?} buffered in place"), || {
         buf[payload.clone()].copy_from_slice(&plaintext);
         let record = client.encrypt_in_place(&mut buf, payload.clone()).unwrap();
         let mut rest = &buf[record];
@@ -248,14 +293,14 @@ fn buffered_in_place(
 }
 
 fn by_unbuffered(
-    provider: Provider,
+    case: Case,
     size: usize,
     client: &mut UnbufferedClientConnection,
     server: &mut UnbufferedServerConnection,
 ) {
     let plaintext = vec![7; size];
     let mut wire = vec![0; 2 * size + 1000];
-    assert_no_allocation(&format!("{provider:?} unbuffered {size}"), || {
+    assert_no_allocation(&format!("{case:?} unbuffered {size}"), || {
         let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
         let Ok(ConnectionState::WriteTraffic(mut state)) = state else {
             panic!("{state:?}");
@@ -266,7 +311,7 @@ fn by_unbuffered(
 }
 
 fn unbuffered_in_place(
-    provider: Provider,
+    case: Case,
     client: &mut UnbufferedClientConnection,
     server: &mut UnbufferedServerConnection,
 ) {
@@ -276,7 +321,7 @@ fn unbuffered_in_place(
         panic!("{state:?}");
     };
     let (mut buf, payload) = framed(state.in_place_room(), &plaintext);
-    assert_no_allocation(&format!("{provider:?} unbuffered in place"), || {
+    assert_no_allocation(&format!("{case:?} unbuffered in place"), || {
         buf[payload.clone()].copy_from_slice(&plaintext);
         let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
         let Ok(ConnectionState::WriteTraffic(mut state)) = state else {

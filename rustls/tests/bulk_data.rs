@@ -4,8 +4,11 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use harness::Noise;
-use harness::configs::{ClientAuth, KeyType, Provider, server_name, this, upstream};
+use harness::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
+};
 use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
+use rustls::CipherSuite;
 
 const MIB: usize = 1 << 20;
 
@@ -114,22 +117,59 @@ macro_rules! transfer {
 transfer!(this_to_upstream, rustls, rustls_upstream);
 transfer!(upstream_to_this, rustls_upstream, rustls);
 
-fn our_client(provider: Provider) -> (rustls::Connection, rustls_upstream::Connection) {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    let config = Arc::new(this::client(provider.this(), key, auth));
+/// What the connections use.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    provider: Provider,
+    suite: CipherSuite,
+}
+
+impl Case {
+    fn of_tls13(provider: Provider) -> Self {
+        Self {
+            provider,
+            suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
+        }
+    }
+
+    /// The two providers with this suite alone.
+    fn providers(
+        self,
+    ) -> (
+        rustls::crypto::CryptoProvider,
+        rustls_upstream::crypto::CryptoProvider,
+    ) {
+        let mut this = self.provider.this();
+        this.cipher_suites
+            .retain(|suite| suite.suite() == self.suite);
+        let mut upstream = self.provider.upstream();
+        upstream
+            .cipher_suites
+            .retain(|suite| u16::from(suite.suite()) == u16::from(self.suite));
+        (this, upstream)
+    }
+}
+
+const KEY: KeyType = KeyType::EcdsaP256;
+const AUTH: ClientAuth = ClientAuth::None;
+const VERSIONS: Versions = Versions::Both;
+
+fn our_client(case: Case) -> (rustls::Connection, rustls_upstream::Connection) {
+    let (this_provider, upstream_provider) = case.providers();
+    let config = Arc::new(this::client_of(VERSIONS, this_provider, KEY, AUTH));
     let client = rustls::ClientConnection::new(config, server_name()).unwrap();
-    let config = Arc::new(upstream::server(provider.upstream(), key, auth));
+    let config = Arc::new(upstream::server_of(VERSIONS, upstream_provider, KEY, AUTH));
     let server = rustls_upstream::ServerConnection::new(config).unwrap();
     let (mut client, mut server) = (ThisBuffered::new(client), UpstreamBuffered::new(server));
     handshake(&mut client, &mut server);
     (client.conn, server.conn)
 }
 
-fn our_server(provider: Provider) -> (rustls::Connection, rustls_upstream::Connection) {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    let config = Arc::new(upstream::client(provider.upstream(), key, auth));
+fn our_server(case: Case) -> (rustls::Connection, rustls_upstream::Connection) {
+    let (this_provider, upstream_provider) = case.providers();
+    let config = Arc::new(upstream::client_of(VERSIONS, upstream_provider, KEY, AUTH));
     let client = rustls_upstream::ClientConnection::new(config, server_name()).unwrap();
-    let config = Arc::new(this::server(provider.this(), key, auth));
+    let config = Arc::new(this::server_of(VERSIONS, this_provider, KEY, AUTH));
     let server = rustls::ServerConnection::new(config).unwrap();
     let (mut client, mut server) = (UpstreamBuffered::new(client), ThisBuffered::new(server));
     handshake(&mut client, &mut server);
@@ -141,10 +181,11 @@ fn our_server(provider: Provider) -> (rustls::Connection, rustls_upstream::Conne
 fn eight_mebibytes_each_way(provider: Provider) {
     for size in WRITE_SIZES {
         println!("{provider:?} {size:?}");
-        let (mut ours, mut theirs) = our_client(provider);
+        let case = Case::of_tls13(provider);
+        let (mut ours, mut theirs) = our_client(case);
         this_to_upstream(&mut ours, &mut theirs, size, TOTAL);
         upstream_to_this(&mut theirs, &mut ours, size, TOTAL / 4);
-        let (mut ours, mut theirs) = our_server(provider);
+        let (mut ours, mut theirs) = our_server(case);
         this_to_upstream(&mut ours, &mut theirs, size, TOTAL / 4);
         upstream_to_this(&mut theirs, &mut ours, size, TOTAL);
     }
@@ -160,11 +201,38 @@ fn eight_mebibytes_each_way_with_ring() {
     eight_mebibytes_each_way(Provider::Ring);
 }
 
+/// The nonces of TLS 1.2 are made otherwise, explicit and implicit ones.
+#[test]
+fn two_mebibytes_each_way_of_tls12() {
+    for provider in PROVIDERS {
+        for suite in [
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        ] {
+            let case = Case { provider, suite };
+            println!("{case:?}");
+            for size in [
+                WriteSize::Fixed(1400),
+                WriteSize::Fixed(16385),
+                WriteSize::Random,
+            ] {
+                let (mut ours, mut theirs) = our_client(case);
+                this_to_upstream(&mut ours, &mut theirs, size, TOTAL / 4);
+                upstream_to_this(&mut theirs, &mut ours, size, TOTAL / 4);
+                let (mut ours, mut theirs) = our_server(case);
+                this_to_upstream(&mut ours, &mut theirs, size, TOTAL / 4);
+                upstream_to_this(&mut theirs, &mut ours, size, TOTAL / 4);
+            }
+        }
+    }
+}
+
 // 2^20 records of one byte each way: with one provider and once for each role is enough
 
 #[test]
 fn one_byte_at_a_time_from_our_client() {
-    let (mut ours, mut theirs) = our_client(Provider::AwsLc);
+    let (mut ours, mut theirs) = our_client(Case::of_tls13(Provider::AwsLc));
     this_to_upstream(
         &mut ours,
         &mut theirs,
@@ -175,7 +243,7 @@ fn one_byte_at_a_time_from_our_client() {
 
 #[test]
 fn one_byte_at_a_time_to_our_server() {
-    let (mut ours, mut theirs) = our_server(Provider::AwsLc);
+    let (mut ours, mut theirs) = our_server(Case::of_tls13(Provider::AwsLc));
     upstream_to_this(
         &mut theirs,
         &mut ours,
