@@ -2,5 +2,6 @@
 
 mod clients;
 mod limits;
+mod openssl;
 mod outcomes;
 mod scripted;

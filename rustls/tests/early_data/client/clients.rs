@@ -74,6 +74,16 @@ impl Client {
         }
     }
 
+    pub(crate) fn tickets_received(&self) -> u32 {
+        match self {
+            Self::Buffered(client) => match &client.conn {
+                rustls::Connection::Client(conn) => conn.tls13_tickets_received(),
+                rustls::Connection::Server(_) => unreachable!(),
+            },
+            Self::Unbuffered(client) => client.conn.tls13_tickets_received(),
+        }
+    }
+
     pub(crate) fn is_early_data_accepted(&self) -> bool {
         match self {
             Self::Buffered(client) => match &client.conn {

@@ -3,11 +3,12 @@
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange};
-use rustls::ClientConnection;
+use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
+use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
+use rustls::{CipherSuiteCommon, ClientConfig, ClientConnection, Tls13CipherSuite};
 
 use super::clients::{
     APIS, Client, LIMIT, client_config, encode, prime, read_early, server, server_config,
@@ -166,4 +167,134 @@ fn errors_say_what_is_wrong() {
     assert!(too_much.contains("more early data"), "{too_much}");
     let exhausted = EarlyDataError::from(EncryptError::EncryptExhausted).to_string();
     assert!(exhausted.contains("cannot be encrypted"), "{exhausted}");
+}
+
+/// Our provider with one suite, whose keys are worn out after `limit` records.
+fn worn_after(provider: Provider, limit: u64) -> CryptoProvider {
+    let mut crypto = provider.this();
+    let suite = crypto
+        .cipher_suites
+        .iter()
+        .find_map(|suite| suite.tls13())
+        .unwrap();
+    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            suite: suite.common.suite,
+            hash_provider: suite.common.hash_provider,
+            confidentiality_limit: limit,
+        },
+        hkdf_provider: suite.hkdf_provider,
+        aead_alg: suite.aead_alg,
+        quic: None,
+    }));
+    crypto.cipher_suites = vec![suite.into()];
+    crypto
+}
+
+/// RFC 9846 §5.5: early data ends when its key is worn out, and EndOfEarlyData is the last that it protects.
+#[test]
+fn writes_end_with_the_key() {
+    const RECORDS: usize = 5;
+    for provider in PROVIDERS {
+        let with_roots = client_config(provider);
+        let mut config = ClientConfig::builder_with_provider(worn_after(provider, 6).into())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_root_certificates(configs::this::roots(KeyType::Ed25519))
+            .with_no_client_auth();
+        config.alpn_protocols = with_roots.alpn_protocols;
+        config.enable_early_data = true;
+        let config = Arc::new(config);
+        let server_config = Arc::new(server_config(provider));
+        prime(&config, &server_config);
+        let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+        for written in 0..RECORDS {
+            let before = conn.early_data().unwrap().bytes_left();
+            assert_eq!(before, LIMIT as usize - written);
+            assert_eq!(conn.early_data().unwrap().write(b"x").unwrap(), 1);
+        }
+        assert_eq!(conn.early_data().unwrap().write(b"x").unwrap(), 0);
+        let mut server = server(&server_config);
+        let mut client = ThisBuffered::new(conn);
+        server.receive(&client.take_output()).unwrap();
+        assert_eq!(read_early(&mut server).unwrap(), b"xxxxx");
+        exchange(&mut client, &mut server).unwrap();
+        send_and_check(&mut client, &mut server, &[3; 100_000]);
+
+        prime(&config, &server_config);
+        let mut conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
+        encode(&mut conn, &mut Vec::new());
+        let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+        let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        let mut encrypter = state.may_encrypt_early_data().unwrap();
+        let mut out = vec![0; 100];
+        for _ in 0..RECORDS {
+            encrypter.encrypt(b"x", &mut out).unwrap();
+        }
+        assert!(matches!(
+            encrypter.encrypt(b"x", &mut out),
+            Err(EarlyDataError::Encrypt(EncryptError::EncryptExhausted))
+        ));
+        state.done();
+    }
+}
+
+/// The same calls on connections of either crate.
+macro_rules! writes {
+    ($tls:ident, $config:expr, $server:expr) => {{
+        let config = Arc::new($config);
+        let server_config = $server;
+        let connect = || $tls::ClientConnection::new(config.clone(), server_name()).unwrap();
+        let mut seen = Vec::new();
+        let mut conn = connect();
+        seen.push(conn.early_data().map(|early| early.bytes_left()));
+        let mut peer = server(&server_config);
+        let mut wire = Vec::new();
+        for _ in 0..3 {
+            wire.clear();
+            while conn.wants_write() {
+                conn.write_tls(&mut wire).unwrap();
+            }
+            peer.receive(&wire).unwrap();
+            let mut back = &peer.take_output()[..];
+            while !back.is_empty() {
+                conn.read_tls(&mut back).unwrap();
+                conn.process_new_packets().unwrap();
+            }
+        }
+        assert!(!conn.is_handshaking());
+        seen.push(conn.early_data().map(|early| early.bytes_left()));
+
+        let mut conn = connect();
+        let mut early = conn.early_data().unwrap();
+        for piece in [0, 1, 10_000, 9_998, 1, 1, 0] {
+            seen.push(Some(early.write(&vec![1; piece]).unwrap()));
+            seen.push(Some(early.bytes_left()));
+        }
+        early.flush().unwrap();
+        seen.push(Some(early.write_all(&[1; 1]).is_err().into()));
+        seen.push(Some(conn.is_early_data_accepted().into()));
+        // and as application data, which waits
+        seen.push(Some(conn.writer().write(&[1; 100]).unwrap()));
+        seen.push(Some(conn.wants_write().into()));
+        seen.push(Some(conn.wants_read().into()));
+        seen
+    }};
+}
+
+#[test]
+fn writers_of_both_crates_do_the_same() {
+    for provider in PROVIDERS {
+        let server_config = Arc::new(server_config(provider));
+        let ours = writes!(rustls, client_config(provider), server_config.clone());
+        let mut theirs = configs::upstream::client(
+            provider.upstream(),
+            KeyType::Ed25519,
+            configs::ClientAuth::None,
+        );
+        theirs.enable_early_data = true;
+        assert_eq!(ours, writes!(rustls_upstream, theirs, server_config));
+    }
 }

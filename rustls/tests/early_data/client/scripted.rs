@@ -485,3 +485,50 @@ fn early_data_is_not_sent_to_an_older_server() {
     assert!(outcome.error.is_some(), "{outcome:?}");
     assert_eq!(outcome, resumption.theirs());
 }
+
+/// A ticket of `len` bytes, on a connection that resumes: whether the next ClientHello offers it.
+fn is_offered(len: usize, cookie: Option<usize>) -> Vec<bool> {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let mut heard = Vec::new();
+    for start in [our_buffered(&identity), our_unbuffered(&identity)] {
+        let mut first = Script::new();
+        let body = [
+            &600_u32.to_be_bytes()[..],
+            &[0; 4],
+            &vector(1, NONCE),
+            &vector(2, &vec![7; len]),
+            &[0, 0],
+        ];
+        first.post_handshake = vec![message(
+            HandshakeType::NewSessionTicket.into(),
+            &body.concat(),
+        )];
+        assert_eq!(identity.run(&mut *start(), &first), ACCEPTED);
+        let mut full = Script::new();
+        if let Some(cookie) = cookie {
+            full.retries = vec![full.retry(vec![bytes(COOKIE, &vector(2, &vec![1; cookie]))])];
+        }
+        let conversation = identity.converse(&mut *start(), &full);
+        assert_eq!(conversation.outcome, ACCEPTED);
+        heard = conversation
+            .messages
+            .iter()
+            .filter(|message| message[0] == HandshakeType::ClientHello.into())
+            .map(|hello| ClientHello::read(hello).extension(PRE_SHARED_KEY).is_some())
+            .collect();
+    }
+    heard
+}
+
+const COOKIE: u16 = 44;
+
+/// A ticket that does not fit into a ClientHello is not offered; the connection does without.
+#[test]
+fn tickets_that_do_not_fit_are_not_offered() {
+    assert_eq!(is_offered(60_000, None), [true]);
+    assert_eq!(is_offered(65_400, None), [false]);
+    assert_eq!(is_offered(0xffff - 20, None), [false]);
+    // nor beside a cookie
+    assert_eq!(is_offered(30_000, Some(30_000)), [true, true]);
+    assert_eq!(is_offered(40_000, Some(40_000)), [true, false]);
+}

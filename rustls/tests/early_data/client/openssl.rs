@@ -1,0 +1,175 @@
+//! Our client resumes, and sends early data, to `openssl s_server`. Skipped where there is no `openssl`.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS};
+use rustls::ClientConfig;
+
+use super::clients::{APIS, Api, Client};
+
+const SUITES: [&str; 3] = [
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+];
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+/// A running `s_server`, ended when it is dropped.
+struct Server {
+    process: Child,
+    /// What it prints: what it receives, among other things.
+    output: ChildStdout,
+    printed: String,
+    port: u16,
+}
+
+impl Server {
+    /// `None` where there is no `openssl`.
+    fn start(name: &str, more: &[&str]) -> Option<Self> {
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("early-{name}"));
+        fs::create_dir_all(&directory).unwrap();
+        let identity = &KEY_TYPE.identities().server;
+        fs::write(directory.join("server.pem"), &identity.cert_pem).unwrap();
+        fs::write(directory.join("server.key"), identity.key_pem()).unwrap();
+        let started = Command::new("openssl")
+            .args([
+                "s_server",
+                "-tls1_3",
+                "-accept",
+                "127.0.0.1:0",
+                "-alpn",
+                "h2",
+            ])
+            .args(["-cert", "server.pem", "-key", "server.key"])
+            .args(more)
+            .current_dir(directory)
+            // it ends with its input
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut process = match started {
+            Ok(process) => process,
+            Err(error) => {
+                eprintln!("skipped: openssl does not start: {error}");
+                return None;
+            }
+        };
+        let output = process.stdout.take().unwrap();
+        let mut server = Self {
+            process,
+            output,
+            printed: String::new(),
+            port: 0,
+        };
+        server.wait_for("ACCEPT");
+        let line = loop {
+            let (_, listening) = server.printed.split_once("ACCEPT").unwrap();
+            match listening.split_once('\n') {
+                Some((line, _)) => break line,
+                None => server.read_more(),
+            }
+        };
+        server.port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
+        Some(server)
+    }
+
+    /// Reads until it has printed `expected`, in any order: some of it goes through a buffer, some does not.
+    fn wait_for(&mut self, expected: &str) {
+        while !self.printed.contains(expected) {
+            self.read_more();
+        }
+    }
+
+    fn read_more(&mut self) {
+        let mut chunk = [0; 4096];
+        let len = self.output.read(&mut chunk).unwrap();
+        assert_ne!(len, 0, "s_server ended after {:?}", self.printed);
+        self.printed += &String::from_utf8_lossy(&chunk[..len]);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A connection up to the server's two tickets.
+fn connect(
+    api: Api,
+    config: &Arc<ClientConfig>,
+    server: &Server,
+    early: &[&[u8]],
+) -> (Client, TcpStream) {
+    let (mut client, first) = Client::start(api, config, early);
+    let mut sock = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    sock.set_nodelay(true).unwrap();
+    sock.write_all(&first).unwrap();
+    let mut buf = [0; 20_000];
+    while client.endpoint().is_handshaking() || client.tickets_received() == 0 {
+        let len = sock.read(&mut buf).unwrap();
+        assert_ne!(len, 0, "s_server has closed");
+        client.endpoint().receive(&buf[..len]).unwrap();
+        sock.write_all(&client.endpoint().take_output()).unwrap();
+    }
+    (client, sock)
+}
+
+fn close(mut client: Client, mut sock: TcpStream) {
+    client.endpoint().close();
+    sock.write_all(&client.endpoint().take_output()).unwrap();
+}
+
+#[test]
+fn sessions_with_and_without_early_data() {
+    for suite in SUITES {
+        for early_data in [true, false] {
+            let mut args = vec!["-ciphersuites", suite];
+            if early_data {
+                args.extend(["-early_data", "-max_early_data", "1000"]);
+            }
+            let Some(mut server) = Server::start(&format!("{suite}-{early_data}"), &args) else {
+                return;
+            };
+            for provider in PROVIDERS {
+                for api in APIS {
+                    let auth = ClientAuth::None;
+                    let mut config = configs::this::client(provider.this(), KEY_TYPE, auth);
+                    config.enable_early_data = true;
+                    let config = Arc::new(config);
+                    let (mut client, sock) = connect(api, &config, &server, &[]);
+                    assert!(client.endpoint().negotiated().contains("Full"));
+                    close(client, sock);
+
+                    for round in ["first", "second"] {
+                        let line = format!("{round} of {provider:?} {api:?}");
+                        let early = format!("early {line}\n");
+                        let pieces: &[&[u8]] = match early_data {
+                            true => &[early.as_bytes()],
+                            false => &[],
+                        };
+                        let (mut client, mut sock) = connect(api, &config, &server, pieces);
+                        assert!(client.endpoint().negotiated().contains("Resumed"), "{line}");
+                        assert_eq!(client.is_early_data_accepted(), early_data, "{line}");
+                        if early_data {
+                            server.wait_for(&early);
+                        }
+                        let late = format!("late {line}\n");
+                        client.endpoint().send(late.as_bytes());
+                        sock.write_all(&client.endpoint().take_output()).unwrap();
+                        server.wait_for(&late);
+                        close(client, sock);
+                    }
+                }
+            }
+        }
+    }
+}
