@@ -1,4 +1,4 @@
-//! TLS 1.3 with OpenSSL as the peer, in either role, over loopback.
+//! OpenSSL as the peer, in either version and role, over loopback.
 //!
 //! Needs the `openssl` program, 1.1.1 or later, on the path.
 
@@ -11,14 +11,16 @@ use std::sync::{Arc, Mutex};
 
 use harness::Noise;
 use harness::configs::{
-    CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, SERVER_NAME, server_name,
-    this,
+    CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions,
+    server_name, this,
 };
 use rustls::{ClientConnection, ServerConnection, Stream};
 
 /// What a case is restricted to, in both our and OpenSSL's names.
 #[derive(Clone, Copy, Debug)]
 struct Case {
+    /// One of them.
+    version: Versions,
     provider: Provider,
     key_type: KeyType,
     auth: ClientAuth,
@@ -36,10 +38,84 @@ const SUITES: [&str; 3] = [
 /// The first is that of which our clients send a share: the others take a HelloRetryRequest.
 const GROUPS: [&str; 3] = ["X25519", "P-256", "P-384"];
 
+/// Of TLS 1.2, with ECDSA or EdDSA and with RSA: in OpenSSL's names and in ours.
+const TLS12_SUITES: [(&str, &str); 6] = [
+    (
+        "ECDHE-ECDSA-AES128-GCM-SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    ),
+    (
+        "ECDHE-ECDSA-AES256-GCM-SHA384",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    ),
+    (
+        "ECDHE-ECDSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    ),
+    (
+        "ECDHE-RSA-AES128-GCM-SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    ),
+    (
+        "ECDHE-RSA-AES256-GCM-SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    ),
+    (
+        "ECDHE-RSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    ),
+];
+
+/// The suites of TLS 1.2 for a key of this type.
+fn tls12_suites(key_type: KeyType) -> impl Iterator<Item = &'static str> {
+    let kind = match key_type {
+        KeyType::Rsa2048 => "ECDHE-RSA-",
+        _ => "ECDHE-ECDSA-",
+    };
+    let suites = TLS12_SUITES.iter().map(|(theirs, _)| *theirs);
+    suites.filter(move |suite| suite.starts_with(kind))
+}
+
 fn cases() -> Vec<Case> {
+    let mut cases = tls13_cases();
+    cases.extend(tls12_cases());
+    cases
+}
+
+fn tls12_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for provider in PROVIDERS {
+        for key_type in KEY_TYPES
+            .into_iter()
+            .filter(|key| key.usable_with(provider))
+        {
+            let case = |suite, group, auth| Case {
+                version: Versions::Tls12,
+                provider,
+                key_type,
+                auth,
+                suite,
+                group,
+            };
+            let suites: Vec<_> = tls12_suites(key_type).collect();
+            let first = suites[0];
+            cases.extend(CLIENT_AUTHS.map(|auth| case(first, GROUPS[0], auth)));
+            if matches!(key_type, KeyType::EcdsaP256 | KeyType::Rsa2048) {
+                let others = suites[1..].iter();
+                cases.extend(others.map(|suite| case(suite, GROUPS[0], ClientAuth::Required)));
+                let others = GROUPS[1..].iter();
+                cases.extend(others.map(|group| case(first, group, ClientAuth::None)));
+            }
+        }
+    }
+    cases
+}
+
+fn tls13_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for provider in PROVIDERS {
         let base = Case {
+            version: Versions::Tls13,
             provider,
             key_type: KeyType::EcdsaP256,
             auth: ClientAuth::None,
@@ -89,7 +165,13 @@ impl Case {
     /// Our provider with the one suite, and groups in the order X25519, P-256, P-384.
     fn our_provider(&self) -> rustls::crypto::CryptoProvider {
         let mut provider = self.provider.this();
-        let name = self.suite.replacen("TLS_", "TLS13_", 1);
+        let name = match TLS12_SUITES
+            .iter()
+            .find(|(theirs, _)| *theirs == self.suite)
+        {
+            Some((_, ours)) => ours.to_string(),
+            None => self.suite.replacen("TLS_", "TLS13_", 1),
+        };
         provider
             .cipher_suites
             .retain(|suite| suite.suite().as_str() == Some(&name));
@@ -105,6 +187,58 @@ impl Case {
             }
         };
         provider
+    }
+}
+
+impl Case {
+    fn is_tls12(&self) -> bool {
+        self.version == Versions::Tls12
+    }
+
+    /// OpenSSL's options that restrict it to version, suite and groups.
+    fn their_options(&self, groups: String) -> Vec<String> {
+        let (version, suites) = match self.is_tls12() {
+            true => ("-tls1_2", "-cipher"),
+            false => ("-tls1_3", "-ciphersuites"),
+        };
+        let options = [version, suites, self.suite, "-groups", &groups];
+        options.map(String::from).to_vec()
+    }
+
+    /// The group, and what else TLS 1.2 needs: OpenSSL has one list for the key exchange and for the curves of
+    /// certificates.
+    fn all_groups(&self) -> String {
+        let mut groups = vec![self.group];
+        let curves = ["P-256", "P-384", "P-521"].into_iter();
+        groups.extend(curves.filter(|curve| *curve != self.group));
+        groups.join(":")
+    }
+
+    /// Of a full handshake.
+    fn kind(&self) -> rustls::HandshakeKind {
+        if self.is_tls12() || self.group == GROUPS[0] {
+            rustls::HandshakeKind::Full
+        } else {
+            rustls::HandshakeKind::FullWithHelloRetryRequest
+        }
+    }
+
+    fn our_client(&self) -> rustls::ClientConfig {
+        let mut provider = self.our_provider();
+        if self.is_tls12() {
+            // the first is what the server chooses
+            let groups = &mut provider.kx_groups;
+            groups.sort_by_key(|group| our_name(self.group) != group.name());
+        }
+        this::client_of(self.version, provider, self.key_type, self.auth)
+    }
+
+    fn our_server(&self) -> rustls::ServerConfig {
+        let mut provider = self.our_provider();
+        provider
+            .kx_groups
+            .retain(|group| our_name(self.group) == group.name());
+        this::server_of(self.version, provider, self.key_type, self.auth)
     }
 }
 
@@ -171,10 +305,23 @@ impl Drop for OpenSsl {
 
 /// Starts `openssl s_server` and waits until it listens; returns its port and what it prints.
 fn s_server(case: &Case, files: &Files) -> (OpenSsl, u16, BufReader<ChildStdout>) {
-    let mut more = vec!["-cert".into(), files.path("server.pem")];
+    s_server_with(case, files, vec![])
+}
+
+/// The same with `more` options.
+fn s_server_with(
+    case: &Case,
+    files: &Files,
+    mut more: Vec<String>,
+) -> (OpenSsl, u16, BufReader<ChildStdout>) {
+    more.extend(["-cert".into(), files.path("server.pem")]);
     more.extend(["-key".into(), files.path("server.key")]);
-    more.extend(["-ciphersuites".into(), case.suite.into()]);
-    more.extend(["-groups".into(), case.group.into()]);
+    let groups = if case.is_tls12() {
+        case.all_groups()
+    } else {
+        case.group.to_string()
+    };
+    more.extend(case.their_options(groups));
     if case.auth != ClientAuth::None {
         let verify = match case.auth {
             ClientAuth::Required => "-Verify",
@@ -183,15 +330,7 @@ fn s_server(case: &Case, files: &Files) -> (OpenSsl, u16, BufReader<ChildStdout>
         more.extend([verify.into(), "2".into(), "-verify_return_error".into()]);
         more.extend(["-CAfile".into(), files.path("ca.pem")]);
     }
-    let args = [
-        "s_server",
-        "-tls1_3",
-        "-accept",
-        "127.0.0.1:0",
-        "-rev",
-        "-alpn",
-        "h2",
-    ];
+    let args = ["s_server", "-accept", "127.0.0.1:0", "-rev", "-alpn", "h2"];
     let mut server = OpenSsl::start(&args, &more);
     let mut output = BufReader::new(server.0.stdout.take().unwrap());
     let mut line = String::new();
@@ -206,9 +345,14 @@ fn s_server(case: &Case, files: &Files) -> (OpenSsl, u16, BufReader<ChildStdout>
 #[test]
 fn our_client_with_their_server() {
     for_all_cases(|case| {
+        // OpenSSL refuses TLS 1.2 to clients that do not name its certificate's curve, and no group of ours is
+        // P-521
+        if case.is_tls12() && case.key_type == KeyType::EcdsaP521 {
+            return;
+        }
         let files = Files::new("client", case.key_type);
         let (_server, port, _output) = s_server(&case, &files);
-        let config = this::client(case.our_provider(), case.key_type, case.auth);
+        let config = case.our_client();
         let mut conn = ClientConnection::new(Arc::new(config), server_name()).unwrap();
         let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
         sock.set_nodelay(true).unwrap();
@@ -226,13 +370,10 @@ fn our_client_with_their_server() {
             back.reverse();
             assert_eq!(back, line);
         }
-        let kind = match case.group == GROUPS[0] {
-            true => rustls::HandshakeKind::Full,
-            false => rustls::HandshakeKind::FullWithHelloRetryRequest,
-        };
-        assert_eq!(conn.handshake_kind(), Some(kind));
+        assert_eq!(conn.handshake_kind(), Some(case.kind()));
         assert_eq!(conn.alpn_protocol(), Some(&b"h2"[..]));
-        conn.refresh_traffic_keys().unwrap();
+        // TLS 1.2 cannot
+        assert_eq!(conn.refresh_traffic_keys().is_err(), case.is_tls12());
         let mut tls = Stream::new(&mut conn, &mut sock);
         tls.write_all(b"olleh\n").unwrap();
         let mut back = [0; 6];
@@ -264,20 +405,21 @@ fn their_client_with_our_server() {
         more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
         more.extend(["-servername".into(), SERVER_NAME.into()]);
         more.extend(["-verify_hostname".into(), SERVER_NAME.into()]);
-        more.extend(["-ciphersuites".into(), case.suite.into()]);
-        let groups = match case.group == GROUPS[0] {
-            true => case.group.to_string(),
+        let groups = if case.is_tls12() {
+            case.all_groups()
+        } else if case.group == GROUPS[0] {
+            case.group.to_string()
+        } else {
             // the first group's share is not what our server takes
-            false => format!("{}:{}", GROUPS[0], case.group),
+            format!("{}:{}", GROUPS[0], case.group)
         };
-        more.extend(["-groups".into(), groups]);
+        more.extend(case.their_options(groups));
         if case.auth.is_presented() {
             more.extend(["-cert".into(), files.path("client.pem")]);
             more.extend(["-key".into(), files.path("client.key")]);
         }
         let args = [
             "s_client",
-            "-tls1_3",
             "-quiet",
             "-no_ign_eof",
             "-verify_return_error",
@@ -286,12 +428,7 @@ fn their_client_with_our_server() {
         ];
         let mut client = OpenSsl::start(&args, &more);
 
-        let mut provider = case.our_provider();
-        provider
-            .kx_groups
-            .retain(|group| our_name(case.group) == group.name());
-        let config = this::server(provider, case.key_type, case.auth);
-        let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut conn = ServerConnection::new(Arc::new(case.our_server())).unwrap();
         let (mut sock, _) = listener.accept().unwrap();
         // what follows is small records one after the other: none should wait for an acknowledgement
         sock.set_nodelay(true).unwrap();
@@ -319,11 +456,7 @@ fn their_client_with_our_server() {
         });
         assert_eq!(conn.server_name(), Some(SERVER_NAME));
         assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
-        let kind = match case.group == GROUPS[0] {
-            true => rustls::HandshakeKind::Full,
-            false => rustls::HandshakeKind::FullWithHelloRetryRequest,
-        };
-        assert_eq!(conn.handshake_kind(), Some(kind));
+        assert_eq!(conn.handshake_kind(), Some(case.kind()));
         // the end of its input makes s_client close in order
         drop(stdin);
         let mut tls = Stream::new(&mut conn, &mut sock);
@@ -333,6 +466,92 @@ fn their_client_with_our_server() {
             conn.write_tls(&mut sock).unwrap();
         }
     });
+}
+
+/// A case of TLS 1.2 for each provider, and whether sessions are in tickets.
+fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
+    let cases = tls12_cases().into_iter().filter(|case| {
+        case.suite == TLS12_SUITES[0].0
+            && case.group == GROUPS[0]
+            && matches!(case.auth, ClientAuth::None | ClientAuth::Required)
+            && case.key_type == KeyType::EcdsaP256
+    });
+    cases.flat_map(|case| [false, true].map(|tickets| (case, tickets)))
+}
+
+#[test]
+fn their_client_resumes_tls12_with_our_server() {
+    for (case, tickets) in resuming_cases() {
+        let files = Files::new("resuming-client", case.key_type);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
+        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
+        more.extend(["-servername".into(), SERVER_NAME.into()]);
+        more.extend(case.their_options("X25519:P-256".into()));
+        if !tickets {
+            more.push("-no_ticket".into());
+        }
+        if case.auth.is_presented() {
+            more.extend(["-cert".into(), files.path("client.pem")]);
+            more.extend(["-key".into(), files.path("client.key")]);
+        }
+        // connects once, and five times again with the same session
+        let args = ["s_client", "-reconnect", "-verify_return_error"];
+        let _client = OpenSsl::start(&args, &more);
+
+        let mut config = case.our_server();
+        if tickets {
+            config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        }
+        let config = Arc::new(config);
+        for round in 0..6 {
+            let mut conn = ServerConnection::new(config.clone()).unwrap();
+            let (mut sock, _) = listener.accept().unwrap();
+            while conn.is_handshaking() {
+                conn.complete_io(&mut sock).unwrap();
+            }
+            let kind = match round {
+                0 => rustls::HandshakeKind::Full,
+                _ => rustls::HandshakeKind::Resumed,
+            };
+            assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
+            assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
+        }
+    }
+}
+
+#[test]
+fn our_client_resumes_tls12_with_their_server() {
+    for (case, tickets) in resuming_cases() {
+        let files = Files::new("resuming-server", case.key_type);
+        let mut more = vec![];
+        if !tickets {
+            more.push("-no_ticket".into());
+        }
+        let (_server, port, _output) = s_server_with(&case, &files, more);
+        let config = Arc::new(case.our_client());
+        for round in 0..3 {
+            let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+            let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            sock.set_nodelay(true).unwrap();
+            let mut tls = Stream::new(&mut conn, &mut sock);
+            tls.write_all(b"olleh\n").unwrap();
+            let mut back = [0; 6];
+            tls.read_exact(&mut back).unwrap();
+            assert_eq!(&back, b"hello\n");
+            let kind = match round {
+                0 => rustls::HandshakeKind::Full,
+                _ => rustls::HandshakeKind::Resumed,
+            };
+            assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
+            assert!(conn.peer_certificates().is_some());
+            let mut tls = Stream::new(&mut conn, &mut sock);
+            tls.write_all(b"CLOSE\n").unwrap();
+            let mut rest = Vec::new();
+            tls.read_to_end(&mut rest).unwrap();
+        }
+    }
 }
 
 /// KeyUpdates that request an answer and come alone, then a request: a server that reads by a stream answers.
