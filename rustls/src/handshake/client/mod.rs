@@ -169,6 +169,10 @@ impl Machine<ClientConnectionData> for ClientHandshake {
     }
 
     fn fail(&mut self) {
+        #[cfg(feature = "tls12")]
+        if let Self::Tls12(state) = self {
+            state.fail();
+        }
         *self = Self::Failed;
     }
 }

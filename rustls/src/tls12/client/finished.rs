@@ -53,6 +53,13 @@ impl Finishing {
         })
     }
 
+    /// The handshake has failed.
+    fn fail(&self) {
+        if self.is_resumed {
+            forget_session(&self.handshake.offer);
+        }
+    }
+
     pub(super) fn next_state(self: Box<Self>) -> State {
         if self.handshake.announces_ticket {
             State::WaitNewSessionTicket(WaitNewSessionTicket(self))
@@ -133,6 +140,11 @@ impl WaitChangeCipherSpec {
 pub(crate) struct WaitFinished(Box<Finishing>);
 
 impl WaitFinished {
+    /// What came could not be opened, most likely.
+    pub(super) fn fail(&self) {
+        self.0.fail();
+    }
+
     pub(super) fn read_finished(
         self,
         finished: &Finished<'_>,
@@ -144,12 +156,7 @@ impl WaitFinished {
         let expected = finishing
             .master_secret
             .verify_data(Side::Server, &transcript);
-        check_finished(&expected, finished).inspect_err(|_| {
-            // RFC 5246 §7.2.2: a session that ends with a fatal alert is not resumed
-            if finishing.is_resumed {
-                forget_session(&finishing.handshake.offer);
-            }
-        })?;
+        check_finished(&expected, finished).inspect_err(|_| finishing.fail())?;
 
         if finishing.is_resumed {
             finishing.handshake.transcript.add(encoded);

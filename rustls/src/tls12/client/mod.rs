@@ -169,6 +169,13 @@ impl State {
         }
     }
 
+    /// The connection has failed: what came was not a message.
+    pub(crate) fn fail(&self) {
+        if let Self::WaitFinished(state) = self {
+            state.fail();
+        }
+    }
+
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],

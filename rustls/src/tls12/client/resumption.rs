@@ -46,8 +46,8 @@ pub(crate) fn stored_session(
     is_usable.then_some(session)
 }
 
-/// The session that the ServerHello resumes, or `None` if it starts a new one. A session that was offered in
-/// vain is forgotten.
+/// The session that the ServerHello resumes, or `None` if it starts a new one. One that was offered in vain is
+/// kept: another machine of the server may know it.
 ///
 /// # Errors
 ///
@@ -67,15 +67,11 @@ pub(super) fn resumed_session(
             Ok(None)
         };
     };
-    let resumed = if is_echo {
-        check_terms(&session, hello, suite).map(|()| Some(session))
-    } else {
-        Ok(None)
-    };
-    if !matches!(resumed, Ok(Some(_))) {
-        forget_session(offer);
+    if !is_echo {
+        return Ok(None);
     }
-    resumed
+    check_terms(&session, hello, suite).inspect_err(|_| forget_session(offer))?;
+    Ok(Some(session))
 }
 
 /// The terms on which a session goes on are those that it started with.
@@ -95,8 +91,7 @@ fn check_terms(
     Ok(())
 }
 
-/// Forgets the session with the server of `offer`, which it does not take, or which has failed (RFC 5246
-/// §7.2.2).
+/// Forgets the session with the server of `offer`: RFC 5246 §7.2.2, none is resumed that has failed.
 pub(super) fn forget_session(offer: &Offer) {
     let store = &offer.config.resumption.store;
     store.remove_tls12_session(&offer.server_name);

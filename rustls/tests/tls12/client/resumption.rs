@@ -169,11 +169,10 @@ fn tickets_can_be_given_up_later() {
 #[test]
 fn sessions_do_not_cross_configurations() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
-    first(&identity, &Arc::new(config.clone()), Kind::Id);
-    assert_eq!(offers(&identity, &Arc::new(config.clone())), (true, false));
-
     let fresh = || this_config(&identity, Provider::AwsLc, Versions::Tls12);
+    let config = fresh();
+    first(&identity, &Arc::new(config.clone()), Kind::Id);
+
     // another verifier, or another resolver, that is just as good
     let mut other_verifier = fresh();
     other_verifier.resumption = config.resumption.clone();
@@ -181,7 +180,6 @@ fn sessions_do_not_cross_configurations() {
     let mut other_resolver = config.clone();
     other_resolver.client_auth_cert_resolver = fresh().client_auth_cert_resolver;
     for (name, other) in [("verifier", other_verifier), ("resolver", other_resolver)] {
-        first(&identity, &Arc::new(config.clone()), Kind::Id);
         assert_eq!(
             offers(&identity, &Arc::new(other)),
             (false, false),
@@ -190,7 +188,6 @@ fn sessions_do_not_cross_configurations() {
         assert_eq!(offers(&identity, &Arc::new(config.clone())), (true, false));
     }
     // another name
-    first(&identity, &Arc::new(config.clone()), Kind::Id);
     let other = ClientConnection::new(Arc::new(config), "other".try_into().unwrap());
     let mut other = ThisBuffered::new(other.unwrap());
     let hello = harness::wire::plain_messages(&other.take_output());
@@ -261,15 +258,23 @@ fn the_extended_master_secret_does_not_vary() {
     }
 }
 
+/// Another machine of the server may know the session.
 #[test]
-fn a_session_that_is_declined_is_forgotten() {
+fn a_session_that_is_declined_is_offered_again() {
     let identity = Identity::new(Provider::AwsLc.this());
     for kind in KINDS {
-        let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
-        first(&identity, &config, kind);
-        assert_ne!(offers(&identity, &config), (false, false), "{kind:?}");
-        // that was a full handshake without a new session
-        assert_eq!(offers(&identity, &config), (false, false), "{kind:?}");
+        for client in clients(&identity, Provider::AwsLc, Versions::Tls12) {
+            let session = client.run(&identity, &kind.script()).session.unwrap();
+            for _ in 0..2 {
+                let outcome = client.run(&identity, &Script::new());
+                assert_eq!(outcome.error, None);
+                let full = HandshakeType::ClientKeyExchange;
+                assert!(outcome.received.contains(&full));
+            }
+            let outcome = client.run(&identity, &kind.resuming(&session));
+            assert_eq!(outcome.error, None);
+            assert_eq!(outcome.received, [HandshakeType::Finished]);
+        }
     }
 }
 
@@ -300,6 +305,8 @@ fn a_server_without_the_secret_is_refused() {
             session.master_secret[47] ^= 1;
             let outcome = identity.run_tls12(&mut buffered(&config), &kind.resuming(&session));
             assert_eq!(outcome.error.as_deref(), Some("DecryptError"));
+            // or it would be offered for ever, in vain
+            assert_eq!(offers(&identity, &config), (false, false));
         }
     }
 }
@@ -345,17 +352,16 @@ fn sessions_end() {
         // RFC 9846 §4.7.1 limits what TLS 1.3 may say; here it is a hint
         (Kind::Ticket, u32::MAX, 7 * DAY),
     ] {
-        let clock = Arc::new(Clock(AtomicU64::new(now())));
-        let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
-        config.time_provider = clock.clone();
-        let config = Arc::new(config);
         for (later, usable) in [(0, true), (lifetime - 1, true), (lifetime, false)] {
+            let clock = Arc::new(Clock(AtomicU64::new(now())));
+            let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
+            config.time_provider = clock.clone();
+            let config = Arc::new(config);
             let script = kind.script().edit(|script| script.lifetime_hint = hint);
             first_with(&identity, &config, &script);
             clock.0.fetch_add(later, Ordering::Relaxed);
             let offered = offers(&identity, &config) != (false, false);
             assert_eq!(offered, usable, "{kind:?} {hint} after {later}");
-            clock.0.fetch_sub(later, Ordering::Relaxed);
         }
     }
 }
@@ -384,17 +390,41 @@ fn upstream_agrees() {
 #[test]
 fn what_the_store_sees() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let store = Arc::new(Recorder::default());
-    let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
-    config.resumption = Resumption::store(store.clone());
-    let config = Arc::new(config);
-    let session = first(&identity, &config, Kind::Id);
-    assert_eq!(store.take(), ["get", "set"]);
-    let outcome = identity.run_tls12(&mut buffered(&config), &Kind::Id.resuming(&session));
-    assert_eq!(outcome.error, None);
-    assert_eq!(store.take(), ["get"]);
-    offers(&identity, &config);
-    assert_eq!(store.take(), ["get", "remove"]);
+    for versions in [Versions::Tls12, Versions::Both] {
+        for kind in KINDS {
+            let store = Arc::new(Recorder::default());
+            let mut config = this_config(&identity, Provider::AwsLc, versions);
+            config.resumption = Resumption::store(store.clone());
+            let config = Arc::new(config);
+            let run = |script: &Script| {
+                let outcome = identity.run_tls12(&mut buffered(&config), script);
+                let calls = store.take();
+                let (tls13, tls12) = calls.split_at(calls.len().min(2));
+                match versions {
+                    Versions::Both => {
+                        assert_eq!(tls13, ["kx_hint", "take"]);
+                        (outcome, tls12.to_vec())
+                    }
+                    _ => (outcome, calls),
+                }
+            };
+            let (outcome, calls) = run(&kind.script());
+            assert_eq!(calls, ["get", "set"]);
+            let session = outcome.session.unwrap();
+            for _ in 0..2 {
+                let (outcome, calls) = run(&kind.resuming(&session));
+                assert_eq!((outcome.error, &calls[..]), (None, &["get"][..]));
+            }
+            // another machine of the server may know it
+            let (outcome, calls) = run(&Script::new());
+            assert_eq!((outcome.error, &calls[..]), (None, &["get"][..]));
+            let failed = kind
+                .resuming(&session)
+                .edit(|script| script.edit_verify_data = |data| data[0] ^= 1);
+            let (_, calls) = run(&failed);
+            assert_eq!(calls, ["get", "remove"]);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
