@@ -26,7 +26,8 @@ const SHA384_OF_NOTHING: [u8; 48] = [
 /// What two connections agree on beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    pub versions: Versions,
+    /// The client's, and the server's.
+    pub versions: [Versions; 2],
     pub auth: ClientAuth,
     /// The client's first key share is of a group that the server does not have.
     pub retry: bool,
@@ -34,7 +35,7 @@ pub struct Setup {
     /// that was changed and accepted does not fail the handshake later.
     pub hashes_transcript: bool,
     /// Whether sessions are kept: then each connection with the same configurations resumes an earlier one.
-    /// Servers give them out any number of times.
+    /// Servers give out the first ones any number of times, clients the last one of the thread once.
     pub resumes: Option<Resumes>,
 }
 
@@ -42,7 +43,7 @@ impl Setup {
     /// TLS 1.3 with nothing unusual.
     pub const fn usual(auth: ClientAuth) -> Self {
         Self {
-            versions: Versions::Tls13,
+            versions: [Versions::Tls13; 2],
             auth,
             retry: false,
             hashes_transcript: true,
@@ -67,10 +68,14 @@ macro_rules! transparent {
     ($module:ident, $tls:ident, $configs:ident, $provider:path) => {
         /// The provider, configurations and connections of one crate.
         pub mod $module {
+            use std::cell::RefCell;
             use std::collections::HashMap;
             use std::sync::Mutex;
+            use std::sync::atomic::{AtomicUsize, Ordering};
 
-            use $tls::client::Resumption;
+            use $tls::client::{
+                ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
+            };
             use $tls::crypto::cipher::{
                 AeadKey, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
                 MessageDecrypter, MessageEncrypter, Tls12AeadAlgorithm, Tls13AeadAlgorithm,
@@ -81,7 +86,7 @@ macro_rules! transparent {
                 ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
                 SupportedKxGroup,
             };
-            use $tls::pki_types::UnixTime;
+            use $tls::pki_types::{ServerName, UnixTime};
             use $tls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
             use $tls::time_provider::TimeProvider;
             use $tls::{
@@ -107,13 +112,13 @@ macro_rules! transparent {
                     };
                     let [client, server] = groups.map(|groups| provider_with(groups, setup));
                     let mut client = configs::$configs::client_of(
-                        setup.versions,
+                        setup.versions[0],
                         client,
                         KeyType::Ed25519,
                         auth,
                     );
                     let mut server = configs::$configs::server_of(
-                        setup.versions,
+                        setup.versions[1],
                         server,
                         KeyType::Ed25519,
                         auth,
@@ -123,10 +128,15 @@ macro_rules! transparent {
                     // one, so that a client has no choice
                     server.send_tls13_tickets = 1;
                     let kept = Arc::new(Kept::default());
+                    client.resumption = Resumption::store(Arc::new(OfThread::default()));
                     match setup.resumes {
                         // no connection depends on an earlier one
                         None => {
                             client.resumption = Resumption::disabled();
+                            // the random session ID of a server would be that of a client of both versions
+                            if setup.versions == [Versions::Both, Versions::Tls12] {
+                                server.session_storage = Arc::new(NoServerSessionStorage {});
+                            }
                         }
                         Some(Resumes::Stored) => server.session_storage = kept,
                         Some(Resumes::Tickets) => {
@@ -236,7 +246,80 @@ macro_rules! transparent {
                 }
             }
 
-            /// The sessions of a server, which stay when they are taken.
+            thread_local! {
+                /// The latest sessions that clients got in this thread, by number of the store.
+                static SESSIONS: RefCell<HashMap<usize, Sessions>> = RefCell::default();
+            }
+
+            #[derive(Default)]
+            struct Sessions {
+                tls12: Option<Tls12ClientSessionValue>,
+                tls13: Option<Tls13ClientSessionValue>,
+            }
+
+            /// A client's latest session of each version, for each thread: what others do meanwhile changes
+            /// nothing. No group is remembered.
+            #[derive(Debug)]
+            struct OfThread(usize);
+
+            /// Has all clients forget the sessions that they got in this thread.
+            pub fn forget_sessions() {
+                SESSIONS.take();
+            }
+
+            impl Default for OfThread {
+                fn default() -> Self {
+                    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+                    Self(NUMBER.fetch_add(1, Ordering::Relaxed))
+                }
+            }
+
+            impl OfThread {
+                fn with<T>(&self, f: impl FnOnce(&mut Sessions) -> T) -> T {
+                    SESSIONS.with_borrow_mut(|sessions| f(sessions.entry(self.0).or_default()))
+                }
+            }
+
+            impl ClientSessionStore for OfThread {
+                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
+
+                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+                    None
+                }
+
+                fn set_tls12_session(
+                    &self,
+                    _: ServerName<'static>,
+                    value: Tls12ClientSessionValue,
+                ) {
+                    self.with(|sessions| sessions.tls12 = Some(value));
+                }
+
+                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+                    self.with(|sessions| sessions.tls12.clone())
+                }
+
+                fn remove_tls12_session(&self, _: &ServerName<'static>) {
+                    self.with(|sessions| sessions.tls12 = None);
+                }
+
+                fn insert_tls13_ticket(
+                    &self,
+                    _: ServerName<'static>,
+                    value: Tls13ClientSessionValue,
+                ) {
+                    self.with(|sessions| sessions.tls13 = Some(value));
+                }
+
+                fn take_tls13_ticket(
+                    &self,
+                    _: &ServerName<'static>,
+                ) -> Option<Tls13ClientSessionValue> {
+                    self.with(|sessions| sessions.tls13.take())
+                }
+            }
+
+            /// The sessions of a server, which stay when they are taken, and when others come by that name.
             #[derive(Debug, Default)]
             struct Kept(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 
@@ -246,7 +329,7 @@ macro_rules! transparent {
                 }
 
                 fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-                    self.0.lock().unwrap().insert(key, value);
+                    self.0.lock().unwrap().entry(key).or_insert(value);
                     true
                 }
 

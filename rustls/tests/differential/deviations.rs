@@ -33,7 +33,7 @@ const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-const DEVIATIONS: [Deviation; 43] = [
+const DEVIATIONS: [Deviation; 74] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -299,6 +299,194 @@ const DEVIATIONS: [Deviation; 43] = [
         "InvalidMessage(UnknownCertificateExtension) / 50",
         "",
         "RFC 9846 §4.3: not asked for is an unsupported_extension",
+    ),
+    // TLS 1.2
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [HelloRequest], got_type: * } / 10",
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: Handshake } / 10",
+        "1.2",
+        "the same alert; the error says which message it was",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [HelloRequest], got_type: * } / 10",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "1.2",
+        "the same alert; keys of TLS 1.2 change with a change_cipher_spec, and not with a Finished",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [*], got_type: * } / 10",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "ClientHello of",
+        "the same alert; nor with a ClientHello",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: Handshake } / 10",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "ClientHello of 1.2",
+        "the same alert; nor with a ClientHello",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2: a byte of another message",
+        "RFC 5246 §6.2.1: handshake messages may be in several records; none is due that would change keys",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2, by session ID: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2, by ticket: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2 with a ticket: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: Handshake } / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 5246 §7.2.2: an inappropriate message is an unexpected_message, well-formed or not",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [Handshake], got_type: * } / 10",
+        "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: * } / 10",
+        "",
+        "the same alert; application data is refused before the handshake is asked what it waits for",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [CertificateRequest, ServerHelloDone], got_type: * } / 10",
+        "InappropriateHandshakeMessage { expect_types: [ServerHelloDone], got_type: * } / 10",
+        "",
+        "RFC 5246 §7.3: a CertificateRequest may come there, too",
+    ),
+    deviation(
+        "DecryptError / 20",
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: ChangeCipherSpec } / 10",
+        "1.2",
+        "RFC 5246 §7.1, §6.2.3.3: after a change_cipher_spec every record is protected, another of them as well; one that is not is a bad_record_mac",
+    ),
+    deviation(
+        "DecryptError / 20",
+        "InvalidMessage(*) / 50",
+        "1.2",
+        "as above, whatever is in it",
+    ),
+    deviation(
+        "InvalidMessage(InvalidEmptyPayload) / 50",
+        "none / none",
+        "1.2",
+        "RFC 5246 §6.2.1: zero-length fragments of handshake messages must not be sent",
+    ),
+    deviation(
+        "InvalidMessage(InvalidEmptyPayload) / 50",
+        "InvalidMessage(MissingData(\"AlertLevel\")) / 50",
+        "1.2",
+        "the same alert; RFC 5246 §6.2.1: nor of alerts",
+    ),
+    deviation(
+        "InvalidMessage(MissingData(\"*\")) / 50",
+        "InvalidMessage(InvalidCcs) / 50",
+        "1.2",
+        "the same alert; an empty change_cipher_spec has no value that could be wrong",
+    ),
+    deviation(
+        "none / 100 of level 1",
+        "InvalidMessage(*) / 50",
+        "1.2",
+        "RFC 5246 §7.2.2: a ClientHello on a complete connection is refused with no_renegotiation, unread",
+    ),
+    deviation(
+        "InvalidMessage(TrailingData(\"HelloRequest\")) / 50",
+        "none / 100 of level 1",
+        "1.2",
+        "RFC 5246 §7.4.1.1: a HelloRequest is empty; §7.2.2: a message of incorrect length is a decode_error",
+    ),
+    deviation(
+        "InvalidMessage(*) / 50",
+        "InvalidMessage(*) / none",
+        "1.2",
+        "RFC 5246 §7.2.2: decode_error; the peer is told",
+    ),
+    deviation(
+        "InvalidMessage(*) / 50",
+        "InvalidMessage(MissingKeyExchange) / 50",
+        "server's flight of 1.2",
+        "the same alert; the error says what is wrong with it",
+    ),
+    deviation(
+        "PeerIncompatible(NoSignatureSchemesInCommon) / 40",
+        "General(\"incompatible signing key\") / none",
+        "1.2",
+        "RFC 5246 §7.2.2: no acceptable set of security parameters is a handshake_failure; the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(ResumptionOfferedWithVariedEms) / 47",
+        "PeerMisbehaved(ResumptionOfferedWithVariedEms) / none",
+        "1.2",
+        "RFC 7627 §5.3: the client aborts the handshake; it says so",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
+        "PeerIncompatible(*) / 70",
+        "server's flight of 1.2",
+        "RFC 5246 §7.4.1.4: an extension that was not offered is an unsupported_extension; a client of TLS 1.2 alone offers no supported_versions",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "ClientHello of 1.2 to a server of both: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "AlertReceived(CloseNotify) / none",
+        "none / none",
+        "1.2",
+        "RFC 5246 §7.2.1: a close_notify ends the connection; before the handshake is complete that is an error, as it authenticates nothing",
+    ),
+    deviation(
+        "PeerMisbehaved(SelectedUnusableCipherSuiteForVersion) / 47",
+        "*",
+        "to a client of both",
+        "RFC 9846 §4.2.3: without supported_versions it is a ServerHello of TLS 1.2, with a suite of TLS 1.3; that comes before its extensions",
+    ),
+    // Resumption
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "second ClientHello with a PSK",
+        "RFC 9846 §4.2.2: random and legacy_session_id are those of the first; that is checked before its binders",
+    ),
+    deviation(
+        "General(\"the ServerHello echoes another legacy_session_id\") / 47",
+        "DecryptError / 51",
+        "server's flight, resumed",
+        "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",
+    ),
+    deviation(
+        "PeerIncompatible(Tls12NotOffered) / 70",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello with a PSK",
+        "RFC 9846 §4.2.2: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello with a PSK",
+        "RFC 9846 §4.3.9: a server selects no mode that was not listed; without psk_dhe_ke no PSK is looked at",
+    ),
+    deviation(
+        "PeerMisbehaved(MissingPskExtensionInSecondClientHello) / 109",
+        "PeerIncompatible(NoKxGroupsInCommon) / 40",
+        "second ClientHello with a PSK",
+        "RFC 9846 §4.2.2: the second ClientHello updates pre_shared_key, and has it",
     ),
 ];
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::deviations::Judge;
-use crate::flights::{HANDSHAKE, encode, message, messages};
+use crate::flights::{Framing, HANDSHAKE, encode, message};
 use crate::scenes::{Scene, scenes};
 
 /// Types that RFC 9846 or IANA know of, one of GREASE (RFC 8701), and one that nobody knows.
@@ -16,11 +16,11 @@ const BODIES: [&[u8]; 6] = [&[], &[0], &[0, 0], &[3, 4], &[0, 2, 3, 4], &[0xff; 
 
 pub(crate) fn compare(judge: &Judge) {
     for scene in scenes(false) {
-        for (at, record) in messages(scene.flight()).iter().enumerate() {
+        for (at, record) in scene.messages(scene.flight()).iter().enumerate() {
             if record.typ != HANDSHAKE {
                 continue;
             }
-            if let Some(block) = block(&record.content) {
+            if let Some(block) = block(scene.framing(), &record.content) {
                 let extensions = parse(&record.content[block]);
                 Block { scene: &scene, at }.compare(judge, extensions.len());
             }
@@ -95,9 +95,9 @@ impl Block<'_> {
     fn change(&self, judge: &Judge, what: &str, change: impl Fn(&mut Extensions)) {
         let what = format!("message {}: {what}", self.at);
         self.scene.compare(judge, &what, |flight| {
-            let mut messages = messages(flight);
+            let mut messages = self.scene.messages(flight);
             let content = &mut messages[self.at].content;
-            let range = block(content).unwrap();
+            let range = block(self.scene.framing(), content).unwrap();
             let mut extensions = parse(&content[range.clone()]);
             change(&mut extensions);
             let len_at = range.start - 2;
@@ -118,7 +118,7 @@ impl Block<'_> {
 
 /// Where in a message its extensions are, the length before them not included. Of a Certificate those of
 /// the only entry.
-fn block(message: &[u8]) -> Option<Range<usize>> {
+fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     let skip = |at: usize, size: usize| {
         let len = message[at..at + size]
             .iter()
@@ -128,6 +128,7 @@ fn block(message: &[u8]) -> Option<Range<usize>> {
     let len_at = match message[0] {
         1 => skip(skip(skip(4 + 2 + 32, 1), 2), 1),
         2 => skip(4 + 2 + 32, 1) + 2 + 1,
+        _ if framing == Framing::Tls12 => return None,
         4 => skip(skip(4 + 4 + 4, 1), 2),
         8 => 4,
         11 if message.len() > 8 => skip(skip(4, 1) + 3, 3),

@@ -8,9 +8,19 @@ pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 pub(crate) const APPLICATION_DATA: u8 = 23;
 
+/// How protected records look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Framing {
+    /// The content and a tag.
+    Tls12,
+    /// The content, its type and a tag, in a record of type application_data.
+    Tls13,
+}
+
 /// A record, without its protection.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
+    pub(crate) framing: Framing,
     pub(crate) protected: bool,
     pub(crate) typ: u8,
     pub(crate) content: Vec<u8>,
@@ -19,14 +29,16 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn plain(typ: u8, content: &[u8]) -> Self {
         Self {
+            framing: Framing::Tls13,
             protected: false,
             typ,
             content: content.to_vec(),
         }
     }
 
-    pub(crate) fn protected(typ: u8, content: &[u8]) -> Self {
+    pub(crate) fn protected(framing: Framing, typ: u8, content: &[u8]) -> Self {
         Self {
+            framing,
             protected: true,
             ..Self::plain(typ, content)
         }
@@ -34,12 +46,13 @@ impl Record {
 
     /// As it is on the wire.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        match self.protected {
-            false => frame(self.typ, &self.content),
-            true => frame(
-                APPLICATION_DATA,
-                &[&self.content[..], &[self.typ], &TAG].concat(),
-            ),
+        let content = &self.content[..];
+        match (self.protected, self.framing) {
+            (false, _) => frame(self.typ, content),
+            (true, Framing::Tls12) => frame(self.typ, &[content, &TAG].concat()),
+            (true, Framing::Tls13) => {
+                frame(APPLICATION_DATA, &[content, &[self.typ], &TAG].concat())
+            }
         }
     }
 }
@@ -50,19 +63,22 @@ pub(crate) fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
     [&[typ, 3, 3][..], &len.to_be_bytes(), body].concat()
 }
 
-/// The records in `bytes`, which are well-formed. A type application_data outside means that there is
-/// another one inside.
-pub(crate) fn records(mut bytes: &[u8]) -> Vec<Record> {
+/// The records in `bytes`, which are well-formed. With TLS 1.3, a type application_data outside means that there
+/// is another one inside; else those that end in a tag are protected.
+pub(crate) fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
     let mut records = Vec::new();
     while let [typ, _, _, high, low, rest @ ..] = bytes {
         let (body, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
-        records.push(match *typ {
-            APPLICATION_DATA => {
-                let inner = &body[..body.len() - TAG.len()];
+        records.push(match body.strip_suffix(&TAG) {
+            Some(inner) if (*typ, framing) == (APPLICATION_DATA, Framing::Tls13) => {
                 let (typ, content) = inner.split_last().unwrap();
-                Record::protected(*typ, content)
+                Record::protected(framing, *typ, content)
             }
-            typ => Record::plain(typ, body),
+            Some(content) => Record::protected(Framing::Tls12, *typ, content),
+            None => Record {
+                framing,
+                ..Record::plain(*typ, body)
+            },
         });
         bytes = rest;
     }
@@ -70,9 +86,9 @@ pub(crate) fn records(mut bytes: &[u8]) -> Vec<Record> {
 }
 
 /// The same with each handshake message in a record of its own.
-pub(crate) fn messages(bytes: &[u8]) -> Vec<Record> {
+pub(crate) fn messages(framing: Framing, bytes: &[u8]) -> Vec<Record> {
     let mut apart = Vec::new();
-    for record in records(bytes) {
+    for record in records(framing, bytes) {
         match record.typ {
             HANDSHAKE => {
                 for message in split_messages(&record.content) {

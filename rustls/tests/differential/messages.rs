@@ -2,14 +2,14 @@
 //! wrong lengths, and across changes of keys.
 
 use crate::deviations::Judge;
-use crate::flights::{HANDSHAKE, Record, encode, message, messages};
+use crate::flights::{HANDSHAKE, Record, encode, message};
 use crate::scenes::{Scene, scenes};
 
 pub(crate) fn compare(judge: &Judge) {
     let scenes = scenes(false);
     let samples = samples(&scenes);
     for scene in &scenes {
-        let count = messages(scene.flight()).len();
+        let count = scene.messages(scene.flight()).len();
         rearranged(scene, judge, count);
         for at in 0..=count {
             inserted(scene, judge, at, &samples);
@@ -25,7 +25,7 @@ pub(crate) fn compare(judge: &Judge) {
 fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
     let mut samples: Vec<Vec<u8>> = Vec::new();
     for scene in scenes {
-        for record in messages(scene.flight()) {
+        for record in scene.messages(scene.flight()) {
             let is_new =
                 |samples: &[Vec<u8>]| samples.iter().all(|sample| sample[0] != record.content[0]);
             if record.typ == HANDSHAKE && is_new(&samples) {
@@ -43,16 +43,16 @@ fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
 
 fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
     scene.compare(judge, "a record for each message", |flight| {
-        encode(&messages(flight))
+        encode(&scene.messages(flight))
     });
     for at in 0..count {
         scene.compare(judge, &format!("without message {at}"), |flight| {
-            let mut messages = messages(flight);
+            let mut messages = scene.messages(flight);
             messages.remove(at);
             encode(&messages)
         });
         scene.compare(judge, &format!("message {at} twice"), |flight| {
-            let mut messages = messages(flight);
+            let mut messages = scene.messages(flight);
             messages.insert(at, messages[at].clone());
             encode(&messages)
         });
@@ -61,7 +61,7 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
                 judge,
                 &format!("messages {at} and {with} swapped"),
                 |flight| {
-                    let mut messages = messages(flight);
+                    let mut messages = scene.messages(flight);
                     messages.swap(at, with);
                     encode(&messages)
                 },
@@ -71,7 +71,7 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
             judge,
             &format!("protection of message {at} inverted"),
             |flight| {
-                let mut messages = messages(flight);
+                let mut messages = scene.messages(flight);
                 messages[at].protected ^= true;
                 encode(&messages)
             },
@@ -84,7 +84,7 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     for sample in samples {
         let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
         scene.compare(judge, &what, |flight| {
-            let mut messages = messages(flight);
+            let mut messages = scene.messages(flight);
             let neighbour = messages.get(at).or_else(|| messages.last()).unwrap();
             let record = Record {
                 typ: HANDSHAKE,
@@ -101,14 +101,18 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
 fn resized(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<u8>)| {
         scene.compare(judge, &format!("message {at} {what}"), |flight| {
-            let mut messages = messages(flight);
+            let mut messages = scene.messages(flight);
             if messages[at].typ == HANDSHAKE {
                 change(&mut messages[at].content);
             }
             encode(&messages)
         });
     };
-    change("a byte shorter", |m| *m = message(m[0], &m[4..m.len() - 1]));
+    change("a byte shorter", |m| {
+        // one that is empty stays so
+        let end = m.len().saturating_sub(1).max(4);
+        *m = message(m[0], &m[4..end]);
+    });
     change("half as long", |m| {
         *m = message(m[0], &m[4..4 + (m.len() - 4) / 2])
     });
@@ -132,7 +136,7 @@ fn resized(scene: &Scene, judge: &Judge, at: usize) {
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
         scene.compare(judge, &format!("{what} after message {at}"), |flight| {
-            let mut messages = messages(flight);
+            let mut messages = scene.messages(flight);
             change(&mut messages, at);
             encode(&messages)
         });

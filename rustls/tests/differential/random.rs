@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use crate::flights::{Record, encode, frame};
+use crate::flights::{Framing, Record, encode, frame};
 use crate::outcome::Outcome;
 use crate::scenes::{Receiver, scenes};
 
@@ -15,7 +15,7 @@ fn random_bytes_are_refused_alike_on_both_apis() {
         // bytes, records, protected records, and the flight with some of it replaced
         let bytes = prop_oneof![
             vec(any::<u8>(), 0..600),
-            vec(records(), 1..5).prop_map(|records| records.concat()),
+            vec(records(scene.framing()), 1..5).prop_map(|records| records.concat()),
             (0..flight.len(), vec(any::<u8>(), 1..20)).prop_map(|(at, bytes)| {
                 let mut flight = flight.to_vec();
                 let end = flight.len().min(at + bytes.len());
@@ -41,11 +41,12 @@ fn random_bytes_are_refused_alike_on_both_apis() {
 }
 
 /// A record with a proper header.
-fn records() -> impl Strategy<Value = Vec<u8>> {
+fn records(framing: Framing) -> impl Strategy<Value = Vec<u8>> {
     let typ = || prop_oneof![20..=24_u8, any::<u8>()];
     let content = || vec(any::<u8>(), 0..100);
     prop_oneof![
         (typ(), content()).prop_map(|(typ, content)| frame(typ, &content)),
-        (typ(), content()).prop_map(|(typ, content)| encode(&[Record::protected(typ, &content)])),
+        (typ(), content())
+            .prop_map(move |(typ, content)| encode(&[Record::protected(framing, typ, &content)])),
     ]
 }

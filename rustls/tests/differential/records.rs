@@ -5,18 +5,19 @@ use harness::transparent::TAG;
 
 use crate::deviations::Judge;
 use crate::flights::{
-    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, Record, encode, frame, message, records,
+    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
 };
 use crate::scenes::{Scene, scenes};
 
 pub(crate) fn compare(judge: &Judge) {
-    let strange = strange_records();
+    let strange = [Framing::Tls12, Framing::Tls13].map(strange_records);
     for scene in scenes(false) {
-        let count = records(scene.flight()).len();
+        let strange = &strange[scene.framing() as usize];
+        let count = scene.records(scene.flight()).len();
         for at in 0..=count {
-            for (what, inserted) in &strange {
+            for (what, inserted) in strange {
                 scene.compare(judge, &format!("{what} at {at}"), |flight| {
-                    let records = records(flight);
+                    let records = scene.records(flight);
                     [
                         &encode(&records[..at]),
                         &inserted[..],
@@ -33,7 +34,7 @@ pub(crate) fn compare(judge: &Judge) {
 }
 
 /// Records in the clear and protected, by what is strange about them.
-fn strange_records() -> Vec<(String, Vec<u8>)> {
+fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
     let mut strange = Vec::new();
     let mut add = |what: String, bytes: Vec<u8>| strange.push((what, bytes));
     // in the clear and protected
@@ -49,20 +50,20 @@ fn strange_records() -> Vec<(String, Vec<u8>)> {
         );
         add(
             format!("{what} protected"),
-            Record::protected(typ, &content).encode(),
+            Record::protected(framing, typ, &content).encode(),
         );
     }
     for count in [4, 5, 31, 32, 33] {
         for (what, record) in [
             (
                 "empty application data",
-                Record::protected(APPLICATION_DATA, &[]),
+                Record::protected(framing, APPLICATION_DATA, &[]),
             ),
             (
                 "application data",
-                Record::protected(APPLICATION_DATA, b"x"),
+                Record::protected(framing, APPLICATION_DATA, b"x"),
             ),
-            ("user_canceled", Record::protected(ALERT, &[1, 90])),
+            ("user_canceled", Record::protected(framing, ALERT, &[1, 90])),
             ("user_canceled in the clear", Record::plain(ALERT, &[1, 90])),
             (
                 "change_cipher_spec",
@@ -70,11 +71,11 @@ fn strange_records() -> Vec<(String, Vec<u8>)> {
             ),
             (
                 "KeyUpdate",
-                Record::protected(HANDSHAKE, &message(24, &[0])),
+                Record::protected(framing, HANDSHAKE, &message(24, &[0])),
             ),
             (
                 "KeyUpdate with a request",
-                Record::protected(HANDSHAKE, &message(24, &[1])),
+                Record::protected(framing, HANDSHAKE, &message(24, &[1])),
             ),
         ] {
             add(format!("{count} of {what}"), record.encode().repeat(count));
@@ -195,7 +196,7 @@ fn contents() -> Vec<(u8, Vec<u8>)> {
 fn changed(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: &dyn Fn(&mut Vec<Record>)| {
         scene.compare(judge, &format!("record {at} {what}"), |flight| {
-            let mut records = records(flight);
+            let mut records = scene.records(flight);
             change(&mut records);
             encode(&records)
         });
@@ -211,7 +212,7 @@ fn changed(scene: &Scene, judge: &Judge, at: usize) {
     for typ in [0, 20, 21, 22, 23, 24, 255] {
         change(&format!("of type {typ}"), &|records| records[at].typ = typ);
     }
-    for with in at + 1..records(scene.flight()).len() {
+    for with in at + 1..scene.records(scene.flight()).len() {
         change(&format!("swapped with {with}"), &|records| {
             records.swap(at, with)
         });
@@ -222,7 +223,7 @@ fn changed(scene: &Scene, judge: &Judge, at: usize) {
             &format!("record {at} padded by {padding}"),
             |flight| {
                 let mut bytes = Vec::new();
-                for (i, record) in records(flight).iter().enumerate() {
+                for (i, record) in scene.records(flight).iter().enumerate() {
                     bytes.extend(match i == at && record.protected {
                         false => record.encode(),
                         true => {

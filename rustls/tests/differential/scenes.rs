@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use harness::configs::{ClientAuth, server_name};
+use harness::configs::{ClientAuth, Versions, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use harness::transparent::{self, Setup};
+use harness::transparent::{self, Resumes, Setup};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 
 use crate::deviations::Judge;
+use crate::flights::{self, Framing, Record};
 use crate::outcome::Outcome;
 
 /// A flight and who it is for.
@@ -31,6 +32,20 @@ impl Scene {
     /// same lengths, but for other hashes in them.
     pub(crate) fn flight(&self) -> &'static [u8] {
         self.conversation.ours[self.side as usize][self.index].as_slice()
+    }
+
+    pub(crate) fn framing(&self) -> Framing {
+        self.conversation.framing
+    }
+
+    /// The records of a flight like this one.
+    pub(crate) fn records(&self, flight: &[u8]) -> Vec<Record> {
+        flights::records(self.framing(), flight)
+    }
+
+    /// The same with each handshake message in a record of its own.
+    pub(crate) fn messages(&self, flight: &[u8]) -> Vec<Record> {
+        flights::messages(self.framing(), flight)
     }
 
     fn upstream_flight(&self) -> &'static [u8] {
@@ -79,54 +94,89 @@ pub(crate) enum Receiver {
 struct Conversation {
     this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
-    ours: [Vec<Vec<u8>>; 2],
-    theirs: [Vec<Vec<u8>>; 2],
+    framing: Framing,
+    ours: Flights,
+    theirs: Flights,
+    /// What a client receives in the connection before, which makes the session that this one resumes: ours,
+    /// and upstream's.
+    before: Option<[Vec<Vec<u8>>; 2]>,
 }
 
+/// What client and server receive.
+type Flights = [Vec<Vec<u8>>; 2];
+
 impl Conversation {
-    fn new(setup: Setup) -> Self {
-        let mut conversation = Self {
-            this: transparent::this::Configs::new(setup),
-            upstream: transparent::upstream::Configs::new(setup),
-            ours: Default::default(),
-            theirs: Default::default(),
+    /// The first connection with these configurations, or a second one that resumes.
+    fn new(setup: Setup, resumes: bool) -> Self {
+        let this = transparent::this::Configs::new(setup);
+        let upstream = transparent::upstream::Configs::new(setup);
+        let framing = match setup.versions {
+            [Versions::Tls12, _] | [_, Versions::Tls12] => Framing::Tls12,
+            _ => Framing::Tls13,
         };
-        let record =
-            |receiver| [Side::Client, Side::Server].map(|side| conversation.record(side, receiver));
-        let (ours, theirs) = (record(Receiver::Buffered), record(Receiver::Upstream));
+        // those whom ours talk to, so that sessions of the two do not meet
+        let peers = transparent::upstream::Configs::new(setup);
+        let record_ours = |kind| {
+            let mut client = ThisBuffered::new(this.client());
+            let [to_client, _] = record(
+                kind,
+                &mut client,
+                &mut UpstreamBuffered::new(peers.server()),
+            );
+            let mut server = ThisBuffered::new(this.server());
+            let [_, to_server] = record(
+                kind,
+                &mut UpstreamBuffered::new(peers.client()),
+                &mut server,
+            );
+            [to_client, to_server]
+        };
+        let record_theirs = |kind| {
+            let mut client = UpstreamBuffered::new(upstream.client());
+            record(
+                kind,
+                &mut client,
+                &mut UpstreamBuffered::new(upstream.server()),
+            )
+        };
+        let before = resumes.then(|| {
+            let ([ours, _], [theirs, _]) = (record_ours("Full"), record_theirs("Full"));
+            [ours, theirs]
+        });
+        let kind = if resumes { "Resumed" } else { "Full" };
+        let (ours, theirs) = (record_ours(kind), record_theirs(kind));
         assert_eq!(lengths(&ours), lengths(&theirs));
-        (conversation.ours, conversation.theirs) = (ours, theirs);
-        conversation
-    }
-
-    /// All flights to one side: those of the handshake, and one with tickets, data, a KeyUpdate, more
-    /// data and the end.
-    fn record(&self, side: Side, receiver: Receiver) -> Vec<Vec<u8>> {
-        let mut receiver = self.endpoint(side, receiver);
-        let mut peer = match side {
-            Side::Client => self.endpoint(Side::Server, Receiver::Upstream),
-            Side::Server => self.endpoint(Side::Client, Receiver::Upstream),
-        };
-        let mut flights = Vec::new();
-        while receiver.is_handshaking() {
-            peer.receive(&receiver.take_output()).unwrap();
-            let flight = peer.take_output();
-            receiver.receive(&flight).unwrap();
-            flights.push(flight);
+        Self {
+            this,
+            upstream,
+            framing,
+            ours,
+            theirs,
+            before,
         }
-        peer.receive(&receiver.take_output()).unwrap();
-        let mut traffic = Vec::new();
-        peer.send(b"before");
-        traffic.extend(peer.take_output());
-        peer.refresh_traffic_keys();
-        peer.send(b"after");
-        peer.close();
-        traffic.extend(peer.take_output());
-        flights.push(traffic);
-        flights
     }
 
+    /// A new connection; of a client that resumes, after the one before, and of no other.
     fn endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
+        transparent::this::forget_sessions();
+        transparent::upstream::forget_sessions();
+        if side == Side::Client
+            && let Some([ours, theirs]) = &self.before
+        {
+            let (flights, receiver) = match receiver {
+                Receiver::Upstream => (theirs, Receiver::Upstream),
+                _ => (ours, Receiver::Buffered),
+            };
+            let mut before = self.new_endpoint(side, receiver);
+            for flight in flights {
+                before.take_output();
+                before.receive(flight).unwrap();
+            }
+        }
+        self.new_endpoint(side, receiver)
+    }
+
+    fn new_endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
         let Self { this, upstream, .. } = self;
         match (receiver, side) {
             (Receiver::Buffered, Side::Client) => Box::new(ThisBuffered::new(this.client())),
@@ -147,47 +197,205 @@ impl Conversation {
     }
 }
 
-fn lengths(flights: &[Vec<Vec<u8>>; 2]) -> [Vec<usize>; 2] {
+/// All flights to each side: those of the handshake, which is of this `kind`, and one with tickets, data, a
+/// KeyUpdate, more data and the end.
+fn record(kind: &str, client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Flights {
+    let mut flights = Flights::default();
+    let [to_client, to_server] = &mut flights;
+    while client.is_handshaking() || server.is_handshaking() {
+        let flight = client.take_output();
+        server.receive(&flight).unwrap();
+        to_server.push(flight);
+        if client.is_handshaking() {
+            let flight = server.take_output();
+            client.receive(&flight).unwrap();
+            to_client.push(flight);
+        }
+    }
+    assert!(
+        client.negotiated().contains(kind),
+        "{}",
+        client.negotiated()
+    );
+    to_server.push(traffic(client));
+    to_client.push(traffic(server));
+    client.receive(&to_client[to_client.len() - 1]).unwrap();
+    flights
+}
+
+fn traffic(from: &mut dyn Endpoint) -> Vec<u8> {
+    from.send(b"before");
+    let mut traffic = from.take_output();
+    if from.negotiated().starts_with("Some(TLSv1_3)") {
+        from.refresh_traffic_keys();
+    }
+    from.send(b"after");
+    from.close();
+    traffic.extend(from.take_output());
+    traffic
+}
+
+fn lengths(flights: &Flights) -> [Vec<usize>; 2] {
     flights
         .each_ref()
         .map(|flights| flights.iter().map(Vec::len).collect())
 }
 
-/// The conversations, by whether their transcripts are hashed, and the names of the flights in them.
-fn conversations(
-    hashes_transcript: bool,
-) -> &'static [(&'static Conversation, [&'static [&'static str]; 2])] {
-    type Conversations = Vec<(&'static Conversation, [&'static [&'static str]; 2])>;
-    static MADE: [OnceLock<Conversations>; 2] = [const { OnceLock::new() }; 2];
+/// A conversation, and the names of the flights to client and server in it. Those without a name are in
+/// another one.
+type Named = (&'static Conversation, [&'static [&'static str]; 2]);
+
+/// The conversations, by whether their transcripts are hashed.
+fn conversations(hashes_transcript: bool) -> &'static [Named] {
+    static MADE: [OnceLock<Vec<Named>>; 2] = [const { OnceLock::new() }; 2];
     MADE[usize::from(hashes_transcript)].get_or_init(|| {
-        let make = |auth, retry| -> &'static Conversation {
-            Box::leak(Box::new(Conversation::new(Setup {
-                retry,
-                hashes_transcript,
-                ..Setup::usual(auth)
-            })))
+        let setup = |auth| Setup {
+            hashes_transcript,
+            ..Setup::usual(auth)
         };
-        vec![
-            (
-                make(ClientAuth::Required, false),
-                [
-                    &["server's flight", "server's traffic"],
-                    &["ClientHello", "client's flight", "client's traffic"],
-                ],
-            ),
-            (
-                make(ClientAuth::None, true),
-                [
-                    &["HelloRetryRequest", "server's flight after retry", ""],
-                    &["ClientHello before retry", "second ClientHello", "", ""],
-                ],
-            ),
-            (
-                make(ClientAuth::OptionalAbsent, false),
-                [&["", ""], &["", "client's flight without certificate", ""]],
-            ),
-        ]
+        let mut named = tls13(setup);
+        named.extend(tls12(setup));
+        named
     })
+}
+
+fn make(setup: Setup, resumes: bool) -> &'static Conversation {
+    Box::leak(Box::new(Conversation::new(setup, resumes)))
+}
+
+fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
+    let with_retry = Setup {
+        retry: true,
+        ..setup(ClientAuth::None)
+    };
+    let resuming = Setup {
+        resumes: Some(Resumes::Stored),
+        ..setup(ClientAuth::None)
+    };
+    let resuming_with_retry = Setup {
+        retry: true,
+        ..resuming
+    };
+    vec![
+        (
+            make(setup(ClientAuth::Required), false),
+            [
+                &["server's flight", "server's traffic"],
+                &["ClientHello", "client's flight", "client's traffic"],
+            ],
+        ),
+        (
+            make(with_retry, false),
+            [
+                &["HelloRetryRequest", "server's flight after retry", ""],
+                &["ClientHello before retry", "second ClientHello", "", ""],
+            ],
+        ),
+        (
+            make(setup(ClientAuth::OptionalAbsent), false),
+            [&["", ""], &["", "client's flight without certificate", ""]],
+        ),
+        (
+            make(resuming, true),
+            [
+                &["server's flight, resumed", ""],
+                &["ClientHello with a PSK", "client's flight, resumed", ""],
+            ],
+        ),
+        (
+            make(resuming_with_retry, true),
+            [
+                &["HelloRetryRequest for a PSK", "", ""],
+                &["", "second ClientHello with a PSK", "", ""],
+            ],
+        ),
+    ]
+}
+
+/// TLS 1.2, and connections for which both versions are enabled.
+fn tls12(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
+    let tls12 = |auth| Setup {
+        versions: [Versions::Tls12; 2],
+        ..setup(auth)
+    };
+    let with = |versions| Setup {
+        versions,
+        ..setup(ClientAuth::None)
+    };
+    let resuming = |resumes| Setup {
+        resumes: Some(resumes),
+        ..tls12(ClientAuth::None)
+    };
+    vec![
+        (
+            make(tls12(ClientAuth::Required), false),
+            [
+                &[
+                    "server's flight of 1.2",
+                    "server's Finished of 1.2",
+                    "server's traffic of 1.2",
+                ],
+                &[
+                    "ClientHello of 1.2",
+                    "client's flight of 1.2",
+                    "client's traffic of 1.2",
+                ],
+            ],
+        ),
+        (
+            make(tls12(ClientAuth::OptionalAbsent), false),
+            [
+                &["", "", ""],
+                &["", "client's flight of 1.2 without certificate", ""],
+            ],
+        ),
+        (
+            make(resuming(Resumes::Tickets), false),
+            [
+                &["", "server's Finished of 1.2 with a ticket", ""],
+                &["", "", ""],
+            ],
+        ),
+        (
+            make(resuming(Resumes::Stored), true),
+            [
+                &["server's flight of 1.2, by session ID", ""],
+                &[
+                    "ClientHello of 1.2, by session ID",
+                    "client's flight of 1.2, by session ID",
+                    "",
+                ],
+            ],
+        ),
+        (
+            make(resuming(Resumes::Tickets), true),
+            [
+                &["server's flight of 1.2, by ticket", ""],
+                &["ClientHello of 1.2, by ticket", "", ""],
+            ],
+        ),
+        (
+            make(with([Versions::Both, Versions::Tls12]), false),
+            [
+                &["server's flight of 1.2 to a client of both", "", ""],
+                &["ClientHello of both to a server of 1.2", "", ""],
+            ],
+        ),
+        (
+            make(with([Versions::Tls12, Versions::Both]), false),
+            [
+                &["", "", ""],
+                &["ClientHello of 1.2 to a server of both", "", ""],
+            ],
+        ),
+        (
+            make(with([Versions::Both; 2]), false),
+            [
+                &["server's flight to a client of both", ""],
+                &["ClientHello of both", "", ""],
+            ],
+        ),
+    ]
 }
 
 /// All scenes, with transcripts that are hashed or not.
