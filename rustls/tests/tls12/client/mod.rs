@@ -7,6 +7,7 @@ mod hello;
 mod key_exchange;
 mod resumption;
 mod server_hello;
+mod versions;
 
 use std::sync::Arc;
 

@@ -1,0 +1,186 @@
+//! Servers whose version is not that of the last time, and handshakes in many small records.
+
+use std::sync::Arc;
+
+use harness::client_hello::ClientHello;
+use harness::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
+};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange};
+use harness::scripted::{Identity, SUPPORTED_VERSIONS, Script};
+use harness::wire::plain_messages;
+use rustls::client::UnbufferedClientConnection;
+use rustls::{ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion};
+use rustls_upstream::{ServerConfig, ServerConnection};
+
+use super::clients;
+
+const KEY: KeyType = KeyType::EcdsaP256;
+const AUTH: ClientAuth = ClientAuth::None;
+
+fn server(provider: Provider, versions: Versions) -> Arc<ServerConfig> {
+    let mut config = upstream::server_of(versions, provider.upstream(), KEY, AUTH);
+    config.max_early_data_size = 1000;
+    Arc::new(config)
+}
+
+/// Connects; how it ended for the client, and its ClientHello.
+fn connect(
+    client: &Arc<ClientConfig>,
+    server: &Arc<ServerConfig>,
+) -> (ThisBuffered, Result<(), String>, ClientHello) {
+    let mut client =
+        ThisBuffered::new(ClientConnection::new(client.clone(), server_name()).unwrap());
+    let mut server = UpstreamBuffered::new(ServerConnection::new(server.clone()).unwrap());
+    let output = client.take_output();
+    let hello = ClientHello::read(&plain_messages(&output));
+    // without the change_cipher_spec that goes before early data, which an old server refuses at once
+    let record_len = 5 + usize::from(u16::from_be_bytes([output[3], output[4]]));
+    let output = &output[..record_len];
+    let result = server
+        .receive(output)
+        .and_then(|()| exchange(&mut client, &mut server));
+    (client, result, hello)
+}
+
+#[test]
+fn a_server_that_loses_tls13() {
+    for provider in PROVIDERS {
+        for early_data in [false, true] {
+            let mut config = this::client_of(Versions::Both, provider.this(), KEY, AUTH);
+            config.enable_early_data = early_data;
+            let config = Arc::new(config);
+            let (client, result, _) = connect(&config, &server(provider, Versions::Tls13));
+            assert_eq!(result, Ok(()));
+            let version = client.conn.protocol_version();
+            assert_eq!(version, Some(ProtocolVersion::TLSv1_3));
+
+            let (client, result, hello) = connect(&config, &server(provider, Versions::Tls12));
+            assert!(
+                hello
+                    .extension(harness::client_hello::PRE_SHARED_KEY)
+                    .is_some()
+            );
+            if early_data {
+                // RFC 9846 §E.3: the server may have taken the early data for something else
+                let error = result.unwrap_err();
+                assert!(
+                    error.contains("OfferedEarlyDataWithOldProtocolVersion"),
+                    "{error}"
+                );
+            } else {
+                assert_eq!(result, Ok(()));
+                let version = client.conn.protocol_version();
+                assert_eq!(version, Some(ProtocolVersion::TLSv1_2));
+                assert_eq!(client.conn.handshake_kind(), Some(HandshakeKind::Full));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_gains_tls13() {
+    for provider in PROVIDERS {
+        let config = this::client_of(Versions::Both, provider.this(), KEY, AUTH);
+        let config = Arc::new(config);
+        let old = server(provider, Versions::Tls12);
+        for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
+            let (client, result, _) = connect(&config, &old);
+            assert_eq!(result, Ok(()));
+            assert_eq!(client.conn.handshake_kind(), Some(kind));
+        }
+
+        let (client, result, hello) = connect(&config, &server(provider, Versions::Both));
+        assert_eq!(result, Ok(()));
+        // RFC 9846 §4.2.2: the id of the session, which the server echoes and does not resume
+        assert_eq!(hello.session_id.len(), 32);
+        let version = client.conn.protocol_version();
+        assert_eq!(version, Some(ProtocolVersion::TLSv1_3));
+        assert_eq!(client.conn.handshake_kind(), Some(HandshakeKind::Full));
+    }
+}
+
+/// RFC 9846 §4.2.4: after a HelloRetryRequest the version stands.
+#[test]
+fn a_retry_binds_to_tls13() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let mut script = Script::with_retry();
+    script
+        .server_hello
+        .extensions
+        .retain(|(typ, _)| *typ != SUPPORTED_VERSIONS);
+    script.server_hello.suite = 0xc02b;
+    let ends: Vec<_> = clients(&identity, Provider::AwsLc, Versions::Both)
+        .iter()
+        .map(|client| identity.run(&mut *client.connection(), &script))
+        .collect();
+    for end in &ends[..2] {
+        let error = end.error.as_deref().unwrap_or_default();
+        assert!(error.contains("AttemptedDowngradeToTls12"), "{error}");
+        assert_eq!(end.alert.map(u8::from), Some(47));
+    }
+    // upstream looks at the suite first
+    let error = ends[2].error.as_deref().unwrap_or_default();
+    assert!(
+        error.contains("SelectedDifferentCipherSuiteAfterRetry"),
+        "{error}"
+    );
+    assert_eq!(ends[2].alert.map(u8::from), Some(47));
+}
+
+/// RFC 8446 §4.1.4 and before: a client of TLS 1.2 alone knows no HelloRetryRequest.
+#[test]
+fn tls12_has_no_retry() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for client in &clients(&identity, Provider::AwsLc, Versions::Tls12)[..2] {
+        let end = identity.run(&mut *client.connection(), &Script::with_retry());
+        let error = end.error.unwrap_or_default();
+        assert!(
+            error.contains("InappropriateHandshakeMessage"),
+            "{}: {error}",
+            client.name
+        );
+    }
+}
+
+#[test]
+fn flights_in_small_records_and_pieces() {
+    for provider in PROVIDERS {
+        for key in [KeyType::EcdsaP256, KeyType::Rsa2048] {
+            let auth = ClientAuth::Required;
+            let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);
+            config.max_fragment_size = Some(40);
+            let config = Arc::new(config);
+            let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
+            server.max_fragment_size = Some(40);
+            let server = Arc::new(server);
+            for piece in [1, 7, 100] {
+                let buffered = ClientConnection::new(config.clone(), server_name()).unwrap();
+                let unbuffered =
+                    UnbufferedClientConnection::new(config.clone(), server_name()).unwrap();
+                let ends: [Box<dyn Endpoint>; 2] = [
+                    Box::new(ThisBuffered::new(buffered)),
+                    Box::new(ThisUnbuffered::new(unbuffered)),
+                ];
+                for mut client in ends {
+                    let mut server =
+                        UpstreamBuffered::new(ServerConnection::new(server.clone()).unwrap());
+                    loop {
+                        let to_server = client.take_output();
+                        server.receive(&to_server).unwrap();
+                        let to_client = server.take_output();
+                        for piece in to_client.chunks(piece) {
+                            client.receive(piece).unwrap();
+                        }
+                        if to_server.is_empty() && to_client.is_empty() {
+                            break;
+                        }
+                    }
+                    assert!(!client.is_handshaking() && !server.is_handshaking());
+                    assert_eq!(client.negotiated(), server.negotiated());
+                    assert_eq!(server.peer_certificates().len(), 1);
+                }
+            }
+        }
+    }
+}
