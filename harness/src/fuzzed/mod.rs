@@ -4,6 +4,8 @@
 //! Connections use the transparent provider, which encrypts nothing and has no randomness, so that an input
 //! reaches the code behind the encryption and takes the same path every time.
 
+#[cfg(feature = "compression")]
+mod compressed;
 mod records;
 mod scenes;
 mod sending;
@@ -16,12 +18,14 @@ use crate::endpoints::Endpoint;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: &[Target] = &[
     ("records", records::records),
     ("client", client),
     ("server", server),
     ("flights", flights),
     ("sending", sending::sending),
+    #[cfg(feature = "compression")]
+    ("compressed", compressed::compressed),
 ];
 
 /// Runs the target called `name`.

@@ -11,7 +11,7 @@ use crate::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered};
 use crate::transparent::this;
 
 /// An endpoint and the flight that comes next.
-type Staged = (Box<dyn Endpoint>, Vec<u8>);
+pub(crate) type Staged = (Box<dyn Endpoint>, Vec<u8>);
 
 /// The same point of a connection on both APIs.
 #[derive(Clone)]
