@@ -3,6 +3,7 @@
 mod client_resolver;
 mod compressed_messages;
 mod compression;
+mod gnutls;
 mod kit;
 mod raw_keys;
 mod types_negotiated;

@@ -1,0 +1,299 @@
+//! GnuTLS's tools as peers: raw public keys both ways, and compressed certificates where it is built with them.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::{fs, io, thread};
+
+use harness::client_hello::{ClientHello, read_u16s};
+use harness::configs::{Identity, KEY_TYPES, KeyType, PROVIDERS, server_name};
+use harness::wire::Reader;
+use pki_types::PrivateKeyDer;
+use rustls::compress::{
+    BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, ZLIB_COMPRESSOR,
+    ZLIB_DECOMPRESSOR,
+};
+use rustls::{ClientConnection, ServerConnection, Stream};
+
+use crate::compression::Counting;
+use crate::kit::{KINDS, Kind, Setup, this};
+
+/// A running tool, ended when it is dropped.
+struct GnuTls(Child);
+
+impl Drop for GnuTls {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl GnuTls {
+    /// `None`, and a word about it, where it is not installed.
+    fn start(program: &str, args: &[String]) -> Option<Self> {
+        let child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        match child {
+            Ok(child) => Some(Self(child)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                println!("skipped: {program} is not installed");
+                None
+            }
+            Err(error) => panic!("{program}: {error}"),
+        }
+    }
+}
+
+/// The files of a key type for one test.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(test: &str, key_type: KeyType) -> Self {
+        let name = format!("gnutls-{test}-{key_type:?}");
+        let files = Self(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name));
+        fs::create_dir_all(&files.0).unwrap();
+        let identities = key_type.identities();
+        fs::write(files.path("ca.pem"), &identities.ca_pem).unwrap();
+        files.write("server", &identities.server);
+        files.write("client", &identities.client);
+        files
+    }
+
+    fn write(&self, name: &str, identity: &Identity) {
+        fs::write(self.path(&format!("{name}.pem")), &identity.cert_pem).unwrap();
+        fs::write(self.path(&format!("{name}.key")), identity.key_pem()).unwrap();
+        let PrivateKeyDer::Pkcs8(key) = identity.key() else {
+            panic!("another format");
+        };
+        let key = rcgen::KeyPair::try_from(key.secret_pkcs8_der()).unwrap();
+        fs::write(self.path(&format!("{name}.pub")), key.public_key_pem()).unwrap();
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Who has the identity `name`, of this kind.
+    fn identity_args(&self, name: &str, kind: Kind) -> Vec<String> {
+        let (key, public, extension) = match kind {
+            Kind::X509 => ("--x509keyfile", "--x509certfile", "pem"),
+            Kind::Raw => ("--rawpkkeyfile", "--rawpkfile", "pub"),
+        };
+        vec![
+            format!("{key}={}", self.path(&format!("{name}.key"))),
+            format!("{public}={}", self.path(&format!("{name}.{extension}"))),
+        ]
+    }
+}
+
+/// TLS 1.3, and exactly these kinds.
+fn priority(setup: Setup) -> String {
+    let kind = |kind| match kind {
+        Kind::X509 => "X509",
+        Kind::Raw => "RAWPK",
+    };
+    format!(
+        "--priority=NORMAL:-VERS-ALL:+VERS-TLS1.3:-CTYPE-ALL:+CTYPE-SRV-{}:+CTYPE-CLI-{}",
+        kind(setup.server),
+        kind(setup.client.unwrap_or(Kind::X509))
+    )
+}
+
+/// The kinds of keys that are tried with each kind of certificate.
+fn setups() -> Vec<Setup> {
+    let mut setups = Vec::new();
+    for provider in PROVIDERS {
+        for key_type in KEY_TYPES {
+            if !key_type.usable_with(provider) {
+                continue;
+            }
+            for server in KINDS {
+                for client in [None, Some(Kind::X509), Some(Kind::Raw)] {
+                    setups.push(Setup {
+                        key_type,
+                        server,
+                        client,
+                        ..Setup::new(provider)
+                    });
+                }
+            }
+        }
+    }
+    setups
+}
+
+/// Starts `gnutls-serv`, which sends lines back, and connects to it.
+fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStream)> {
+    // another program may take the port in between
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut args = files.identity_args("server", setup.server);
+        args.extend([
+            "--echo".to_owned(),
+            format!("--port={port}"),
+            priority(setup),
+        ]);
+        args.push(match setup.client {
+            None => "--disable-client-cert".to_owned(),
+            Some(_) => "--require-client-cert".to_owned(),
+        });
+        if setup.client == Some(Kind::X509) {
+            args.push("--verify-client-cert".to_owned());
+            args.push(format!("--x509cafile={}", files.path("ca.pem")));
+        }
+        args.extend_from_slice(more);
+        let mut server = GnuTls::start("gnutls-serv", &args)?;
+        // its output is buffered, so that it does not say in time that it listens
+        while server.0.try_wait().unwrap().is_none() {
+            match TcpStream::connect(("127.0.0.1", port)) {
+                Ok(sock) => return Some((server, sock)),
+                Err(_) => thread::yield_now(),
+            }
+        }
+    }
+    panic!("gnutls-serv does not start");
+}
+
+#[test]
+fn our_client_with_their_server() {
+    for setup in setups() {
+        let files = Files::new("client", setup.key_type);
+        let Some((_server, sock)) = serve(setup, &files, &[]) else {
+            return;
+        };
+        println!("{setup:?}");
+        let config = Arc::new(this::client_config(setup));
+        talk(config, sock);
+    }
+}
+
+/// Sends a line, and reads it again.
+fn talk(config: Arc<rustls::ClientConfig>, mut sock: TcpStream) {
+    let mut conn = ClientConnection::new(config, server_name()).unwrap();
+    let mut tls = Stream::new(&mut conn, &mut sock);
+    tls.write_all(b"a line\n").unwrap();
+    let mut back = [0; 7];
+    tls.read_exact(&mut back).unwrap();
+    assert_eq!(&back, b"a line\n");
+}
+
+#[test]
+fn their_client_with_our_server() {
+    for setup in setups() {
+        let files = Files::new("server", setup.key_type);
+        println!("{setup:?}");
+        let config = Arc::new(this::server_config(setup));
+        if !answer(config, setup, &files, &[]) {
+            return;
+        }
+    }
+}
+
+/// Has `gnutls-cli` connect and send a line; false where there is none.
+fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: &[String]) -> bool {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut args = vec![format!("--port={port}"), priority(setup)];
+    args.push("--sni-hostname=server.example".to_owned());
+    match setup.server {
+        Kind::X509 => {
+            args.push(format!("--x509cafile={}", files.path("ca.pem")));
+            args.push("--verify-hostname=server.example".to_owned());
+        }
+        // it has no way to say which key is trusted
+        Kind::Raw => args.push("--insecure".to_owned()),
+    }
+    if let Some(kind) = setup.client {
+        args.extend(files.identity_args("client", kind));
+    }
+    args.extend_from_slice(more);
+    args.push("127.0.0.1".to_owned());
+    let Some(mut client) = GnuTls::start("gnutls-cli", &args) else {
+        return false;
+    };
+    let (mut sock, _) = listener.accept().unwrap();
+    let mut conn = ServerConnection::new(config).unwrap();
+    let mut tls = Stream::new(&mut conn, &mut sock);
+    client
+        .0
+        .stdin
+        .as_mut()
+        .unwrap()
+        .write_all(b"a line\n")
+        .unwrap();
+    let mut received = [0; 7];
+    tls.read_exact(&mut received).unwrap();
+    assert_eq!(&received, b"a line\n");
+    assert_eq!(conn.peer_certificates().is_some(), setup.client.is_some());
+    true
+}
+
+/// Debian's GnuTLS has no compression; where it has, each algorithm goes both ways.
+#[test]
+fn certificates_are_compressed() {
+    let algorithms: [(
+        &str,
+        &'static dyn CertCompressor,
+        &'static dyn CertDecompressor,
+    ); 2] = [
+        ("zlib", ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR),
+        ("brotli", BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR),
+    ];
+    for (name, compressor, decompressor) in algorithms {
+        let option = format!("--compress-cert={name}");
+        if !offers(compressor, &option) {
+            println!("skipped: there is no GnuTLS with {name}");
+            continue;
+        }
+        let setup = Setup {
+            client: Some(Kind::X509),
+            ..Setup::new(PROVIDERS[0])
+        };
+        let files = Files::new(name, setup.key_type);
+        let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
+        let mut config = this::client_config(setup);
+        config.cert_compressors = vec![sent];
+        config.cert_decompressors = vec![received];
+        let Some((_server, sock)) = serve(setup, &files, std::slice::from_ref(&option)) else {
+            return;
+        };
+        talk(Arc::new(config), sock);
+        assert_eq!((sent.count(), received.count()), (1, 1));
+
+        let mut config = this::server_config(setup);
+        config.cert_compressors = vec![sent];
+        config.cert_decompressors = vec![received];
+        answer(Arc::new(config), setup, &files, &[option]);
+        assert_eq!((sent.count(), received.count()), (2, 2));
+    }
+}
+
+/// Whether `gnutls-cli` with this option offers to undo what `compressor` does.
+fn offers(compressor: &dyn CertCompressor, option: &str) -> bool {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let args = [
+        format!("--port={port}"),
+        option.to_owned(),
+        "127.0.0.1".to_owned(),
+    ];
+    let Some(_client) = GnuTls::start("gnutls-cli", &args) else {
+        return false;
+    };
+    let (mut sock, _) = listener.accept().unwrap();
+    let mut header = [0; 5];
+    sock.read_exact(&mut header).unwrap();
+    let mut hello = vec![0; usize::from(u16::from_be_bytes([header[3], header[4]]))];
+    sock.read_exact(&mut hello).unwrap();
+    let hello = ClientHello::read(&hello);
+    let offered = hello.extension(27).unwrap_or(&[0]);
+    read_u16s(Reader(offered).vector(1)).contains(&compressor.algorithm().into())
+}
