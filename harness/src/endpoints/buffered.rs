@@ -75,6 +75,14 @@ macro_rules! buffered_endpoint {
                 }
             }
 
+            fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
+                if let $tls::Connection::Server(conn) = &mut self.conn
+                    && let Some(mut early_data) = conn.early_data()
+                {
+                    early_data.read_to_end(plaintext).unwrap();
+                }
+            }
+
             fn close(&mut self) {
                 self.conn.send_close_notify();
             }

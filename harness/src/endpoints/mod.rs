@@ -24,6 +24,9 @@ pub trait Endpoint {
     /// Appends the application data received since the last call.
     fn read_into(&mut self, plaintext: &mut Vec<u8>);
 
+    /// Appends the early data received since the last call; none but a server receives any.
+    fn read_early_into(&mut self, plaintext: &mut Vec<u8>);
+
     /// Sends a close_notify.
     fn close(&mut self);
 

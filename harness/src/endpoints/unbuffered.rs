@@ -18,6 +18,7 @@ macro_rules! unbuffered_endpoint {
                 incoming: Vec<u8>,
                 outgoing: Vec<u8>,
                 received: Vec<u8>,
+                received_early: Vec<u8>,
                 to_send: ToSend,
                 peer_has_closed: bool,
                 pub(super) encrypt: Encrypt<C::Data>,
@@ -58,6 +59,7 @@ macro_rules! unbuffered_endpoint {
                         incoming: Vec::new(),
                         outgoing: Vec::new(),
                         received: Vec::new(),
+                        received_early: Vec::new(),
                         to_send: ToSend::default(),
                         peer_has_closed: false,
                         encrypt: encrypt::<C::Data>,
@@ -95,6 +97,10 @@ macro_rules! unbuffered_endpoint {
                                     self.received.extend_from_slice(record.payload);
                                     discard += record.discard;
                                 }
+                            }
+                            Ok(ConnectionState::ReadEarlyData(state)) => {
+                                let read = C::read_early_data(state, &mut self.received_early);
+                                discard += read.map_err(|error| format!("{error:?}"))?;
                             }
                             Ok(ConnectionState::WriteTraffic(state)) => {
                                 blocked =
@@ -164,6 +170,10 @@ macro_rules! unbuffered_endpoint {
 
                 fn read_into(&mut self, plaintext: &mut Vec<u8>) {
                     plaintext.append(&mut self.received);
+                }
+
+                fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
+                    plaintext.append(&mut self.received_early);
                 }
 
                 fn close(&mut self) {

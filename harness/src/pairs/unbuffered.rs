@@ -6,8 +6,8 @@ use std::ops::DerefMut;
 use super::tls::client::{ClientConnectionData, UnbufferedClientConnection};
 use super::tls::server::{ServerConnectionData, UnbufferedServerConnection};
 use super::tls::unbuffered::{
-    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, UnbufferedConnectionCommon,
-    UnbufferedStatus,
+    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, ReadEarlyData,
+    UnbufferedConnectionCommon, UnbufferedStatus,
 };
 use super::{Configs, server_name};
 use crate::pairs::{Error, Result, check_received};
@@ -69,6 +69,12 @@ pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> 
         &'c mut self,
         incoming: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, Self::Data>;
+
+    /// Appends early data; returns how many more bytes of the incoming ones are processed.
+    fn read_early_data(
+        state: ReadEarlyData<'_, '_, Self::Data>,
+        plaintext: &mut Vec<u8>,
+    ) -> std::result::Result<usize, super::tls::Error>;
 }
 
 impl Unbuffered for UnbufferedClientConnection {
@@ -80,6 +86,13 @@ impl Unbuffered for UnbufferedClientConnection {
     ) -> UnbufferedStatus<'c, 'i, Self::Data> {
         self.process_tls_records(incoming)
     }
+
+    fn read_early_data(
+        _: ReadEarlyData<'_, '_, Self::Data>,
+        _: &mut Vec<u8>,
+    ) -> std::result::Result<usize, super::tls::Error> {
+        unreachable!("no server sends early data")
+    }
 }
 
 impl Unbuffered for UnbufferedServerConnection {
@@ -90,6 +103,19 @@ impl Unbuffered for UnbufferedServerConnection {
         incoming: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, Self::Data> {
         self.process_tls_records(incoming)
+    }
+
+    fn read_early_data(
+        mut state: ReadEarlyData<'_, '_, Self::Data>,
+        plaintext: &mut Vec<u8>,
+    ) -> std::result::Result<usize, super::tls::Error> {
+        let mut discard = 0;
+        while let Some(record) = state.next_record() {
+            let record = record?;
+            plaintext.extend_from_slice(record.payload);
+            discard += record.discard;
+        }
+        Ok(discard)
     }
 }
 

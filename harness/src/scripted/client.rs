@@ -1,5 +1,7 @@
 //! A TLS 1.3 client with the right keys that sends whatever a test wants.
 
+use std::sync::Arc;
+
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::sign::SigningKey;
 use rustls::{CipherSuite, ContentType, HandshakeType, NamedGroup};
@@ -41,8 +43,10 @@ pub struct OfferedPsk {
     pub identities: Vec<(Vec<u8>, u32)>,
     /// Whether to offer early data too, and send under its key until [`ScriptedClient::end_early_data`].
     pub early_data: bool,
+    /// The content of psk_key_exchange_modes.
+    pub modes: Vec<u8>,
     /// Changes the body of pre_shared_key after the binders were computed.
-    pub edit: fn(&mut Vec<u8>),
+    pub edit: Edit,
 }
 
 impl OfferedPsk {
@@ -53,7 +57,8 @@ impl OfferedPsk {
             psk,
             identities: vec![(ticket.to_vec(), obfuscated_age)],
             early_data: false,
-            edit: |_| {},
+            modes: vec![1],
+            edit: Arc::new(|_| {}),
         }
     }
 
@@ -63,7 +68,7 @@ impl OfferedPsk {
 
     /// The message of `hello` with the offer at its end.
     fn add_to(&self, hello: ClientHello, provider: &CryptoProvider) -> Vec<u8> {
-        let mut hello = hello.with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
+        let mut hello = hello.with(PSK_KEY_EXCHANGE_MODES, u8_vec(&self.modes));
         if self.early_data {
             hello = hello.with(EARLY_DATA, vec![]);
         }
@@ -81,6 +86,9 @@ impl OfferedPsk {
         hello.and(PRE_SHARED_KEY, body).message()
     }
 }
+
+/// A change to the body of an extension.
+pub type Edit = Arc<dyn Fn(&mut Vec<u8>)>;
 
 /// How a server refused something.
 #[derive(Debug, PartialEq)]
@@ -208,6 +216,11 @@ impl ScriptedClient {
     /// Goes on under the handshake key, as after early data that was rejected.
     pub fn start_handshake(&mut self) {
         self.sealing.set_key(&self.client_handshake_traffic_secret);
+    }
+
+    /// The suite that was selected.
+    pub fn suite(&self) -> CipherSuite {
+        self.transcript.suite.common.suite
     }
 
     /// Whether the server accepts early data, by its EncryptedExtensions.

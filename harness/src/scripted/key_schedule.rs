@@ -18,7 +18,7 @@ pub(super) fn find_suite(provider: &rustls::crypto::CryptoProvider, name: Cipher
 
 /// The messages of a handshake so far.
 pub(super) struct Transcript {
-    suite: Suite,
+    pub(super) suite: Suite,
     messages: Vec<u8>,
 }
 

@@ -7,10 +7,12 @@ mod client;
 mod key_schedule;
 mod records;
 mod server;
+mod ticket;
 pub mod tls12;
 
-pub use client::{OfferedPsk, Refused, ScriptedClient};
+pub use client::{Edit, OfferedPsk, Refused, ScriptedClient};
 pub use server::{
     Body, Conversation, Corrupt, Extension, Hello, Identity, KEY_SHARE, Outcome, SUITE,
     SUPPORTED_VERSIONS, Script, bytes, extensions,
 };
+pub use ticket::Ticket;

@@ -119,6 +119,10 @@ impl Endpoint for Recorded {
         self.client.send(plaintext)
     }
 
+    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.client.read_early_into(plaintext);
+    }
+
     fn read_into(&mut self, plaintext: &mut Vec<u8>) {
         self.client.read_into(plaintext);
     }

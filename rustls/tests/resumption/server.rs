@@ -1,0 +1,10 @@
+//! The server resumes, as the server of rustls 0.23 does but for what its tests name.
+
+mod authentication;
+mod chosen;
+mod openssl;
+mod peers;
+mod servers;
+mod tampering;
+mod tickets;
+mod time;

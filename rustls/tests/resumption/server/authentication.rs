@@ -1,0 +1,223 @@
+//! A resumed session skips the client's certificate, so it is resumed only where that is as good as showing it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
+use harness::endpoints::{ThisBuffered, exchange};
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
+};
+
+use super::servers::{KEY_TYPE, Server, Settings};
+
+fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
+    Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))
+}
+
+/// Connects, and says how, or why not.
+fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: bool) -> String {
+    let conn = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
+    let mut client = ThisBuffered::new(conn);
+    let server = match unbuffered {
+        true => Server::Unbuffered(config.clone()),
+        false => Server::Buffered(config.clone()),
+    };
+    let mut server = server.accept();
+    match exchange(&mut client, &mut *server) {
+        Ok(()) => {
+            let negotiated = server.negotiated();
+            let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
+            kind.trim_end_matches(')').to_owned()
+        }
+        Err(error) => error,
+    }
+}
+
+/// A server with sessions of another's.
+fn sharing(settings: &Settings, auth: ClientAuth, with: &ServerConfig) -> ServerConfig {
+    let settings = Settings {
+        auth,
+        ..settings.clone()
+    };
+    let mut config = settings.ours();
+    config.session_storage = with.session_storage.clone();
+    config.ticketer = with.ticketer.clone();
+    config
+}
+
+fn all(test: impl Fn(&Settings, bool)) {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            for unbuffered in [false, true] {
+                test(&settings, unbuffered);
+            }
+        }
+    }
+}
+
+/// Servers that share sessions and ask for different things.
+#[test]
+fn settings_are_not_mixed() {
+    let auths = [
+        ClientAuth::None,
+        ClientAuth::OptionalPresent,
+        ClientAuth::Required,
+    ];
+    all(|settings, unbuffered| {
+        for first in auths {
+            for second in auths {
+                let client = client(settings.provider, ClientAuth::Required);
+                let before = Settings {
+                    auth: first,
+                    ..settings.clone()
+                }
+                .ours();
+                let after = sharing(settings, second, &before);
+                assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
+                let kind = connect(&client, &after.into(), unbuffered);
+                let expected = if first == second { "Resumed" } else { "Full" };
+                assert_eq!(kind, expected, "{first:?} {second:?}");
+            }
+        }
+    });
+}
+
+/// A session without a certificate does not get past a server that requires one.
+#[test]
+fn a_session_is_no_way_around_authentication() {
+    all(|settings, unbuffered| {
+        for first in [ClientAuth::None, ClientAuth::OptionalAbsent] {
+            let client = client(settings.provider, ClientAuth::None);
+            let before = Settings {
+                auth: first,
+                ..settings.clone()
+            }
+            .ours();
+            let after = sharing(settings, ClientAuth::Required, &before);
+            assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
+            let error = connect(&client, &after.into(), unbuffered);
+            assert_eq!(error, "server: NoCertificatesPresented");
+        }
+    });
+}
+
+/// Verifiers with other roots, even if they tell clients nothing of them.
+#[test]
+fn other_roots_ask_again() {
+    all(|settings, unbuffered| {
+        let verifier = |key_type| {
+            WebPkiClientVerifier::builder_with_provider(
+                configs::this::roots(key_type),
+                Arc::new(settings.provider.this()),
+            )
+            .clear_root_hint_subjects()
+            .build()
+            .unwrap()
+        };
+        let config = |key_type: KeyType, with: Option<&ServerConfig>| {
+            let identity = &KEY_TYPE.identities().server;
+            let builder = ServerConfig::builder_with_provider(Arc::new(settings.provider.this()));
+            let mut config = builder
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .unwrap()
+                .with_client_cert_verifier(verifier(key_type))
+                .with_single_cert(identity.chain.clone(), identity.key())
+                .unwrap();
+            if let Some(with) = with {
+                config.session_storage = with.session_storage.clone();
+                config.ticketer = with.ticketer.clone();
+            }
+            config
+        };
+        let client = client(settings.provider, ClientAuth::Required);
+        let before = config(KEY_TYPE, Some(&settings.ours()));
+        let same = Arc::new(config(KEY_TYPE, Some(&before)));
+        let other = Arc::new(config(KeyType::EcdsaP256, Some(&before)));
+        assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
+        assert_eq!(connect(&client, &same, unbuffered), "Resumed");
+        let error = connect(&client, &other, unbuffered);
+        assert!(error.contains("UnknownIssuer"), "{error}");
+    });
+}
+
+/// The verifier is asked at each resumption: a certificate may have been revoked, or have expired.
+#[test]
+fn a_certificate_that_is_refused_is_not_resumed() {
+    all(|settings, unbuffered| {
+        let verifier = Arc::new(Revoking {
+            revoked: AtomicBool::new(false),
+            provider: settings.provider.this(),
+        });
+        let identity = &KEY_TYPE.identities().server;
+        let builder = ServerConfig::builder_with_provider(Arc::new(settings.provider.this()));
+        let mut config = builder
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_client_cert_verifier(verifier.clone())
+            .with_single_cert(identity.chain.clone(), identity.key())
+            .unwrap();
+        config.ticketer = settings.ours().ticketer;
+        let config = Arc::new(config);
+        let client = client(settings.provider, ClientAuth::Required);
+        assert_eq!(connect(&client, &config, unbuffered), "Full");
+        assert_eq!(connect(&client, &config, unbuffered), "Resumed");
+        verifier.revoked.store(true, Ordering::SeqCst);
+        let error = connect(&client, &config, unbuffered);
+        assert_eq!(error, "server: InvalidCertificate(Revoked)");
+    });
+}
+
+/// Accepts any certificate until it accepts none.
+#[derive(Debug)]
+struct Revoking {
+    revoked: AtomicBool,
+    provider: rustls::crypto::CryptoProvider,
+}
+
+impl ClientCertVerifier for Revoking {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        match self.revoked.load(Ordering::SeqCst) {
+            true => Err(rustls::CertificateError::Revoked.into()),
+            false => Ok(ClientCertVerified::assertion()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}

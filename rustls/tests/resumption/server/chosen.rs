@@ -1,0 +1,164 @@
+//! Which of the offered sessions is resumed, if any.
+
+use harness::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
+use harness::configs::PROVIDERS;
+use harness::scripted::OfferedPsk;
+
+use super::servers::{Server, Settings, hello};
+
+/// RFC 9846 §8.1: a stored session is used once; one in a ticket may be used again.
+#[test]
+fn stored_sessions_are_used_once() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            for server in settings.servers() {
+                let offer = server.tickets(&settings).remove(0).offer(0);
+                assert!(server.resumes(&settings, hello(), &offer));
+                assert_eq!(server.resumes(&settings, hello(), &offer), settings.sealed);
+            }
+        }
+    }
+}
+
+/// The first session that is known is chosen, among the first few.
+#[test]
+fn the_first_known_session_is_chosen() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            let [buffered, unbuffered, upstream] = settings.servers();
+            for (server, most) in [(buffered, 4), (unbuffered, 4), (upstream, 1000)] {
+                for unknown in [0, 1, 3, 4, 40] {
+                    let ticket = server.tickets(&settings).remove(0);
+                    let mut offer = ticket.offer(0);
+                    let known = offer.identities.remove(0);
+                    offer.identities = vec![(vec![7; known.0.len()], 0); unknown];
+                    offer.identities.push(known);
+                    let resumes = server.resumes(&settings, hello(), &offer);
+                    assert_eq!(resumes, unknown < most, "behind {unknown}");
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.3.9: only with a key exchange.
+#[test]
+fn modes_decide() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        for server in settings.servers() {
+            for (modes, resumes) in [
+                (&[0][..], false),
+                (&[1], true),
+                (&[0, 1], true),
+                (&[9, 1, 0], true),
+                (&[9], false),
+            ] {
+                let offer = OfferedPsk {
+                    modes: modes.to_vec(),
+                    ..server.tickets(&settings).remove(0).offer(0)
+                };
+                let resumed = server.resumes(&settings, hello(), &offer);
+                assert_eq!(resumed, resumes, "{modes:?}");
+            }
+        }
+    }
+}
+
+/// RFC 6066 §3: under the same name only, or again without one.
+#[test]
+fn names_are_not_mixed() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            for server in settings.servers() {
+                let names = [
+                    hello().without(SERVER_NAME),
+                    hello(),
+                    hello().with(SERVER_NAME, host_name(b"other.example")),
+                    hello().with(SERVER_NAME, host_name(b"LOCALHOST")),
+                ];
+                for (i, first) in names.iter().enumerate() {
+                    for (j, second) in names.iter().enumerate() {
+                        let ticket = server.tickets_for(&settings, first.clone()).remove(0);
+                        let resumed = server.resumes(&settings, second.clone(), &ticket.offer(0));
+                        let same = i == j || (i.min(j), i.max(j)) == (1, 3);
+                        assert_eq!(resumed, same, "{i} {j}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.7.1: with any suite of the same hash function. Upstream insists on the same suite.
+#[test]
+fn suites_of_one_hash_resume_each_other() {
+    const SUITES: [u16; 3] = [0x1301, 0x1302, 0x1303];
+
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            for (number, server) in settings.servers()[..2].iter().enumerate() {
+                for first in SUITES {
+                    for second in SUITES {
+                        let with = |suite| hello().edit(|hello| hello.cipher_suites = vec![suite]);
+                        let ticket = server.tickets_for(&settings, with(first)).remove(0);
+                        let resumed = server.resumes(&settings, with(second), &ticket.offer(0));
+                        let is_384 = |suite| suite == 0x1302;
+                        assert_eq!(
+                            resumed,
+                            is_384(first) == is_384(second),
+                            "server {number}: {first:x} {second:x}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.3.10 asks for the same protocol with early data only.
+#[test]
+fn the_protocol_may_change() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        for server in settings.servers() {
+            let ticket = server.tickets(&settings).remove(0);
+            let other = hello().with(ALPN, protocols(&[b"http/1.1"]));
+            assert!(server.resumes(&settings, other, &ticket.offer(0)));
+        }
+    }
+}
+
+/// A session of one configuration is none of another's, unless they share the storage.
+#[test]
+fn sessions_belong_to_their_storage() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            let config = settings.ours();
+            let mut other = settings.ours();
+            let server = Server::Buffered(config.clone().into());
+            let offer = || server.tickets(&settings).remove(0).offer(0);
+            assert!(!Server::Buffered(other.clone().into()).resumes(&settings, hello(), &offer()));
+
+            other.session_storage = config.session_storage.clone();
+            other.ticketer = config.ticketer.clone();
+            assert!(Server::Buffered(other.into()).resumes(&settings, hello(), &offer()));
+        }
+    }
+}
+
+/// A storage is asked for nothing that it cannot have, and keeps what TLS 1.3 does not read.
+#[test]
+fn values_of_others_are_not_resumed() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        let config = settings.ours();
+        for value in [&b""[..], b"?", &[0; 100], &[1, 3, 4, 0x13, 1, 0]] {
+            config.session_storage.put(vec![9; 32], value.to_vec());
+            let server = Server::Buffered(config.clone().into());
+            let mut ticket = server.tickets(&settings).remove(0);
+            ticket.ticket = vec![9; 32];
+            assert!(!server.resumes(&settings, hello(), &ticket.offer(0)));
+        }
+    }
+}

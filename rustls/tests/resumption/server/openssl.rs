@@ -1,0 +1,129 @@
+//! OpenSSL's client resumes with our server, with early data and without.
+//!
+//! Needs the `openssl` program, 1.1.1 or later, on the path.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use harness::configs::{PROVIDERS, SERVER_NAME};
+use rustls::{HandshakeKind, ServerConfig, ServerConnection, Stream};
+
+use super::servers::Settings;
+
+/// A running openssl, ended when it is dropped.
+struct OpenSsl(Child);
+
+impl Drop for OpenSsl {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a connection of s_client came to.
+struct Connection {
+    kind: HandshakeKind,
+    /// What the server has read as early data, if it accepts any.
+    early_data: Option<Vec<u8>>,
+}
+
+fn connect(config: &Arc<ServerConfig>, options: &[&str]) -> Connection {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let child = Command::new("openssl")
+        .args(["s_client", "-tls1_3", "-quiet", "-no_ign_eof"])
+        .args(["-connect", &address, "-servername", SERVER_NAME])
+        .args(["-alpn", "h2"])
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the openssl program is needed for this test");
+    let mut client = OpenSsl(child);
+    let (mut sock, _) = listener.accept().unwrap();
+    sock.set_nodelay(true).unwrap();
+    let mut conn = ServerConnection::new(config.clone()).unwrap();
+    conn.complete_io(&mut sock).unwrap();
+    let early_data = conn.early_data().map(|mut early| {
+        let mut plaintext = Vec::new();
+        early.read_to_end(&mut plaintext).unwrap();
+        plaintext
+    });
+    let kind = conn.handshake_kind().unwrap();
+
+    // behind the tickets, so that they are there when this is
+    let mut tls = Stream::new(&mut conn, &mut sock);
+    tls.write_all(b"from the server").unwrap();
+    tls.flush().unwrap();
+    let mut received = [0; 15];
+    let stdout = client.0.stdout.as_mut().unwrap();
+    stdout.read_exact(&mut received).unwrap();
+    assert_eq!(&received, b"from the server");
+    let mut stdin = client.0.stdin.take().unwrap();
+    stdin.write_all(b"from the client\n").unwrap();
+    drop(stdin);
+    let mut later = Vec::new();
+    tls.read_to_end(&mut later).unwrap();
+    assert_eq!(later, b"from the client\n");
+    assert!(client.0.wait().unwrap().success());
+    Connection { kind, early_data }
+}
+
+fn path(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("resumption-{name}"));
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn their_sessions_are_resumed() {
+    for provider in PROVIDERS {
+        for suite in ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"] {
+            for settings in [Settings::new(provider), Settings::sealed(provider)] {
+                let config = Arc::new(settings.ours());
+                let file = path(&format!("{provider:?}-{suite}-{}", settings.sealed));
+                let options = ["-ciphersuites", suite, "-sess_out", &file];
+                let full = connect(&config, &options);
+                assert_eq!(full.kind, HandshakeKind::Full);
+                let options = [&options[..], &["-sess_in", &file]].concat();
+                for _ in 0..2 {
+                    let resumed = connect(&config, &options);
+                    assert_eq!(resumed.kind, HandshakeKind::Resumed);
+                    assert!(resumed.early_data.is_none());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn their_early_data_is_accepted_once() {
+    for provider in PROVIDERS {
+        let settings = Settings {
+            max_early_data_size: 20_000,
+            ..Settings::new(provider)
+        };
+        let config = Arc::new(settings.ours());
+        let sent: Vec<u8> = (0..20_000_u32).map(|at| at as u8).collect();
+        let (session, data) = (
+            path(&format!("{provider:?}-early")),
+            path(&format!("{provider:?}-data")),
+        );
+        fs::write(&data, &sent).unwrap();
+        connect(&config, &["-sess_out", &session]);
+
+        let options = ["-sess_in", &session, "-early_data", &data];
+        let resumed = connect(&config, &options);
+        assert_eq!(resumed.kind, HandshakeKind::Resumed);
+        assert_eq!(resumed.early_data, Some(sent));
+
+        // the same session again, whose early data is skipped
+        let again = connect(&config, &options);
+        assert_eq!(again.kind, HandshakeKind::Full);
+        assert_eq!(again.early_data, None);
+    }
+}

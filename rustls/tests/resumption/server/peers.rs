@@ -1,0 +1,162 @@
+//! The client of rustls 0.23 resumes with our server, and so does ours.
+
+use std::sync::Arc;
+
+use harness::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close};
+use rustls_upstream as theirs;
+
+use super::servers::{KEY_TYPE, Server, Settings};
+
+/// A client of upstream, and one of this crate.
+enum Client {
+    Upstream(Arc<theirs::ClientConfig>),
+    This(Arc<rustls::ClientConfig>),
+}
+
+impl Client {
+    fn both(settings: &Settings, auth: ClientAuth) -> [Self; 2] {
+        let provider = settings.provider;
+        let theirs = configs::upstream::client(provider.upstream(), KEY_TYPE, auth);
+        let ours = configs::this::client(provider.this(), KEY_TYPE, auth);
+        [Self::Upstream(Arc::new(theirs)), Self::This(Arc::new(ours))]
+    }
+
+    fn connect(&self) -> Box<dyn Endpoint> {
+        match self {
+            Self::Upstream(config) => {
+                let conn = theirs::ClientConnection::new(config.clone(), server_name()).unwrap();
+                Box::new(UpstreamBuffered::new(conn))
+            }
+            Self::This(config) => {
+                let conn = rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
+                Box::new(ThisBuffered::new(conn))
+            }
+        }
+    }
+}
+
+/// Makes a connection, checks that it works, and returns its kind of handshake.
+fn kind(client: &Client, server: &Server) -> String {
+    let (mut client, mut server) = (client.connect(), server.accept());
+    handshake(&mut *client, &mut *server);
+    let negotiated = server.negotiated();
+    talk_and_close(&mut *client, &mut *server);
+    let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
+    kind.trim_end_matches(')').to_owned()
+}
+
+#[test]
+fn sessions_are_resumed_again_and_again() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            for client in Client::both(&settings, ClientAuth::None) {
+                for server in settings.servers() {
+                    assert!(kind(&client, &server).starts_with("Full"));
+                    for _ in 0..4 {
+                        assert_eq!(kind(&client, &server), "Resumed");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_suite_is_resumed() {
+    for provider in PROVIDERS {
+        for suite in provider.this().cipher_suites {
+            if suite.tls13().is_none() {
+                continue;
+            }
+            let mut crypto = provider.this();
+            crypto.cipher_suites.retain(|known| *known == suite);
+            let config = Arc::new(configs::this::server(crypto, KEY_TYPE, ClientAuth::None));
+            for client in Client::both(&Settings::new(provider), ClientAuth::None) {
+                for server in [
+                    Server::Buffered(config.clone()),
+                    Server::Unbuffered(config.clone()),
+                ] {
+                    kind(&client, &server);
+                    assert_eq!(kind(&client, &server), "Resumed", "{suite:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_is_who_it_was() {
+    for provider in PROVIDERS {
+        for auth in CLIENT_AUTHS {
+            for sealed in [false, true] {
+                let settings = Settings {
+                    auth,
+                    sealed,
+                    ..Settings::new(provider)
+                };
+                let expected: &[_] = match auth.is_presented() {
+                    true => &KEY_TYPE.identities().client.chain,
+                    false => &[],
+                };
+                for client in Client::both(&settings, auth) {
+                    for server in settings.servers() {
+                        kind(&client, &server);
+                        // and in the sessions of a resumed session
+                        for _ in 0..2 {
+                            let (mut client, mut server) = (client.connect(), server.accept());
+                            handshake(&mut *client, &mut *server);
+                            assert!(server.negotiated().contains("Resumed"), "{auth:?}");
+                            let chain = server.peer_certificates();
+                            assert!(chain.iter().eq(expected.iter().map(|it| it.as_ref())));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_hello_retry_request() {
+    for provider in PROVIDERS {
+        for sealed in [false, true] {
+            let settings = Settings {
+                sealed,
+                ..Settings::new(provider)
+            };
+            let before = settings.ours();
+            let mut crypto = provider.this();
+            crypto.kx_groups.reverse();
+            crypto.kx_groups.truncate(1); // of which no client sends a share
+            let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+            after.session_storage = before.session_storage.clone();
+            after.ticketer = before.ticketer.clone();
+            let (before, after) = (Arc::new(before), Arc::new(after));
+            for (first, second) in [
+                (
+                    Server::Buffered(before.clone()),
+                    Server::Buffered(after.clone()),
+                ),
+                (
+                    Server::Unbuffered(before.clone()),
+                    Server::Unbuffered(after.clone()),
+                ),
+            ] {
+                for client in Client::both(&settings, ClientAuth::None) {
+                    let first = kind(&client, &first);
+                    assert!(first.starts_with("Full"), "{first}");
+                    let (mut client, mut server) = (client.connect(), second.accept());
+                    server.receive(&client.take_output()).unwrap();
+                    assert!(
+                        server.negotiated().contains("FullWithHelloRetryRequest"),
+                        "a second ClientHello was asked for"
+                    );
+                    client.receive(&server.take_output()).unwrap();
+                    handshake(&mut *client, &mut *server);
+                    assert!(server.negotiated().contains("Resumed"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Servers of this crate, in both APIs, and of upstream, configured alike.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use harness::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
+use harness::configs::{self, ClientAuth, KeyType, Provider};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket};
+use harness::wire::u8_vec;
+use rustls as ours;
+use rustls::pki_types::UnixTime;
+use rustls_upstream as theirs;
+
+pub(crate) const KEY_TYPE: KeyType = KeyType::Ed25519;
+
+/// What a server is to be like.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) provider: Provider,
+    pub(crate) auth: ClientAuth,
+    /// Whether sessions are sealed in tickets, instead of stored.
+    pub(crate) sealed: bool,
+    pub(crate) max_early_data_size: u32,
+    pub(crate) send_tls13_tickets: usize,
+    pub(crate) max_tls13_tickets: usize,
+    pub(crate) send_half_rtt_data: bool,
+    pub(crate) clock: Arc<Clock>,
+}
+
+macro_rules! config {
+    ($name:ident, $tls:ident, $module:ident, $crypto:expr) => {
+        pub(crate) fn $name(&self) -> $tls::ServerConfig {
+            let mut config = configs::$module::server($crypto(self.provider), KEY_TYPE, self.auth);
+            if self.sealed {
+                config.ticketer = match self.provider {
+                    Provider::AwsLc => $tls::crypto::aws_lc_rs::Ticketer::new(),
+                    Provider::Ring => $tls::crypto::ring::Ticketer::new(),
+                }
+                .unwrap();
+            }
+            config.max_early_data_size = self.max_early_data_size;
+            config.send_tls13_tickets = self.send_tls13_tickets;
+            config.max_tls13_tickets = self.max_tls13_tickets;
+            config.send_half_rtt_data = self.send_half_rtt_data;
+            config.time_provider = self.clock.clone();
+            config
+        }
+    };
+}
+
+impl Settings {
+    pub(crate) fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            auth: ClientAuth::None,
+            sealed: false,
+            max_early_data_size: 0,
+            send_tls13_tickets: 2,
+            max_tls13_tickets: 0,
+            send_half_rtt_data: false,
+            clock: Arc::new(Clock::now()),
+        }
+    }
+
+    pub(crate) fn sealed(provider: Provider) -> Self {
+        Self {
+            sealed: true,
+            ..Self::new(provider)
+        }
+    }
+
+    config!(ours, ours, this, Provider::this);
+    config!(theirs, theirs, upstream, Provider::upstream);
+
+    /// A server of this crate in each API, and one of upstream.
+    pub(crate) fn servers(&self) -> [Server; 3] {
+        [
+            Server::Buffered(Arc::new(self.ours())),
+            Server::Unbuffered(Arc::new(self.ours())),
+            Server::Upstream(Arc::new(self.theirs())),
+        ]
+    }
+}
+
+/// A configuration of one of the crates, for many connections.
+#[derive(Clone)]
+pub(crate) enum Server {
+    Buffered(Arc<ours::ServerConfig>),
+    Unbuffered(Arc<ours::ServerConfig>),
+    Upstream(Arc<theirs::ServerConfig>),
+}
+
+impl Server {
+    pub(crate) fn accept(&self) -> Box<dyn Endpoint> {
+        match self {
+            Self::Buffered(config) => {
+                let conn = ours::ServerConnection::new(config.clone()).unwrap();
+                Box::new(ThisBuffered::new(conn))
+            }
+            Self::Unbuffered(config) => {
+                let conn = ours::server::UnbufferedServerConnection::new(config.clone()).unwrap();
+                Box::new(ThisUnbuffered::new(conn))
+            }
+            Self::Upstream(config) => {
+                let conn = theirs::ServerConnection::new(config.clone()).unwrap();
+                Box::new(UpstreamBuffered::new(conn))
+            }
+        }
+    }
+
+    /// A scripted client that has got as far as the server's Finished.
+    pub(crate) fn connect(
+        &self,
+        settings: &Settings,
+        hello: ClientHello,
+        offer: Option<&OfferedPsk>,
+    ) -> Result<ScriptedClient, Refused> {
+        let provider = settings.provider.this();
+        ScriptedClient::offering(self.accept(), &provider, hello, offer)
+    }
+
+    /// The tickets that a full handshake gives.
+    pub(crate) fn tickets(&self, settings: &Settings) -> Vec<Ticket> {
+        self.tickets_for(settings, hello())
+    }
+
+    pub(crate) fn tickets_for(&self, settings: &Settings, hello: ClientHello) -> Vec<Ticket> {
+        let mut client = self.connect(settings, hello, None).unwrap();
+        client.finish().unwrap();
+        client.tickets()
+    }
+
+    /// Whether `offer` is taken: a complete handshake with `hello`.
+    pub(crate) fn resumes(
+        &self,
+        settings: &Settings,
+        hello: ClientHello,
+        offer: &OfferedPsk,
+    ) -> bool {
+        let mut client = self.connect(settings, hello, Some(offer)).unwrap();
+        client.start_handshake();
+        client.finish().unwrap();
+        assert!(!client.server.is_handshaking());
+        let kind = if client.is_resumed { "Resumed" } else { "Full" };
+        assert!(client.server.negotiated().contains(kind));
+        client.is_resumed
+    }
+}
+
+/// A ClientHello that asks for tickets.
+pub(crate) fn hello() -> ClientHello {
+    ClientHello::new()
+        .with(ALPN, protocols(&[b"h2"]))
+        .with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
+}
+
+/// A clock that stands still until it is set.
+#[derive(Debug)]
+pub(crate) struct Clock(AtomicU64);
+
+impl Clock {
+    fn now() -> Self {
+        Self(AtomicU64::new(UnixTime::now().as_secs()))
+    }
+
+    pub(crate) fn advance(&self, seconds: i64) {
+        let now = self.0.load(Ordering::SeqCst);
+        self.0
+            .store(now.checked_add_signed(seconds).unwrap(), Ordering::SeqCst);
+    }
+
+    fn time(&self) -> Option<UnixTime> {
+        let seconds = Duration::from_secs(self.0.load(Ordering::SeqCst));
+        Some(UnixTime::since_unix_epoch(seconds))
+    }
+}
+
+impl ours::time_provider::TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        self.time()
+    }
+}
+
+impl theirs::time_provider::TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        self.time()
+    }
+}

@@ -1,0 +1,157 @@
+//! How many tickets a client gets, and what the application has them say.
+
+use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
+use harness::wire::Reader;
+use rustls_upstream as theirs;
+
+use super::servers::{KEY_TYPE, Server, Settings, hello};
+
+const TICKET_REQUEST: u16 = 58;
+const ENCRYPTED_EXTENSIONS: u8 = 8;
+
+/// How many tickets there are, and how many were announced, with `request` and, if `resumed`, a session.
+fn counts(
+    settings: &Settings,
+    server: &Server,
+    request: Option<[u8; 2]>,
+    resumed: bool,
+) -> (usize, Option<Vec<u8>>) {
+    let mut hello = hello();
+    if let Some(request) = request {
+        hello = hello.and(TICKET_REQUEST, request.to_vec());
+    }
+    let plenty = Settings {
+        send_tls13_tickets: 1,
+        ..settings.clone()
+    };
+    let offer = resumed.then(|| {
+        // of a server that sends tickets whatever is asked
+        let sends = share_with(server, &plenty);
+        sends.tickets(settings).remove(0).offer(0)
+    });
+    let mut client = server.connect(settings, hello, offer.as_ref()).unwrap();
+    assert_eq!(client.is_resumed, resumed);
+    let mut extensions = Reader::of_message(&client.flight[0], ENCRYPTED_EXTENSIONS);
+    let hints = extensions.extensions();
+    let hint = hints.into_iter().find(|(typ, _)| *typ == TICKET_REQUEST);
+    client.start_handshake();
+    client.finish().unwrap();
+    (client.tickets().len(), hint.map(|(_, body)| body))
+}
+
+/// A server with the sessions of `server`.
+fn share_with(server: &Server, settings: &Settings) -> Server {
+    match server {
+        Server::Buffered(config) | Server::Unbuffered(config) => {
+            let mut sharing = settings.ours();
+            sharing.session_storage = config.session_storage.clone();
+            Server::Buffered(sharing.into())
+        }
+        Server::Upstream(config) => {
+            let mut sharing = settings.theirs();
+            sharing.session_storage = config.session_storage.clone();
+            Server::Upstream(sharing.into())
+        }
+    }
+}
+
+/// RFC 9149, as upstream does it.
+#[test]
+fn clients_ask_for_tickets() {
+    for provider in PROVIDERS {
+        for (send, max) in [(2, 0), (0, 0), (2, 4), (0, 4), (5, 2), (3, 300)] {
+            let settings = Settings {
+                send_tls13_tickets: send,
+                max_tls13_tickets: max,
+                ..Settings::new(provider)
+            };
+            let [buffered, unbuffered, upstream] = settings.servers();
+            for request in [
+                None,
+                Some([0, 0]),
+                Some([1, 0]),
+                Some([3, 1]),
+                Some([9, 255]),
+            ] {
+                for resumed in [false, true] {
+                    let expected = counts(&settings, &upstream, request, resumed);
+                    for server in [&buffered, &unbuffered] {
+                        let counted = counts(&settings, server, request, resumed);
+                        assert_eq!(counted, expected, "{send} {max} {request:?} {resumed}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_resumed_session_gets_as_many_tickets() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        for server in settings.servers() {
+            assert_eq!(counts(&settings, &server, None, true).0, 2);
+        }
+    }
+}
+
+/// A server's connection of each crate, to which applications tell what sessions are to say.
+macro_rules! resumption_data {
+    ($name:ident, $tls:ident, $endpoint:ident, $settings:ident) => {
+        fn $name(settings: &Settings) -> Vec<Option<Vec<u8>>> {
+            let client =
+                configs::upstream::client(settings.provider.upstream(), KEY_TYPE, ClientAuth::None);
+            let (client, server) = (
+                std::sync::Arc::new(client),
+                std::sync::Arc::new(settings.$settings()),
+            );
+            // the client holds no more than a few tickets of this length
+            let most = vec![7; if settings.sealed { 8_000 } else { 32_767 }];
+            let mut seen = Vec::new();
+            for data in [Some(&b"first"[..]), None, Some(b""), Some(&most), None] {
+                let conn = theirs::ClientConnection::new(client.clone(), server_name()).unwrap();
+                let mut client = UpstreamBuffered::new(conn);
+                let mut conn = $tls::ServerConnection::new(server.clone()).unwrap();
+                assert_eq!(conn.received_resumption_data(), None);
+                if let Some(data) = data {
+                    conn.set_resumption_data(b"replaced");
+                    conn.set_resumption_data(data);
+                }
+                let mut end = $endpoint::new(conn);
+                exchange(&mut client, &mut end).unwrap();
+                let $tls::Connection::Server(conn) = &mut end.conn else {
+                    panic!("a client")
+                };
+                seen.push(conn.received_resumption_data().map(<[u8]>::to_vec));
+                // after the tickets it has no effect
+                conn.set_resumption_data(b"late");
+            }
+            seen
+        }
+    };
+}
+
+resumption_data!(data_with_ours, rustls, ThisBuffered, ours);
+resumption_data!(data_with_theirs, theirs, UpstreamBuffered, theirs);
+
+#[test]
+fn the_application_has_a_say() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            let ours = data_with_ours(&settings);
+            assert_eq!(ours[0], None);
+            assert_eq!(ours[1].as_deref(), Some(&b"first"[..]));
+            assert_eq!(ours[2].as_deref(), Some(&b""[..]));
+            assert_eq!(ours, data_with_theirs(&settings));
+        }
+    }
+}
+
+#[test]
+#[should_panic = "resumption data has too many bytes"]
+fn there_is_a_limit_to_what_the_application_says() {
+    let config = Settings::new(PROVIDERS[0]).ours();
+    let mut conn = rustls::ServerConnection::new(config.into()).unwrap();
+    conn.set_resumption_data(&[0; 1 << 15]);
+}

@@ -1,0 +1,66 @@
+//! How long sessions are resumed.
+
+use harness::configs::PROVIDERS;
+
+use super::servers::{Server, Settings, hello};
+
+const HOUR: i64 = 60 * 60;
+const DAY: i64 = 24 * HOUR;
+
+/// The servers of this crate: upstream's goes by the client's honesty, and resumes sessions of any age.
+fn servers(settings: &Settings) -> [Server; 2] {
+    let [buffered, unbuffered, _] = settings.servers();
+    [buffered, unbuffered]
+}
+
+/// RFC 9846 §4.3.11, §4.7.1: for the lifetime of the ticket.
+#[test]
+fn sessions_expire() {
+    for provider in PROVIDERS {
+        for settings in [Settings::new(provider), Settings::sealed(provider)] {
+            for server in servers(&settings) {
+                let lifetime = i64::from(server.tickets(&settings)[0].lifetime);
+                assert!((HOUR..=7 * DAY).contains(&lifetime));
+                for (passed, resumes) in [
+                    (0, true),
+                    (lifetime, true),
+                    (lifetime + 1, false),
+                    (8 * DAY, false),
+                    // a clock that was set back
+                    (-HOUR, true),
+                    (-lifetime - 1, false),
+                ] {
+                    let settings = settings.clone();
+                    let ticket = server.tickets(&settings).remove(0);
+                    settings.clock.advance(passed);
+                    let resumed = server.resumes(&settings, hello(), &ticket.offer(0));
+                    settings.clock.advance(-passed);
+                    assert_eq!(resumed, resumes, "after {passed} seconds");
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.7.1: sessions that follow each other do not last for ever.
+#[test]
+fn sessions_are_not_prolonged_for_ever() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        for server in servers(&settings) {
+            let mut ticket = server.tickets(&settings).remove(0);
+            for hours in (20..200).step_by(20) {
+                settings.clock.advance(20 * HOUR);
+                let offer = ticket.offer(20 * 60 * 60 * 1000);
+                let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
+                assert_eq!(client.is_resumed, hours <= 7 * 24, "after {hours} hours");
+                client.start_handshake();
+                client.finish().unwrap();
+                if !client.is_resumed {
+                    break;
+                }
+                ticket = client.tickets().remove(0);
+            }
+        }
+    }
+}
