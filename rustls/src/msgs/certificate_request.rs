@@ -11,7 +11,7 @@ use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
 use super::extensions::{
-    ExtensionContext, encode_extensions, read_extensions, read_short_list, read_signature_schemes,
+    ExtensionContext, encode_extensions, read_extensions, read_list, read_signature_schemes,
     read_value,
 };
 use super::short_list::ShortList;
@@ -32,7 +32,7 @@ pub(crate) struct CertificateRequest<'a> {
     /// `compress_certificate`: what the client may compress its Certificate with.
     pub(crate) compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>,
     /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
+    pub(crate) received: ShortList<ExtensionType>,
 }
 
 impl CertificateRequest<'_> {
@@ -95,7 +95,7 @@ impl<'a> Codec<'a> for CertificateRequest<'a> {
                     request.certificate_authorities = Some(read_authorities(body)?);
                 }
                 ExtensionType::CompressCertificate => {
-                    request.compress_certificate = Some(read_short_list(
+                    request.compress_certificate = Some(read_list(
                         body,
                         LengthSize::U8,
                         "CertificateCompressionAlgorithms",

@@ -12,11 +12,11 @@ use rustls_core::error::InvalidMessage;
 use super::certificate_request::{DistinguishedName, read_authorities};
 use super::extensions::{
     ExtensionContext, ExtensionWriter, KeyShareEntry, ProtocolName, encode_extensions, read_empty,
-    read_extensions, read_list, read_short_list, read_signature_schemes, read_value,
+    read_extensions, read_list, read_signature_schemes, read_value,
 };
 use super::pre_shared_key::OfferedPsks;
 use super::server_name::ServerNamePayload;
-use super::short_list::ShortList;
+use super::short_list::{ShortList, read_items};
 
 /// What a ClientHello offers and asks for: a field for each extension that is known here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) struct ClientExtensions<'a> {
     /// fields are set, as the ClientHello after a retry needs. Not received.
     pub(crate) order_seed: u32,
     /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
+    pub(crate) received: ShortList<ExtensionType>,
 }
 
 /// Everything that is sent in shuffled order: all but `pre_shared_key`.
@@ -178,7 +178,7 @@ impl<'a> ClientExtensions<'a> {
                 self.status_request = Some(CertificateStatusRequest::read(r)?);
             }
             ExtensionType::SupportedGroups => {
-                self.supported_groups = Some(read_short_list(r, U16, "NamedGroups")?);
+                self.supported_groups = Some(read_list(r, U16, "NamedGroups")?);
             }
             ExtensionType::EcPointFormats => {
                 self.ec_point_formats = Some(read_list(r, U8, "ECPointFormats")?);
@@ -201,7 +201,7 @@ impl<'a> ClientExtensions<'a> {
             }
             ExtensionType::CompressCertificate => {
                 self.compress_certificate =
-                    Some(read_short_list(r, U8, "CertificateCompressionAlgorithms")?);
+                    Some(read_list(r, U8, "CertificateCompressionAlgorithms")?);
             }
             ExtensionType::SessionTicket => self.session_ticket = Some(r.rest()),
             ExtensionType::PreSharedKey => self.pre_shared_key = Some(OfferedPsks::read(r)?),
@@ -210,17 +210,17 @@ impl<'a> ClientExtensions<'a> {
                 self.early_data = true;
             }
             ExtensionType::SupportedVersions => {
-                self.supported_versions = Some(read_short_list(r, U8, "ProtocolVersions")?);
+                self.supported_versions = Some(read_list(r, U8, "ProtocolVersions")?);
             }
             // RFC 9846 §4.3.2: a cookie has at least one byte
             ExtensionType::Cookie => self.cookie = Some(read_value(r, U16)?),
             ExtensionType::PskKeyExchangeModes => {
-                self.psk_key_exchange_modes = Some(read_short_list(r, U8, "PskKeyExchangeModes")?);
+                self.psk_key_exchange_modes = Some(read_list(r, U8, "PskKeyExchangeModes")?);
             }
             ExtensionType::CertificateAuthorities => {
                 self.certificate_authorities = Some(read_authorities(r)?);
             }
-            ExtensionType::KeyShare => self.key_shares = Some(r.prefixed(U16)?.list()?),
+            ExtensionType::KeyShare => self.key_shares = Some(read_items(&mut r.prefixed(U16)?)?),
             ExtensionType::QuicTransportParameters => {
                 self.quic_transport_parameters = Some(r.rest());
             }
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     /// The types of `extensions` in the order in which they are sent.
-    fn sent_order(extensions: &ClientExtensions<'_>) -> Vec<ExtensionType> {
+    fn sent_order(extensions: &ClientExtensions<'_>) -> ShortList<ExtensionType> {
         let bytes = extensions.get_encoding();
         ClientExtensions::read_bytes(&bytes).unwrap().received
     }

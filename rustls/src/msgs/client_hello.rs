@@ -9,7 +9,7 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::client_extensions::ClientExtensions;
-use super::extensions::read_short_list;
+use super::extensions::read_list;
 use super::short_list::ShortList;
 
 /// `ClientHello`.
@@ -39,8 +39,8 @@ impl<'a> Codec<'a> for ClientHello<'a> {
             legacy_version: ProtocolVersion::read(r)?,
             random: Random::read(r)?,
             legacy_session_id: SessionId::read(r)?,
-            cipher_suites: read_short_list(r, LengthSize::U16, "CipherSuites")?,
-            compression_methods: read_short_list(r, LengthSize::U8, "Compressions")?,
+            cipher_suites: read_list(r, LengthSize::U16, "CipherSuites")?,
+            compression_methods: read_list(r, LengthSize::U8, "Compressions")?,
             extensions: ClientExtensions::read(r)?,
         })
     }

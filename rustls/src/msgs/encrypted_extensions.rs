@@ -12,6 +12,7 @@ use super::extensions::{
     ExtensionContext, ProtocolName, encode_extensions, read_empty, read_extensions,
     read_selected_protocol,
 };
+use super::short_list::ShortList;
 
 /// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(crate) struct EncryptedExtensions<'a> {
     /// `encrypted_client_hello`: the `ECHConfigList` for a retry, unparsed.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
     /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
+    pub(crate) received: ShortList<ExtensionType>,
 }
 
 impl<'a> Codec<'a> for EncryptedExtensions<'a> {

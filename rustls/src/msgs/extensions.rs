@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use rustls_core::codec::{
     Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
@@ -111,9 +112,6 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     })
 }
 
-/// Length in bytes of an extension's type and length.
-const EXTENSION_HEADER_LEN: usize = 4;
-
 /// Reads an extension block from `r`, handing the body of each extension to `read_one`, which takes all of it.
 ///
 /// Returns the types in the order they came. A type that stands twice is
@@ -123,10 +121,9 @@ pub(super) fn read_extensions<'a>(
     r: &mut Reader<'a>,
     context: ExtensionContext,
     mut read_one: impl FnMut(ExtensionType, &mut Reader<'a>) -> Result<(), InvalidMessage>,
-) -> Result<Vec<ExtensionType>, InvalidMessage> {
+) -> Result<ShortList<ExtensionType>, InvalidMessage> {
     let mut block = r.prefixed(LengthSize::U16)?;
-    // one allocation for a usual block, and no more than that on the peer's word
-    let mut received = Vec::with_capacity((block.left() / EXTENSION_HEADER_LEN).min(16));
+    let mut received = ShortList::new();
     let mut seen = ExtensionSet::default();
     while block.any_left() {
         // RFC 9846 §4.3.11: nothing follows pre_shared_key in a ClientHello
@@ -243,25 +240,12 @@ pub(super) fn read_empty(r: &mut Reader<'_>) -> Result<(), InvalidMessage> {
 
 /// Reads a vector of `T` that must have an item: [`InvalidMessage::IllegalEmptyList`] with `name` if it has
 /// none.
-pub(super) fn read_list<'a, T: Codec<'a>>(
+pub(super) fn read_list<'a, T: Codec<'a>, L: FromIterator<T> + Deref<Target = [T]>>(
     r: &mut Reader<'a>,
     size: LengthSize,
     name: &'static str,
-) -> Result<Vec<T>, InvalidMessage> {
-    let list = r.prefixed(size)?.list()?;
-    if list.is_empty() {
-        return Err(InvalidMessage::IllegalEmptyList(name));
-    }
-    Ok(list)
-}
-
-/// The same as [`read_list`], for lists that are usually short.
-pub(super) fn read_short_list<'a, T: Codec<'a> + Copy>(
-    r: &mut Reader<'a>,
-    size: LengthSize,
-    name: &'static str,
-) -> Result<ShortList<T>, InvalidMessage> {
-    let list = read_items(&mut r.prefixed(size)?)?;
+) -> Result<L, InvalidMessage> {
+    let list: L = read_items(&mut r.prefixed(size)?)?;
     if list.is_empty() {
         return Err(InvalidMessage::IllegalEmptyList(name));
     }
@@ -298,7 +282,7 @@ pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,
 ) -> Result<ShortList<SignatureScheme>, InvalidMessage> {
     // RFC 9846 §4.3.3: at least one scheme
-    let schemes = read_items(&mut r.prefixed(LengthSize::U16)?)?;
+    let schemes: ShortList<_> = read_items(&mut r.prefixed(LengthSize::U16)?)?;
     if schemes.is_empty() {
         return Err(InvalidMessage::NoSignatureSchemes);
     }
@@ -392,7 +376,9 @@ mod tests {
     }
 
     /// Reads a block of empty extensions of these types.
-    fn read_types(types: impl Iterator<Item = u16>) -> Result<Vec<ExtensionType>, InvalidMessage> {
+    fn read_types(
+        types: impl Iterator<Item = u16>,
+    ) -> Result<ShortList<ExtensionType>, InvalidMessage> {
         let mut bytes = vec![];
         encode_extensions(&mut bytes, |block| {
             types.for_each(|typ| block.flag(typ.into(), true));
@@ -406,7 +392,8 @@ mod tests {
 
     #[test]
     fn a_block_as_long_as_it_may_be() {
-        let most = 0xffff / EXTENSION_HEADER_LEN as u16;
+        // each has a type and a length of two bytes
+        let most = 0xffff / 4;
         let received = read_types(0..most).unwrap();
         assert!(received.iter().copied().map(u16::from).eq(0..most));
 

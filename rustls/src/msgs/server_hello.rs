@@ -15,7 +15,7 @@ use super::EncodeMessage;
 use super::client_hello::{Random, SessionId};
 use super::extensions::{
     ExtensionContext, KeyShareEntry, ProtocolName, encode_extensions, read_empty, read_extensions,
-    read_selected_protocol, read_short_list, read_value,
+    read_list, read_selected_protocol, read_value,
 };
 use super::short_list::ShortList;
 
@@ -63,7 +63,7 @@ pub(crate) struct ServerHelloExtensions<'a> {
     pub(crate) renegotiation_info: Option<&'a [u8]>,
 
     /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
+    pub(crate) received: ShortList<ExtensionType>,
 }
 
 /// `HelloRetryRequest`.
@@ -204,7 +204,7 @@ impl<'a> ServerHelloExtensions<'a> {
                 self.status_request_ack = true;
             }
             ExtensionType::EcPointFormats => {
-                self.ec_point_formats = Some(read_short_list(r, LengthSize::U8, "ECPointFormats")?);
+                self.ec_point_formats = Some(read_list(r, LengthSize::U8, "ECPointFormats")?);
             }
             ExtensionType::ApplicationLayerProtocolNegotiation => {
                 self.selected_protocol = Some(read_selected_protocol(r)?);

@@ -8,6 +8,7 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
+use super::short_list::ShortList;
 
 /// `NewSessionTicket`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) struct NewSessionTicket<'a> {
     /// `early_data`: how much 0-RTT data the ticket allows, if it allows any.
     pub(crate) max_early_data_size: Option<u32>,
     /// The types of all extensions received, in order. Not sent.
-    pub(crate) received: Vec<ExtensionType>,
+    pub(crate) received: ShortList<ExtensionType>,
 }
 
 impl<'a> Codec<'a> for NewSessionTicket<'a> {

@@ -8,14 +8,10 @@ use smallvec::SmallVec;
 pub(crate) type ShortList<T> = SmallVec<[T; 16]>;
 
 /// Reads items until no byte is left.
-pub(super) fn read_items<'a, T: Codec<'a>>(
+pub(super) fn read_items<'a, T: Codec<'a>, L: FromIterator<T>>(
     r: &mut Reader<'a>,
-) -> Result<ShortList<T>, InvalidMessage> {
-    let mut list = ShortList::new();
-    while r.any_left() {
-        list.push(T::read(r)?);
-    }
-    Ok(list)
+) -> Result<L, InvalidMessage> {
+    core::iter::from_fn(|| r.any_left().then(|| T::read(r))).collect()
 }
 
 #[cfg(test)]
@@ -28,7 +24,7 @@ mod tests {
     fn any_number_of_items_comes_back() {
         for len in 0..=48u16 {
             let bytes: Vec<u8> = (0..len).flat_map(u16::to_be_bytes).collect();
-            let list = read_items::<u16>(&mut Reader::new(&bytes)).unwrap();
+            let list: ShortList<u16> = read_items(&mut Reader::new(&bytes)).unwrap();
             assert!(list.iter().copied().eq(0..len));
             assert_eq!(list.spilled(), len > 16);
         }
@@ -37,7 +33,7 @@ mod tests {
     #[test]
     fn a_list_that_is_cut_is_refused() {
         assert_eq!(
-            read_items::<u16>(&mut Reader::new(&[0, 1, 2])),
+            read_items::<u16, ShortList<_>>(&mut Reader::new(&[0, 1, 2])),
             Err(InvalidMessage::MissingData("u16"))
         );
     }

@@ -197,7 +197,7 @@ fn rfc8448_client_hello() {
     assert_eq!(extensions.renegotiation_info, Some(&[][..]));
     // the last is record_size_limit, which is not known here
     assert_eq!(
-        extensions.received,
+        extensions.received[..],
         [0, 0xff01, 10, 35, 51, 43, 13, 45, 28].map(ExtensionType::from)
     );
 }
@@ -219,7 +219,7 @@ fn rfc8448_server_hello() {
         (NamedGroup::X25519, true)
     );
     assert_eq!(
-        hello.extensions.received,
+        hello.extensions.received[..],
         [ExtensionType::KeyShare, ExtensionType::SupportedVersions]
     );
 }

@@ -23,6 +23,7 @@ use crate::msgs::server_hello::{
 };
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::session_ticket::NewSessionTicket;
+use crate::msgs::short_list::ShortList;
 use crate::msgs::{EncodeMessage, Finished};
 
 /// The seed that orders the ClientHello's extensions.
@@ -127,7 +128,7 @@ pub(super) fn client_hello() -> ClientHello<'static> {
             encrypted_client_hello: Some(&[1]),
             renegotiation_info: Some(&[]),
             order_seed: SAMPLE_SEED,
-            received: Vec::new(),
+            received: ShortList::new(),
         },
     }
 }
@@ -176,7 +177,7 @@ pub(super) fn encrypted_extensions() -> EncryptedExtensions<'static> {
         ticket_request: Some(3),
         // an ECHConfigList with one entry, of a version that is not known: RFC 9849 §4
         encrypted_client_hello: Some(&[0, 5, 0xfe, 0x0c, 0, 1, 9]),
-        received: Vec::new(),
+        received: ShortList::new(),
     }
 }
 
@@ -189,7 +190,7 @@ fn certificate_request() -> CertificateRequest<'static> {
         ]),
         certificate_authorities: Some(vec![DistinguishedName::in_sequence(b"name")]),
         compress_certificate: Some(smallvec![CertificateCompressionAlgorithm::Brotli]),
-        received: Vec::new(),
+        received: ShortList::new(),
     }
 }
 
@@ -200,6 +201,6 @@ fn new_session_ticket() -> NewSessionTicket<'static> {
         nonce: &[1, 2],
         ticket: b"ticket",
         max_early_data_size: Some(16384),
-        received: Vec::new(),
+        received: ShortList::new(),
     }
 }

@@ -8,7 +8,7 @@ use rustls_core::error::InvalidMessage;
 
 use crate::msgs::EncodeMessage;
 use crate::msgs::certificate_request::{DistinguishedName, read_authorities};
-use crate::msgs::extensions::{read_short_list, read_signature_schemes};
+use crate::msgs::extensions::{read_list, read_signature_schemes};
 use crate::msgs::short_list::ShortList;
 
 /// `CertificateRequest`.
@@ -32,7 +32,7 @@ impl Codec<'_> for CertificateRequest {
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         Ok(Self {
             // RFC 5246 §7.4.4: at least one type
-            certificate_types: read_short_list(r, LengthSize::U8, "ClientCertificateTypes")?,
+            certificate_types: read_list(r, LengthSize::U8, "ClientCertificateTypes")?,
             signature_schemes: read_signature_schemes(r)?,
             authorities: read_authorities(r)?,
         })
