@@ -1,5 +1,7 @@
 //! ClientHellos, right and wrong, and what they are answered with.
 
+use std::sync::Arc;
+
 use harness::client_hello::{
     ALPN, ClientHello, EARLY_DATA, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO,
     SERVER_NAME, SESSION_TICKET, SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS,
@@ -7,7 +9,8 @@ use harness::client_hello::{
 };
 use harness::configs::{KeyType, PROVIDERS, Versions};
 use harness::scripted::Refused;
-use harness::wire::{u8_vec, u16_vec, u16s};
+use harness::wire::{u8_vec, u16_vec, u16s, vector};
+use rustls::HandshakeType;
 
 use super::{Server, Setup, servers, servers_with};
 
@@ -259,6 +262,70 @@ fn suites_are_chosen_by_the_certificate_and_the_preference() {
                     "{suites:x?}"
                 );
                 assert_eq!(suites[0] == first, !ignore_client_order, "{suites:x?}");
+            }
+        }
+    }
+}
+
+/// RFC 6066 §8: a response is stapled for who asks.
+#[test]
+fn the_status_is_stapled() {
+    for provider in PROVIDERS {
+        let identity = &KeyType::EcdsaP256.identities().server;
+        let response = b"a response that nobody reads".to_vec();
+        let (ours, theirs) = (response.clone(), response.clone());
+        let servers = servers_with(
+            Setup::new(provider),
+            |config| {
+                let mut key = rustls::sign::CertifiedKey::from_der(
+                    identity.chain.clone(),
+                    identity.key(),
+                    config.crypto_provider(),
+                )
+                .unwrap();
+                key.ocsp = Some(ours);
+                config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(key));
+            },
+            |config| {
+                let mut key = rustls_upstream::sign::CertifiedKey::from_der(
+                    identity.chain.clone(),
+                    identity.key(),
+                    config.crypto_provider(),
+                )
+                .unwrap();
+                key.ocsp = Some(theirs);
+                config.cert_resolver = Arc::new(rustls_upstream::sign::SingleCertAndKey::from(key));
+            },
+        );
+        for server in servers {
+            let hello = ClientHello::tls12().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
+            let mut client = server.connect(&hello, None).unwrap();
+            assert_eq!(
+                client.flight_types(),
+                [
+                    HandshakeType::ServerHello,
+                    HandshakeType::Certificate,
+                    HandshakeType::CertificateStatus,
+                    HandshakeType::ServerKeyExchange,
+                    HandshakeType::ServerHelloDone,
+                ]
+            );
+            assert!(client.extensions.contains(&(STATUS_REQUEST, vec![])));
+            let status = client.message_of(HandshakeType::CertificateStatus).unwrap();
+            assert_eq!(status[4..], [&[1][..], &vector(3, &response)].concat());
+            client.finish().unwrap();
+            assert!(client.server_finished);
+
+            let mut others = vec![ClientHello::tls12()];
+            // upstream takes any type of status for OCSP
+            if server.name != "upstream" {
+                others.push(ClientHello::tls12().and(STATUS_REQUEST, vec![2, 0, 0, 0, 0]));
+            }
+            for hello in others {
+                let client = server.connect(&hello, None).unwrap();
+                let status = client.message_of(HandshakeType::CertificateStatus);
+                assert_eq!(status, None, "{}", server.name);
+                assert!(!client.extensions.contains(&(STATUS_REQUEST, vec![])));
             }
         }
     }

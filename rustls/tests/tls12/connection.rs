@@ -1,0 +1,426 @@
+//! What a connection of TLS 1.2 does after the handshake, in both roles and APIs: worn keys, key log,
+//! exporters, what waits to be sent.
+
+use std::io::{ErrorKind, Write};
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
+};
+use harness::wire;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus, WriteTraffic};
+use rustls::{
+    CipherSuite, CipherSuiteCommon, ClientConnection, Error, InPlaceError, ServerConnection,
+    SupportedCipherSuite, Tls12CipherSuite,
+};
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+fn client_config(provider: rustls::crypto::CryptoProvider) -> rustls::ClientConfig {
+    configs::this::client_of(Versions::Tls12, provider, KEY_TYPE, ClientAuth::None)
+}
+
+fn server_config(provider: rustls::crypto::CryptoProvider) -> rustls::ServerConfig {
+    configs::this::server_of(Versions::Tls12, provider, KEY_TYPE, ClientAuth::None)
+}
+
+fn upstream_client(provider: Provider) -> UpstreamBuffered {
+    let config = configs::upstream::client_of(
+        Versions::Tls12,
+        provider.upstream(),
+        KEY_TYPE,
+        ClientAuth::None,
+    );
+    let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
+    UpstreamBuffered::new(conn.unwrap())
+}
+
+fn upstream_server(provider: Provider) -> UpstreamBuffered {
+    let config = configs::upstream::server_of(
+        Versions::Tls12,
+        provider.upstream(),
+        KEY_TYPE,
+        ClientAuth::None,
+    );
+    let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
+    UpstreamBuffered::new(conn.unwrap())
+}
+
+/// Buffered connections in both roles, and upstream at the other end, after the handshake.
+fn buffered(
+    provider: Provider,
+    ours: &rustls::crypto::CryptoProvider,
+) -> [(ThisBuffered, UpstreamBuffered); 2] {
+    let config = Arc::new(client_config(ours.clone()));
+    let mut client = ThisBuffered::new(ClientConnection::new(config, server_name()).unwrap());
+    let mut their_server = upstream_server(provider);
+    handshake(&mut client, &mut their_server);
+    let config = Arc::new(server_config(ours.clone()));
+    let mut server = ThisBuffered::new(ServerConnection::new(config).unwrap());
+    let mut their_client = upstream_client(provider);
+    handshake(&mut their_client, &mut server);
+    [(client, their_server), (server, their_client)]
+}
+
+/// `provider` with one suite, whose keys may protect `limit` records.
+fn with_limit(provider: Provider, limit: u64) -> rustls::crypto::CryptoProvider {
+    let mut provider = provider.this();
+    let wanted = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
+    let mut suites = provider.cipher_suites.iter();
+    let suite = suites.find(|suite| suite.suite() == wanted);
+    let suite = suite.unwrap().tls12().unwrap();
+    let limited = Box::leak(Box::new(Tls12CipherSuite {
+        common: CipherSuiteCommon {
+            suite: wanted,
+            hash_provider: suite.common.hash_provider,
+            confidentiality_limit: limit,
+        },
+        kx: suite.kx,
+        sign: suite.sign,
+        aead_alg: suite.aead_alg,
+        prf_provider: suite.prf_provider,
+    }));
+    provider.cipher_suites = vec![SupportedCipherSuite::Tls12(limited)];
+    provider
+}
+
+/// Of the records that a key protects the first is the Finished and the last the close_notify.
+const LIMIT: u64 = 10;
+const DATA_RECORDS: usize = LIMIT as usize - 2;
+
+/// TLS 1.2 cannot replace keys: a worn one ends the connection in order, and nothing is lost unnoticed.
+#[test]
+fn a_worn_key_closes_a_buffered_connection() {
+    for provider in PROVIDERS {
+        for (mut ours, mut theirs) in buffered(provider, &with_limit(provider, LIMIT)) {
+            // two records more than there may be, in one piece: as much is taken as can be sent
+            let data = vec![7; (DATA_RECORDS + 2) << 14];
+            ours.conn.set_buffer_limit(None);
+            let written = ours.conn.writer().write(&data).unwrap();
+            assert_eq!(written, DATA_RECORDS << 14);
+            let out = ours.take_output();
+            assert_eq!(wire::records(&out).len(), DATA_RECORDS);
+            let error = ours.conn.writer().write(&data[written..]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+            assert_eq!(deliver(&mut theirs, &out), data[..written]);
+            theirs.receive(&ours.take_output()).unwrap();
+            assert!(theirs.peer_has_closed());
+        }
+    }
+}
+
+/// Gives a peer much data; what it reads of it.
+fn deliver(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
+    let mut plaintext = Vec::new();
+    for chunk in bytes.chunks(4096) {
+        peer.receive(chunk).unwrap();
+        peer.read_into(&mut plaintext);
+    }
+    plaintext
+}
+
+#[test]
+fn a_worn_key_closes_after_small_records() {
+    for provider in PROVIDERS {
+        for (mut ours, mut theirs) in buffered(provider, &with_limit(provider, LIMIT)) {
+            for number in 0..DATA_RECORDS {
+                send_and_check(&mut ours, &mut theirs, &[number as u8; 100]);
+            }
+            assert!(ours.take_output().is_empty());
+            let error = ours.conn.writer().write(b"one too many").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+            theirs.receive(&ours.take_output()).unwrap();
+            assert!(theirs.peer_has_closed());
+            // the other direction goes on
+            let last = theirs.send(b"last words");
+            assert_eq!(last, 10);
+            let mut received = Vec::new();
+            ours.receive(&theirs.take_output()).unwrap();
+            ours.read_into(&mut received);
+            assert_eq!(received, b"last words");
+        }
+    }
+}
+
+/// Does something with an unbuffered connection that may write, and takes what it wants to send.
+fn with_traffic<C: harness::pairs::this::unbuffered::Unbuffered>(
+    conn: &mut C,
+    mut act: impl FnMut(&mut WriteTraffic<'_, C::Data>),
+) -> Vec<u8> {
+    let mut sent = Vec::new();
+    let mut acted = false;
+    loop {
+        let UnbufferedStatus { state, .. } = conn.process(&mut []);
+        match state.unwrap() {
+            ConnectionState::EncodeTlsData(mut state) => {
+                let start = sent.len();
+                sent.resize(start + 1000, 0);
+                let len = state.encode(&mut sent[start..]).unwrap();
+                sent.truncate(start + len);
+            }
+            ConnectionState::TransmitTlsData(state) => state.done(),
+            ConnectionState::WriteTraffic(mut state) if !acted => {
+                act(&mut state);
+                acted = true;
+            }
+            _ => return sent,
+        }
+    }
+}
+
+fn worn_unbuffered<C: harness::pairs::this::unbuffered::Unbuffered>(
+    mut conn: C,
+    theirs: &mut UpstreamBuffered,
+    in_place: bool,
+) {
+    let mut records = 0;
+    loop {
+        let mut out = vec![0; 200];
+        let mut sealed = None;
+        let behind = with_traffic(&mut conn, |state| {
+            sealed = if in_place {
+                let room = state.in_place_room();
+                // RFC 5288 §3: the explicit nonce lies before the payload
+                assert_eq!((room.headroom, room.tailroom), (5 + 8, 16));
+                match state.encrypt_in_place(&mut out, room.headroom..room.headroom + 50) {
+                    Ok(record) => Some(record),
+                    Err(InPlaceError::EncryptExhausted) => None,
+                    Err(error) => panic!("{error}"),
+                }
+            } else {
+                match state.encrypt(&[7; 50], &mut out) {
+                    Ok(len) => Some(0..len),
+                    Err(EncryptError::EncryptExhausted) => None,
+                    Err(error) => panic!("{error}"),
+                }
+            };
+        });
+        match sealed {
+            Some(record) => {
+                records += 1;
+                theirs.receive(&out[record]).unwrap();
+                assert!(behind.is_empty());
+            }
+            None => {
+                theirs.receive(&behind).unwrap();
+                break;
+            }
+        }
+    }
+    assert_eq!(records, DATA_RECORDS);
+    assert!(theirs.peer_has_closed());
+}
+
+#[test]
+fn a_worn_key_closes_an_unbuffered_connection() {
+    for provider in PROVIDERS {
+        for in_place in [false, true] {
+            let ours = with_limit(provider, LIMIT);
+            let config = Arc::new(client_config(ours.clone()));
+            let conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
+            let mut client = ThisUnbuffered::new(conn);
+            let mut theirs = upstream_server(provider);
+            handshake(&mut client, &mut theirs);
+            worn_unbuffered(client.conn, &mut theirs, in_place);
+
+            let conn = UnbufferedServerConnection::new(Arc::new(server_config(ours))).unwrap();
+            let mut server = ThisUnbuffered::new(conn);
+            let mut theirs = upstream_client(provider);
+            handshake(&mut theirs, &mut server);
+            worn_unbuffered(server.conn, &mut theirs, in_place);
+        }
+    }
+}
+
+/// 0.23 says so of connections that cannot.
+#[test]
+fn keys_cannot_be_refreshed() {
+    for provider in PROVIDERS {
+        for (mut ours, mut theirs) in buffered(provider, &provider.this()) {
+            let expected = theirs.conn.refresh_traffic_keys().unwrap_err();
+            let error = ours.conn.refresh_traffic_keys().unwrap_err();
+            assert_eq!(format!("{error:?}"), format!("{expected:?}"));
+            assert_eq!(error, Error::HandshakeNotComplete);
+            // and goes on
+            send_and_check(&mut ours, &mut theirs, b"data");
+            send_and_check(&mut theirs, &mut ours, b"data");
+        }
+    }
+}
+
+#[test]
+fn exporters_agree_with_upstream() {
+    for provider in PROVIDERS {
+        for (ours, theirs) in buffered(provider, &provider.this()) {
+            for context in [None, Some(&b""[..]), Some(b"context")] {
+                for len in [1, 32, 500] {
+                    let ours = ours
+                        .conn
+                        .export_keying_material(vec![0; len], b"label", context);
+                    let theirs =
+                        theirs
+                            .conn
+                            .export_keying_material(vec![0; len], b"label", context);
+                    assert_eq!(ours.unwrap(), theirs.unwrap());
+                }
+            }
+            let of = |context| ours.conn.export_keying_material([0; 32], b"label", context);
+            assert_ne!(
+                of(None),
+                of(Some(b"")),
+                "RFC 5705 §4: an empty context is one"
+            );
+            let empty = ours.conn.export_keying_material([], b"label", None);
+            assert!(matches!(empty, Err(Error::General(_))));
+            let long = vec![0; 0x1_0000];
+            assert!(matches!(of(Some(&long)), Err(Error::General(_))));
+        }
+    }
+}
+
+/// What was written before the handshake goes out behind it, and so does a close_notify.
+#[test]
+fn what_was_written_early_waits_for_the_handshake() {
+    for provider in PROVIDERS {
+        let config = Arc::new(client_config(provider.this()));
+        let client = ClientConnection::new(config, server_name()).unwrap();
+        let server = ServerConnection::new(Arc::new(server_config(provider.this()))).unwrap();
+        for (mut ours, mut theirs, is_client) in [
+            (ThisBuffered::new(client), upstream_server(provider), true),
+            (ThisBuffered::new(server), upstream_client(provider), false),
+        ] {
+            let data = vec![3; 20_000];
+            assert_eq!(ours.send(&data), data.len());
+            ours.close();
+            if is_client {
+                exchange(&mut ours, &mut theirs).unwrap();
+            } else {
+                exchange(&mut theirs, &mut ours).unwrap();
+            }
+            let mut received = Vec::new();
+            theirs.read_into(&mut received);
+            assert!(received == data);
+            assert!(theirs.peer_has_closed());
+        }
+    }
+}
+
+/// Label, client random and secret.
+type Line = (String, Vec<u8>, Vec<u8>);
+
+/// Keeps what it is told.
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<Line>>);
+
+impl Kept {
+    fn keep(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn take(&self) -> Vec<Line> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl rustls::KeyLog for Kept {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.keep(label, client_random, secret);
+    }
+}
+
+impl rustls_upstream::KeyLog for Kept {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.keep(label, client_random, secret);
+    }
+}
+
+/// RFC 9850: `CLIENT_RANDOM`, in full and in resumed handshakes, whose master secret is the same.
+#[test]
+fn both_ends_log_the_master_secret() {
+    for provider in PROVIDERS {
+        for ours_is_client in [false, true] {
+            let (here, there) = (Arc::new(Kept::default()), Arc::new(Kept::default()));
+            let mut client = client_config(provider.this());
+            client.key_log = here.clone();
+            let client = Arc::new(client);
+            let mut server = server_config(provider.this());
+            server.key_log = here.clone();
+            let server = Arc::new(server);
+            let (key_type, auth) = (KEY_TYPE, ClientAuth::None);
+            let mut their_client =
+                configs::upstream::client_of(Versions::Tls12, provider.upstream(), key_type, auth);
+            their_client.key_log = there.clone();
+            let their_client = Arc::new(their_client);
+            let mut their_server =
+                configs::upstream::server_of(Versions::Tls12, provider.upstream(), key_type, auth);
+            their_server.key_log = there.clone();
+            let their_server = Arc::new(their_server);
+
+            let mut secrets = Vec::new();
+            for kind in ["Some(Full)", "Some(Resumed)"] {
+                let negotiated = if ours_is_client {
+                    let ours = ClientConnection::new(client.clone(), server_name()).unwrap();
+                    let theirs = rustls_upstream::ServerConnection::new(their_server.clone());
+                    let mut ours = ThisBuffered::new(ours);
+                    handshake(&mut ours, &mut UpstreamBuffered::new(theirs.unwrap()));
+                    ours.negotiated()
+                } else {
+                    let ours = ServerConnection::new(server.clone()).unwrap();
+                    let theirs =
+                        rustls_upstream::ClientConnection::new(their_client.clone(), server_name());
+                    let mut ours = ThisBuffered::new(ours);
+                    handshake(&mut UpstreamBuffered::new(theirs.unwrap()), &mut ours);
+                    ours.negotiated()
+                };
+                assert!(negotiated.ends_with(kind), "{negotiated}");
+                let lines = here.take();
+                assert_eq!(lines, there.take());
+                let [(label, _, secret)] = &lines[..] else {
+                    panic!("{} lines", lines.len());
+                };
+                assert_eq!(label, "CLIENT_RANDOM");
+                assert_eq!(secret.len(), 48);
+                secrets.push(secret.clone());
+            }
+            assert_eq!(secrets[0], secrets[1]);
+        }
+    }
+}
+
+/// The application's own data in a session, which its next connections get back.
+#[test]
+fn sessions_carry_the_servers_data() {
+    for provider in PROVIDERS {
+        for tickets in [false, true] {
+            let mut config = server_config(provider.this());
+            if tickets {
+                config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+            }
+            let config = Arc::new(config);
+            let client = Arc::new(client_config(provider.this()));
+            let connect = |data: &[u8]| {
+                let mut server = ServerConnection::new(config.clone()).unwrap();
+                server.set_resumption_data(data);
+                let client = ClientConnection::new(client.clone(), server_name()).unwrap();
+                let mut client = ThisBuffered::new(client);
+                let mut server = ThisBuffered::new(server);
+                handshake(&mut client, &mut server);
+                let rustls::Connection::Server(server) = server.conn else {
+                    panic!("it is a server");
+                };
+                (
+                    server.handshake_kind(),
+                    server.received_resumption_data().map(<[u8]>::to_vec),
+                )
+            };
+            assert_eq!(connect(b"first"), (Some(rustls::HandshakeKind::Full), None));
+            let (kind, data) = connect(b"second");
+            assert_eq!(kind, Some(rustls::HandshakeKind::Resumed));
+            assert_eq!(data.as_deref(), Some(&b"first"[..]));
+        }
+    }
+}
