@@ -34,7 +34,7 @@ pub struct RecordReceiver {
     decrypter: Option<Box<dyn MessageDecrypter>>,
     /// The sequence number of the next record.
     seq: u64,
-    /// The longest payload of a protected TLS 1.3 record; zero while none is expected.
+    /// The longest payload of a protected record; zero while none is expected.
     longest_usual: usize,
     /// True once a protected record was opened, with whatever key.
     opened_any: bool,
@@ -137,7 +137,7 @@ impl RecordReceiver {
         self.protection = version;
         self.longest_usual = match version {
             ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN,
-            _ => 0,
+            _ => MAX_WIRE_PAYLOAD_LEN,
         };
         self.seq = 0;
     }
@@ -189,7 +189,7 @@ impl RecordReceiver {
     /// [`Self::close`].
     #[inline]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
-        // what nearly every record is, and all of TLS 1.3 that is protected
+        // what nearly every record is: application data, and all of TLS 1.3 that is protected
         let [0x17, 3, 3, high, low, rest @ ..] = buf else {
             if buf.is_empty() {
                 return Ok(None);
@@ -235,7 +235,8 @@ impl RecordReceiver {
         self.check_opened(&header, body_at, plain).map(Some)
     }
 
-    /// [`Self::open`] for all other cases: records in the clear, TLS 1.2, errors, and incomplete records.
+    /// [`Self::open`] for all other cases: records in the clear, other types of TLS 1.2, errors, and incomplete
+    /// headers.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         if self.closed {
