@@ -1,6 +1,7 @@
 //! Early data that our client sends.
 
 mod clients;
+mod corruption;
 mod limits;
 mod openssl;
 mod outcomes;

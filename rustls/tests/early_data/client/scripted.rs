@@ -89,7 +89,7 @@ fn their_buffered(identity: &Identity) -> Start<'static> {
 }
 
 /// A ticket that allows this much early data.
-fn ticket(early_data: u32) -> Vec<u8> {
+pub(super) fn ticket(early_data: u32) -> Vec<u8> {
     let body = [
         &600_u32.to_be_bytes()[..],
         &[0xff, 0xff, 0xff, 0xfe],
@@ -108,14 +108,14 @@ fn alpn(protocol: &[u8]) -> (u16, Body) {
 }
 
 /// Two connections, of which the first leaves a ticket and the second gets a server that follows a script.
-struct Resumption {
+pub(super) struct Resumption {
     /// How much early data the ticket allows.
     early_data: u32,
     script: Box<dyn Fn(Vec<u8>) -> Script>,
 }
 
 impl Resumption {
-    fn new(change: impl Fn(&mut Script) + 'static) -> Self {
+    pub(super) fn new(change: impl Fn(&mut Script) + 'static) -> Self {
         Self {
             early_data: 100,
             script: Box::new(move |psk| {
@@ -143,7 +143,7 @@ impl Resumption {
     }
 
     /// Our two clients, which must agree.
-    fn ours(&self) -> Conversation {
+    pub(super) fn ours(&self) -> Conversation {
         let identity = Identity::new(Provider::AwsLc.this());
         let buffered = self.run(&identity, &our_buffered(&identity));
         let unbuffered = self.run(&identity, &our_unbuffered(&identity));
@@ -151,7 +151,13 @@ impl Resumption {
         buffered
     }
 
-    fn theirs(&self) -> Outcome {
+    /// Our buffered client alone, for tests of many cases.
+    pub(super) fn our_buffered(&self) -> Outcome {
+        let identity = Identity::new(Provider::AwsLc.this());
+        self.run(&identity, &our_buffered(&identity)).outcome
+    }
+
+    pub(super) fn theirs(&self) -> Outcome {
         let identity = Identity::new(Provider::AwsLc.this());
         self.run(&identity, &their_buffered(&identity)).outcome
     }
@@ -172,12 +178,12 @@ impl Resumption {
     }
 }
 
-const ACCEPTED: Outcome = Outcome {
+pub(super) const ACCEPTED: Outcome = Outcome {
     error: None,
     alert: None,
 };
 
-fn refused(error: impl Into<Error>, alert: Alert) -> Outcome {
+pub(super) fn refused(error: impl Into<Error>, alert: Alert) -> Outcome {
     Outcome {
         error: Some(format!("{:?}", error.into())),
         alert: Some(alert),
@@ -199,7 +205,7 @@ fn flight(heard: &Conversation) -> Vec<HandshakeType> {
         .collect()
 }
 
-fn accept_early_data(script: &mut Script) {
+pub(super) fn accept_early_data(script: &mut Script) {
     script.encrypted_extensions.push(bytes(EARLY_DATA, &[]));
 }
 

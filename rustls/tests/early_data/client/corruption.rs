@@ -1,0 +1,140 @@
+//! Every byte that a server sends to resume a session changed, and every message cut at every byte, before it is
+//! encrypted: this client and that of rustls 0.23 must end alike.
+
+use std::sync::{Arc, Mutex};
+
+use harness::scripted::{Corrupt, Outcome, Script};
+use rustls::{AlertDescription as Alert, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+
+use super::scripted::{ACCEPTED, Resumption, accept_early_data, refused, ticket};
+
+/// Type and length of a handshake message.
+const HEADER: usize = 4;
+
+const CHANGED: &str = "changed";
+
+/// ServerHello, EncryptedExtensions, Finished.
+const MESSAGES: [usize; 3] = [0, 1, 2];
+
+fn resumption(accepts: bool, corrupt: Corrupt) -> Resumption {
+    Resumption::new(move |script| {
+        if accepts {
+            accept_early_data(script);
+        }
+        script.corrupt = corrupt.clone();
+    })
+}
+
+fn message_len(accepts: bool, position: usize) -> usize {
+    let len = Arc::new(Mutex::new(0));
+    let noted = len.clone();
+    let note = move |at, message: &mut Vec<u8>| {
+        if at == position {
+            *noted.lock().unwrap() = message.len();
+        }
+    };
+    assert_eq!(resumption(accepts, Arc::new(note)).ours().outcome, ACCEPTED);
+    *len.lock().unwrap()
+}
+
+/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, or names another alert than
+/// 0.23 sends.
+fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Option<String> {
+    let not_checked = [
+        refused(
+            PeerIncompatible::ServerDoesNotSupportTls12Or13,
+            Alert::ProtocolVersion,
+        ),
+        refused(
+            Error::General("the ServerHello echoes another legacy_session_id".into()),
+            Alert::IllegalParameter,
+        ),
+        refused(
+            Error::General("early data was accepted under another application protocol".into()),
+            Alert::IllegalParameter,
+        ),
+    ];
+    let other_alert = [
+        refused(
+            PeerMisbehaved::SelectedUnofferedCipherSuite,
+            Alert::IllegalParameter,
+        ),
+        refused(
+            InvalidMessage::UnsupportedCompression,
+            Alert::IllegalParameter,
+        ),
+    ];
+    // RFC 9846 §6.2: a message of incorrect length is a decode_error
+    let short_finished = refused(InvalidMessage::MissingData("Finished"), Alert::DecodeError);
+    // which message has a type that is a known one by accident depends on what else a client knows
+    let other_type = [
+        refused(
+            PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+            Alert::ProtocolVersion,
+        ),
+        refused(
+            PeerMisbehaved::DisallowedEncryptedExtension,
+            Alert::IllegalParameter,
+        ),
+    ];
+    let is_deliberate = theirs == ACCEPTED && not_checked.contains(&ours)
+        || ours == short_finished && theirs == refused(Error::DecryptError, Alert::DecryptError)
+        || theirs.error == ours.error && other_alert.contains(&ours)
+        || how == CHANGED && other_type.contains(&ours);
+    (ours != theirs && !is_deliberate)
+        .then(|| format!("{how} at {offset}: {ours:?}, theirs {theirs:?}"))
+}
+
+#[test]
+fn flights_that_resume() {
+    for accepts in [true, false] {
+        let mut different = Vec::new();
+        for position in MESSAGES {
+            for offset in HEADER..message_len(accepts, position) {
+                let mut compare = |how, change: fn(&mut Vec<u8>, usize)| {
+                    let corrupt = move |at, message: &mut Vec<u8>| {
+                        if at == position {
+                            change(message, offset);
+                        }
+                    };
+                    let resumption = resumption(accepts, Arc::new(corrupt));
+                    let (ours, theirs) = (resumption.our_buffered(), resumption.theirs());
+                    different
+                        .extend(difference(ours, theirs, offset, how).map(|it| (position, it)));
+                };
+                compare(CHANGED, |message, offset| message[offset] ^= 1);
+                compare("inverted", |message, offset| message[offset] ^= 0xff);
+                compare("cut", |message, offset| {
+                    message.truncate(offset);
+                    let len = (offset - HEADER) as u32;
+                    message[1..HEADER].copy_from_slice(&len.to_be_bytes()[1..]);
+                });
+            }
+        }
+        assert!(different.is_empty(), "{different:#?}");
+    }
+}
+
+/// A ticket that was changed on its way is taken, or refused, but never a reason to panic.
+#[test]
+fn tickets() {
+    let whole = ticket(100);
+    let mut different = Vec::new();
+    for offset in HEADER..whole.len() {
+        for bits in [0x01, 0xff] {
+            let mut changed = whole.clone();
+            changed[offset] ^= bits;
+            let with = |ticket: &[u8]| {
+                let ticket = ticket.to_vec();
+                Resumption::new(move |script| {
+                    *script = Script::new();
+                    script.post_handshake = vec![ticket.clone()];
+                })
+            };
+            let resumption = with(&changed);
+            let (ours, theirs) = (resumption.our_buffered(), resumption.theirs());
+            different.extend(difference(ours, theirs, offset, CHANGED));
+        }
+    }
+    assert!(different.is_empty(), "{different:#?}");
+}
