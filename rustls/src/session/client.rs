@@ -23,9 +23,12 @@ use crate::verify::ServerCertVerifier;
 
 /// How a client resumes sessions: where they are stored, and which kinds of them.
 ///
-/// By default, in the memory of this process. Sharing one store between configurations that verify
-/// servers differently, or authenticate as different clients, is a bad idea: a resumed session skips
-/// both.
+/// By default, in the memory of this process.
+///
+/// A resumed session is verified by no verifier, and authenticated by no certificate of the client's. So it is
+/// resumed only under a configuration that has the verifier and the certificate resolver it was made with: the same
+/// objects, as clones of a configuration have. Configurations with others may share a store, but find no session
+/// of use in it.
 #[derive(Clone, Debug)]
 pub struct Resumption {
     pub(crate) store: Arc<dyn ClientSessionStore>,

@@ -54,6 +54,34 @@ fn limit_of_a_record_is_on_its_plaintext() {
 }
 
 #[test]
+fn without_an_encrypter_records_are_in_the_clear_again() {
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        sender.set_max_fragment_size(Some(100)).unwrap();
+        sealed(&mut sender, DATA, &plaintext(10));
+        sender.clear_encrypter();
+        assert!(!sender.is_encrypting());
+        let records = sealed(&mut sender, ContentType::Handshake, &plaintext(96));
+        let expected = [
+            &[22, 3, 3, 0, 95][..],
+            &plaintext(96)[..95],
+            &[22, 3, 3, 0, 1],
+            &plaintext(96)[95..],
+        ];
+        assert_eq!(records, expected.concat(), "{protection}");
+
+        // but not after the end
+        sender.close();
+        sender.clear_encrypter();
+        assert!(
+            sender
+                .seal(DATA, plaintext(1).as_slice().into(), &mut [0; 100])
+                .is_err()
+        );
+    }
+}
+
+#[test]
 fn max_fragment_size_counts_plaintext_and_header() {
     let mut sender = Protection::Tls13.sender();
     for size in [32, 33, 100, 16384, 16389] {

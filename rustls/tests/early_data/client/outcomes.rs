@@ -1,6 +1,6 @@
 //! What becomes of early data: accepted, rejected, or never offered.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
@@ -378,4 +378,48 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
     assert!(state.may_encrypt_early_data().is_none());
     assert!(state.may_encrypt_app_data().is_none());
     state.done();
+}
+
+/// Our client and our server.
+#[test]
+fn between_our_own_ends() {
+    for provider in PROVIDERS {
+        for api in APIS {
+            for accepted in [true, false] {
+                let auth = configs::ClientAuth::None;
+                let mut server_config =
+                    configs::this::server(provider.this(), KeyType::Ed25519, auth);
+                server_config.max_early_data_size = LIMIT;
+                let accepting = Arc::new(server_config.clone());
+                server_config.alpn_protocols = vec![b"h2".to_vec()];
+                let rejecting = Arc::new(server_config);
+                let client_config = Arc::new(client_config(provider));
+                let server = |config: &Arc<rustls::ServerConfig>| {
+                    let conn = rustls::ServerConnection::new(config.clone()).unwrap();
+                    ThisBuffered::new(conn)
+                };
+                let conn = ClientConnection::new(client_config.clone(), server_name()).unwrap();
+                handshake(&mut ThisBuffered::new(conn), &mut server(&accepting));
+
+                let early = vec![5; LIMIT as usize];
+                let (mut client, flight) = Client::start(api, &client_config, &[&early]);
+                let mut server = server(if accepted { &accepting } else { &rejecting });
+                let mut read = Vec::new();
+                for piece in flight.chunks(1000) {
+                    server.receive(piece).unwrap();
+                    let rustls::Connection::Server(conn) = &mut server.conn else {
+                        unreachable!()
+                    };
+                    if let Some(mut early) = conn.early_data() {
+                        early.read_to_end(&mut read).unwrap();
+                    }
+                }
+                handshake(client.endpoint(), &mut server);
+                assert!(client.endpoint().negotiated().contains("Resumed"));
+                assert_eq!(client.is_early_data_accepted(), accepted);
+                assert!(read == if accepted { early } else { vec![] });
+                talk_and_close(client.endpoint(), &mut server);
+            }
+        }
+    }
 }
