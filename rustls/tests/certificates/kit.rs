@@ -45,7 +45,9 @@ macro_rules! kit {
             pub(crate) use harness::raw_keys::$module::{raw_key, verifier};
             use pki_types::ServerName;
             use $tls::client::AlwaysResolvesClientRawPublicKeys;
-            use $tls::compress::{default_cert_compressors, default_cert_decompressors};
+            use $tls::compress::{
+                CompressionCache, default_cert_compressors, default_cert_decompressors,
+            };
             use $tls::server::AlwaysResolvesServerRawPublicKeys;
             use $tls::{ClientConfig, ServerConfig};
 
@@ -76,6 +78,8 @@ macro_rules! kit {
                 }
                 config.cert_compressors = default_cert_compressors().to_vec();
                 config.cert_decompressors = default_cert_decompressors().to_vec();
+                // quick, since it is for one connection
+                config.cert_compression_cache = Arc::new(CompressionCache::Disabled);
                 config.resumption = $tls::client::Resumption::disabled();
                 config
             }
@@ -111,6 +115,7 @@ macro_rules! kit {
                 }
                 config.cert_compressors = default_cert_compressors().to_vec();
                 config.cert_decompressors = default_cert_decompressors().to_vec();
+                config.cert_compression_cache = Arc::new(CompressionCache::Disabled);
                 config.alpn_protocols = Vec::new();
                 config
             }
