@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
 use harness::transparent::{self, TAG};
+use rustls::compress::{
+    BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
+};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -27,6 +30,26 @@ fn held_memory_is_what_was_received() {
         slow_records(provider);
     }
     padded_records();
+    compression_bombs();
+}
+
+/// Certificates that decompress to megabytes, and say that they need a window as large: what is taken is in
+/// proportion to the 64 KiB that a Certificate may have.
+fn compression_bombs() {
+    const MOST: usize = 0x10_0000;
+    for (compressor, decompressor) in [
+        (BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR),
+        (ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR),
+    ] {
+        let bomb = compressor
+            .compress(vec![0; 1 << 22], CompressionLevel::Interactive)
+            .unwrap();
+        let mut output = vec![0; 0xffff];
+        let before = ALLOCATOR.stats().bytes_allocated;
+        assert!(decompressor.decompress(&bomb, &mut output).is_err());
+        let taken = ALLOCATOR.stats().bytes_allocated - before;
+        assert!(taken < MOST, "{decompressor:?} takes {taken} bytes");
+    }
 }
 
 type Configs = (Arc<ClientConfig>, Arc<ServerConfig>);

@@ -6,4 +6,5 @@ mod compression;
 mod gnutls;
 mod kit;
 mod raw_keys;
+mod resumed;
 mod types_negotiated;
