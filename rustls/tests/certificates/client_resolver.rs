@@ -74,7 +74,7 @@ impl theirs::client::ResolvesClientCert for Recording<theirs::sign::CertifiedKey
 
 /// The versions that clients have.
 fn versions() -> Vec<Versions> {
-    vec![Versions::Tls13]
+    vec![Versions::Tls12, Versions::Tls13]
 }
 
 fn our_key(provider: Provider, key_type: KeyType) -> CertifiedKey {

@@ -143,6 +143,43 @@ fn tls12_has_none() {
     }
 }
 
+/// As above, by the client, which offers TLS 1.2 and does not go on with it.
+#[test]
+fn tls12_has_none_for_clients() {
+    for versions in [Versions::Tls12, Versions::Both] {
+        for (server, client) in [
+            (Kind::Raw, None),
+            (Kind::X509, Some(Kind::Raw)),
+            (Kind::Raw, Some(Kind::Raw)),
+        ] {
+            let of_client = Setup {
+                versions,
+                server,
+                client,
+                ..Setup::new(Provider::AwsLc)
+            };
+            // both a server that has what the client wants, in 0.23's way, and one that does not care
+            let same = Setup {
+                versions: Versions::Tls12,
+                ..of_client
+            };
+            for of_server in [
+                same,
+                Setup {
+                    versions: Versions::Tls12,
+                    ..Setup::new(Provider::AwsLc)
+                },
+            ] {
+                let mut client = this::client(this::client_config(of_client));
+                let mut server = upstream::server(upstream::server_config(of_server));
+                let error = exchange(&mut client, &mut server).unwrap_err();
+                let incorrect = "PeerIncompatible(IncorrectCertificateTypeExtension)";
+                assert!(error.ends_with(incorrect), "{of_client:?} {error}");
+            }
+        }
+    }
+}
+
 /// With both versions enabled on both sides it is TLS 1.3, and there they are.
 #[test]
 fn tls12_may_be_enabled_beside() {
