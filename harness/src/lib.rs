@@ -11,6 +11,7 @@
 //!   raw_keys ──── keys without certificates, and who trusts them
 //!   ffdhe ─────── finite-field groups, which no provider here has
 //!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
+//!   servers ───── servers of both crates that scripted peers and clients talk to again and again
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -36,6 +37,7 @@ mod noise;
 pub mod pairs;
 pub mod raw_keys;
 pub mod scripted;
+pub mod servers;
 pub mod transparent;
 pub mod wire;
 

@@ -4,7 +4,6 @@ mod authentication;
 mod chosen;
 mod openssl;
 mod peers;
-mod servers;
 mod tampering;
 mod tickets;
 mod time;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
 use harness::endpoints::{ThisBuffered, exchange};
+use harness::servers::{KEY_TYPE, Server, Settings};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
@@ -12,8 +13,6 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
     ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
 };
-
-use super::servers::{KEY_TYPE, Server, Settings};
 
 fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
     Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))

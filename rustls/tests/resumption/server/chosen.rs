@@ -3,8 +3,7 @@
 use harness::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
 use harness::configs::PROVIDERS;
 use harness::scripted::OfferedPsk;
-
-use super::servers::{Server, Settings, hello};
+use harness::servers::{Server, Settings, hello};
 
 /// RFC 9846 §8.1: a stored session is used once; one in a ticket may be used again.
 #[test]

@@ -10,9 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use harness::configs::{PROVIDERS, SERVER_NAME};
+use harness::servers::Settings;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, Stream};
-
-use super::servers::Settings;
 
 /// A running openssl, ended when it is dropped.
 struct OpenSsl(Child);

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use harness::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close};
+use harness::servers::{KEY_TYPE, Server, Settings};
 use rustls_upstream as theirs;
-
-use super::servers::{KEY_TYPE, Server, Settings};
 
 /// A client of upstream, and one of this crate.
 enum Client {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use harness::configs::PROVIDERS;
 use harness::scripted::OfferedPsk;
-
-use super::servers::{Server, Settings, hello};
+use harness::servers::{Server, Settings, hello};
 
 /// Length in bytes of a binder of SHA-256.
 const BINDER_LEN: usize = 32;

@@ -2,10 +2,9 @@
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
+use harness::servers::{KEY_TYPE, Server, Settings, hello};
 use harness::wire::Reader;
 use rustls_upstream as theirs;
-
-use super::servers::{KEY_TYPE, Server, Settings, hello};
 
 const TICKET_REQUEST: u16 = 58;
 const ENCRYPTED_EXTENSIONS: u8 = 8;

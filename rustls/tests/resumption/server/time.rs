@@ -1,8 +1,7 @@
 //! How long sessions are resumed.
 
 use harness::configs::PROVIDERS;
-
-use super::servers::{Server, Settings, hello};
+use harness::servers::{Server, Settings, hello};
 
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;

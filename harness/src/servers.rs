@@ -1,37 +1,38 @@
-//! Servers of this crate, in both APIs, and of upstream, configured alike.
+//! Servers of this crate, in both APIs, and of upstream, configured alike: for tests of sessions and early data.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use harness::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
-use harness::configs::{self, ClientAuth, KeyType, Provider};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use harness::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket};
-use harness::wire::u8_vec;
 use rustls as ours;
 use rustls::pki_types::UnixTime;
 use rustls_upstream as theirs;
 
-pub(crate) const KEY_TYPE: KeyType = KeyType::Ed25519;
+use crate::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
+use crate::configs::{self, ClientAuth, KeyType, Provider};
+use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use crate::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket};
+use crate::wire::u8_vec;
+
+pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 
 /// What a server is to be like.
 #[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) provider: Provider,
-    pub(crate) auth: ClientAuth,
+pub struct Settings {
+    pub provider: Provider,
+    pub auth: ClientAuth,
     /// Whether sessions are sealed in tickets, instead of stored.
-    pub(crate) sealed: bool,
-    pub(crate) max_early_data_size: u32,
-    pub(crate) send_tls13_tickets: usize,
-    pub(crate) max_tls13_tickets: usize,
-    pub(crate) send_half_rtt_data: bool,
-    pub(crate) clock: Arc<Clock>,
+    pub sealed: bool,
+    pub max_early_data_size: u32,
+    pub send_tls13_tickets: usize,
+    pub max_tls13_tickets: usize,
+    pub send_half_rtt_data: bool,
+    pub clock: Arc<Clock>,
 }
 
 macro_rules! config {
     ($name:ident, $tls:ident, $module:ident, $crypto:expr) => {
-        pub(crate) fn $name(&self) -> $tls::ServerConfig {
+        pub fn $name(&self) -> $tls::ServerConfig {
             let mut config = configs::$module::server($crypto(self.provider), KEY_TYPE, self.auth);
             if self.sealed {
                 config.ticketer = match self.provider {
@@ -51,7 +52,7 @@ macro_rules! config {
 }
 
 impl Settings {
-    pub(crate) fn new(provider: Provider) -> Self {
+    pub fn new(provider: Provider) -> Self {
         Self {
             provider,
             auth: ClientAuth::None,
@@ -64,7 +65,7 @@ impl Settings {
         }
     }
 
-    pub(crate) fn sealed(provider: Provider) -> Self {
+    pub fn sealed(provider: Provider) -> Self {
         Self {
             sealed: true,
             ..Self::new(provider)
@@ -75,7 +76,7 @@ impl Settings {
     config!(theirs, theirs, upstream, Provider::upstream);
 
     /// A server of this crate in each API, and one of upstream.
-    pub(crate) fn servers(&self) -> [Server; 3] {
+    pub fn servers(&self) -> [Server; 3] {
         [
             Server::Buffered(Arc::new(self.ours())),
             Server::Unbuffered(Arc::new(self.ours())),
@@ -86,14 +87,14 @@ impl Settings {
 
 /// A configuration of one of the crates, for many connections.
 #[derive(Clone)]
-pub(crate) enum Server {
+pub enum Server {
     Buffered(Arc<ours::ServerConfig>),
     Unbuffered(Arc<ours::ServerConfig>),
     Upstream(Arc<theirs::ServerConfig>),
 }
 
 impl Server {
-    pub(crate) fn accept(&self) -> Box<dyn Endpoint> {
+    pub fn accept(&self) -> Box<dyn Endpoint> {
         match self {
             Self::Buffered(config) => {
                 let conn = ours::ServerConnection::new(config.clone()).unwrap();
@@ -111,7 +112,7 @@ impl Server {
     }
 
     /// A scripted client that has got as far as the server's Finished.
-    pub(crate) fn connect(
+    pub fn connect(
         &self,
         settings: &Settings,
         hello: ClientHello,
@@ -122,23 +123,18 @@ impl Server {
     }
 
     /// The tickets that a full handshake gives.
-    pub(crate) fn tickets(&self, settings: &Settings) -> Vec<Ticket> {
+    pub fn tickets(&self, settings: &Settings) -> Vec<Ticket> {
         self.tickets_for(settings, hello())
     }
 
-    pub(crate) fn tickets_for(&self, settings: &Settings, hello: ClientHello) -> Vec<Ticket> {
+    pub fn tickets_for(&self, settings: &Settings, hello: ClientHello) -> Vec<Ticket> {
         let mut client = self.connect(settings, hello, None).unwrap();
         client.finish().unwrap();
         client.tickets()
     }
 
     /// Whether `offer` is taken: a complete handshake with `hello`.
-    pub(crate) fn resumes(
-        &self,
-        settings: &Settings,
-        hello: ClientHello,
-        offer: &OfferedPsk,
-    ) -> bool {
+    pub fn resumes(&self, settings: &Settings, hello: ClientHello, offer: &OfferedPsk) -> bool {
         let mut client = self.connect(settings, hello, Some(offer)).unwrap();
         client.start_handshake();
         client.finish().unwrap();
@@ -150,7 +146,7 @@ impl Server {
 }
 
 /// A ClientHello that asks for tickets.
-pub(crate) fn hello() -> ClientHello {
+pub fn hello() -> ClientHello {
     ClientHello::new()
         .with(ALPN, protocols(&[b"h2"]))
         .with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
@@ -158,14 +154,14 @@ pub(crate) fn hello() -> ClientHello {
 
 /// A clock that stands still until it is set.
 #[derive(Debug)]
-pub(crate) struct Clock(AtomicU64);
+pub struct Clock(AtomicU64);
 
 impl Clock {
     fn now() -> Self {
         Self(AtomicU64::new(UnixTime::now().as_secs()))
     }
 
-    pub(crate) fn advance(&self, seconds: i64) {
+    pub fn advance(&self, seconds: i64) {
         let now = self.0.load(Ordering::SeqCst);
         self.0
             .store(now.checked_add_signed(seconds).unwrap(), Ordering::SeqCst);

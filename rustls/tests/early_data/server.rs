@@ -1,0 +1,62 @@
+//! Early data that our server receives.
+
+mod accepted;
+mod end;
+mod limits;
+mod peers;
+mod rejected;
+mod splits;
+mod unbuffered;
+
+use harness::configs::Provider;
+use harness::endpoints::Endpoint;
+use harness::scripted::ScriptedClient;
+use harness::servers::{Server, Settings, hello};
+use rustls::ContentType;
+
+const MAX: u32 = 1000;
+
+/// Settings that allow early data.
+fn settings(provider: Provider) -> Settings {
+    Settings {
+        max_early_data_size: MAX,
+        ..Settings::new(provider)
+    }
+}
+
+/// A client whose early data is accepted.
+fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
+    let offer = server.tickets(settings).remove(0).offer_early(0);
+    let client = server.connect(settings, hello(), Some(&offer)).unwrap();
+    assert!(client.is_resumed && client.early_data_accepted());
+    client
+}
+
+/// A client that offers early data and may not send any, under the handshake key.
+fn rejected(settings: &Settings, server: &Server) -> ScriptedClient {
+    let mut offer = server.tickets(settings).remove(0).offer_early(0);
+    // RFC 9846 §4.3.10: only the first session counts
+    offer.identities.insert(0, (b"another".to_vec(), 0));
+    let client = server.connect(settings, hello(), Some(&offer)).unwrap();
+    assert!(client.is_resumed && !client.early_data_accepted());
+    client
+}
+
+fn early_data(server: &mut dyn Endpoint) -> Vec<u8> {
+    let mut plaintext = Vec::new();
+    server.read_early_into(&mut plaintext);
+    plaintext
+}
+
+/// Finishes the handshake, and checks that data goes both ways.
+fn finish(client: &mut ScriptedClient) {
+    client.finish().unwrap();
+    assert!(!client.server.is_handshaking());
+    client
+        .send_raw(ContentType::ApplicationData, b"later")
+        .unwrap();
+    assert_eq!(client.received_by_server(), b"later");
+    client.server.send(b"back");
+    client.receive_output();
+    assert_eq!(client.plaintext, b"back");
+}

@@ -1,0 +1,405 @@
+//! Early data that is accepted, and when.
+
+use std::io::Read;
+use std::sync::{Arc, Mutex};
+
+use harness::client_hello::{ALPN, protocols};
+use harness::configs::PROVIDERS;
+use harness::endpoints::Endpoint;
+use harness::scripted::OfferedPsk;
+use harness::servers::{Server, Settings, hello};
+use rustls::{ContentType, KeyLog};
+
+use super::{MAX, accepted, early_data, finish, settings};
+
+#[test]
+fn early_data_is_read_apart_from_what_follows() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let mut client = accepted(&settings, &server);
+            assert!(client.server.is_handshaking());
+            for piece in [&b"one "[..], b"", b"two"] {
+                client
+                    .send_raw(ContentType::ApplicationData, piece)
+                    .unwrap();
+            }
+            assert_eq!(client.received_by_server(), b"");
+            assert_eq!(early_data(&mut *client.server), b"one two");
+            client
+                .send_raw(ContentType::ApplicationData, b" three")
+                .unwrap();
+            client.end_early_data().unwrap();
+            finish(&mut client);
+            // it waits even now
+            assert_eq!(early_data(&mut *client.server), b" three");
+            assert_eq!(early_data(&mut *client.server), b"");
+        }
+    }
+}
+
+#[test]
+fn it_may_never_be_read() {
+    for provider in PROVIDERS {
+        let settings = Settings {
+            max_early_data_size: 1 << 20,
+            ..Settings::new(provider)
+        };
+        for server in settings.servers() {
+            if let Server::Unbuffered(_) = server {
+                continue; // it has to
+            }
+            let mut client = accepted(&settings, &server);
+            for _ in 0..64 {
+                client
+                    .send_raw(ContentType::ApplicationData, &[7; 1 << 14])
+                    .unwrap();
+            }
+            client.end_early_data().unwrap();
+            finish(&mut client);
+            assert!(early_data(&mut *client.server) == vec![7; 1 << 20]);
+        }
+    }
+}
+
+/// What the ticket says, and so the client.
+#[test]
+fn tickets_say_how_much() {
+    for provider in PROVIDERS {
+        for max in [0, 1, 16_384, u32::MAX] {
+            for sealed in [false, true] {
+                let settings = Settings {
+                    max_early_data_size: max,
+                    sealed,
+                    ..Settings::new(provider)
+                };
+                for server in settings.servers() {
+                    for ticket in server.tickets(&settings) {
+                        // RFC 9846 §8: none that may be used twice allows any
+                        let expected = (max != 0 && !sealed).then_some(max);
+                        assert_eq!(ticket.max_early_data_size, expected);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.3.10: what must be the same, and §8.3: within what time.
+#[test]
+fn acceptance_has_conditions() {
+    struct Case {
+        what: &'static str,
+        change: fn(&mut OfferedPsk),
+        suite: u16,
+        protocol: &'static [u8],
+        waits: i64,
+        accepted: bool,
+    }
+
+    let same = || Case {
+        what: "all the same",
+        change: |_| {},
+        suite: 0x1301,
+        protocol: b"h2",
+        waits: 0,
+        accepted: true,
+    };
+    let cases = [
+        same(),
+        Case {
+            what: "another protocol",
+            protocol: b"http/1.1",
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "no protocol",
+            protocol: b"",
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "another suite",
+            suite: 0x1303,
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "not offered",
+            change: |offer| offer.early_data = false,
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "not the first",
+            change: |offer| offer.identities.insert(0, (b"another".to_vec(), 0)),
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "as old as it says",
+            change: |offer| add_age(offer, 3_600_000),
+            waits: 3600,
+            ..same()
+        },
+        Case {
+            what: "a minute late",
+            waits: 60,
+            ..same()
+        },
+        Case {
+            what: "more than a minute late",
+            waits: 61,
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "a minute early",
+            change: |offer| add_age(offer, 60_000),
+            ..same()
+        },
+        Case {
+            what: "more than a minute early",
+            change: |offer| add_age(offer, 60_001),
+            accepted: false,
+            ..same()
+        },
+        Case {
+            what: "an age that wraps",
+            change: |offer| add_age(offer, -1_i32 as u32),
+            accepted: false,
+            ..same()
+        },
+    ];
+    for provider in PROVIDERS {
+        for case in &cases {
+            let settings = settings(provider);
+            for server in settings.servers() {
+                if case.suite != 0x1301 && matches!(server, Server::Upstream(_)) {
+                    continue; // it does not even resume
+                }
+                let mut offer = server.tickets(&settings).remove(0).offer_early(0);
+                (case.change)(&mut offer);
+                settings.clock.advance(case.waits);
+                let mut hello = hello().edit(|hello| hello.cipher_suites = vec![case.suite]);
+                hello = match case.protocol {
+                    b"" => hello.without(ALPN),
+                    protocol => hello.with(ALPN, protocols(&[protocol])),
+                };
+                let client = server.connect(&settings, hello, Some(&offer));
+                settings.clock.advance(-case.waits);
+                let mut client = client.unwrap();
+                assert!(client.is_resumed, "{}", case.what);
+                assert_eq!(client.early_data_accepted(), case.accepted, "{}", case.what);
+                if offer.early_data {
+                    client
+                        .send_raw(ContentType::ApplicationData, b"early")
+                        .unwrap();
+                }
+                match case.accepted {
+                    true => client.end_early_data().unwrap(),
+                    false => client.start_handshake(),
+                }
+                finish(&mut client);
+                let expected: &[u8] = if case.accepted { b"early" } else { b"" };
+                assert_eq!(early_data(&mut *client.server), expected, "{}", case.what);
+            }
+        }
+    }
+}
+
+fn add_age(offer: &mut OfferedPsk, milliseconds: u32) {
+    offer.identities[0].1 = offer.identities[0].1.wrapping_add(milliseconds);
+}
+
+/// What the ticket allows must still be allowed.
+#[test]
+fn a_lower_limit_than_before_rejects() {
+    for provider in PROVIDERS {
+        for (now, accepted) in [(0, false), (MAX - 1, false), (MAX, true), (MAX + 1, true)] {
+            let settings = settings(provider);
+            let before = settings.ours();
+            let mut after = settings.ours();
+            after.session_storage = before.session_storage.clone();
+            after.max_early_data_size = now;
+            let tickets = Server::Buffered(before.into()).tickets(&settings);
+            let offer = tickets[0].offer_early(0);
+            let server = Server::Buffered(after.into());
+            let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
+            assert_eq!(client.early_data_accepted(), accepted, "{now}");
+            if accepted {
+                // the limit is the ticket's
+                let data = vec![7; MAX as usize + 1];
+                let refused = client.send_raw(ContentType::ApplicationData, &data);
+                assert_eq!(
+                    refused.unwrap_err().error,
+                    "PeerMisbehaved(TooMuchEarlyDataReceived)"
+                );
+            }
+        }
+    }
+}
+
+/// Data of the server before the client has finished (RFC 9846 §4.5.3).
+#[test]
+fn the_server_may_answer_early() {
+    for provider in PROVIDERS {
+        for send_half_rtt_data in [false, true] {
+            let settings = Settings {
+                send_half_rtt_data,
+                ..settings(provider)
+            };
+            for server in settings.servers() {
+                let mut client = accepted(&settings, &server);
+                client
+                    .send_raw(ContentType::ApplicationData, b"question")
+                    .unwrap();
+                client.server.send(b"answer");
+                client.receive_output();
+                let expected: &[u8] = match send_half_rtt_data {
+                    true => b"answer",
+                    false => b"",
+                };
+                assert_eq!(client.plaintext, expected);
+                client.end_early_data().unwrap();
+                client.finish().unwrap();
+                client.receive_output();
+                assert_eq!(client.plaintext, b"answer");
+                assert_eq!(early_data(&mut *client.server), b"question");
+            }
+        }
+    }
+}
+
+/// A key log.
+#[derive(Debug, Default)]
+struct Secrets(Mutex<Vec<(String, Vec<u8>)>>);
+
+impl KeyLog for Secrets {
+    fn log(&self, label: &str, _: &[u8], secret: &[u8]) {
+        let entry = (label.to_owned(), secret.to_vec());
+        self.0.lock().unwrap().push(entry);
+    }
+}
+
+#[test]
+fn early_secrets_are_logged_when_they_are_used() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        let secrets = Arc::new(Secrets::default());
+        let mut config = settings.ours();
+        config.key_log = secrets.clone();
+        let server = Server::Buffered(config.into());
+        let labels = || {
+            let logged = std::mem::take(&mut *secrets.0.lock().unwrap());
+            let early = logged
+                .into_iter()
+                .filter(|(label, _)| label.contains("EARLY"));
+            early
+                .map(|(label, secret)| (label, secret.len()))
+                .collect::<Vec<_>>()
+        };
+        server.tickets(&settings);
+        assert_eq!(labels(), []);
+        super::rejected(&settings, &server);
+        assert_eq!(labels(), []);
+        accepted(&settings, &server);
+        let expected = ["CLIENT_EARLY_TRAFFIC_SECRET", "EARLY_EXPORTER_SECRET"];
+        assert_eq!(labels(), expected.map(|label| (label.to_owned(), 32)));
+    }
+}
+
+/// Reading in pieces of any length.
+#[test]
+fn readers_take_as_much_as_they_want() {
+    let settings = settings(PROVIDERS[0]);
+    for len in 1..20 {
+        let config = Arc::new(settings.ours());
+        let server = Server::Buffered(config.clone());
+        let offer = server.tickets(&settings).remove(0).offer_early(0);
+        let conn = rustls::ServerConnection::new(config).unwrap();
+        let conn = Arc::new(Mutex::new(harness::endpoints::ThisBuffered::new(conn)));
+        let shared = Box::new(Shared(conn.clone()));
+        let provider = settings.provider.this();
+        let mut client =
+            harness::scripted::ScriptedClient::offering(shared, &provider, hello(), Some(&offer))
+                .unwrap();
+        let sent: Vec<u8> = (0..100).collect();
+        let mut read = Vec::new();
+        for piece in sent.chunks(30) {
+            client
+                .send_raw(ContentType::ApplicationData, piece)
+                .unwrap();
+            let mut conn = conn.lock().unwrap();
+            let rustls::Connection::Server(conn) = &mut conn.conn else {
+                panic!("a client")
+            };
+            let mut early = conn.early_data().unwrap();
+            let mut buf = vec![0; len];
+            for _ in 0..2 {
+                let got = early.read(&mut buf).unwrap();
+                read.extend_from_slice(&buf[..got]);
+            }
+        }
+        read.extend(early_data(&mut *client.server));
+        assert_eq!(read, sent, "{len}");
+    }
+}
+
+/// A connection that is looked at while a script talks to it.
+pub(super) struct Shared(pub(super) Arc<Mutex<harness::endpoints::ThisBuffered>>);
+
+impl Endpoint for Shared {
+    fn take_output(&mut self) -> Vec<u8> {
+        self.0.lock().unwrap().take_output()
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.0.lock().unwrap().receive(bytes)
+    }
+
+    fn process(&mut self) -> Result<(), String> {
+        self.0.lock().unwrap().process()
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> usize {
+        self.0.lock().unwrap().send(plaintext)
+    }
+
+    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.0.lock().unwrap().read_into(plaintext);
+    }
+
+    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.0.lock().unwrap().read_early_into(plaintext);
+    }
+
+    fn close(&mut self) {
+        self.0.lock().unwrap().close();
+    }
+
+    fn peer_has_closed(&self) -> bool {
+        self.0.lock().unwrap().peer_has_closed()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.0.lock().unwrap().is_handshaking()
+    }
+
+    fn negotiated(&self) -> String {
+        self.0.lock().unwrap().negotiated()
+    }
+
+    fn exported(&self) -> Option<[u8; 32]> {
+        self.0.lock().unwrap().exported()
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        self.0.lock().unwrap().peer_certificates()
+    }
+
+    fn refresh_traffic_keys(&mut self) {
+        self.0.lock().unwrap().refresh_traffic_keys();
+    }
+}

@@ -1,0 +1,174 @@
+//! EndOfEarlyData (RFC 9846 §4.6), and what may stand before and behind it.
+
+use harness::configs::PROVIDERS;
+use harness::scripted::{Refused, ScriptedClient};
+use harness::servers::Server;
+use harness::wire::{message, record};
+use rustls::{ContentType, HandshakeType};
+
+use super::{accepted, early_data, finish, rejected, settings};
+
+const END_OF_EARLY_DATA: u8 = 5;
+
+fn end() -> Vec<u8> {
+    message(END_OF_EARLY_DATA, b"")
+}
+
+/// RFC 9846 §5.1: handshake messages must not span key changes.
+const TWO_MESSAGES: &str = "PeerMisbehaved(KeyEpochWithPendingFragment)";
+
+/// What a client does with its accepted early data.
+type Act = fn(&mut ScriptedClient) -> Result<(), Refused>;
+
+#[test]
+fn what_is_out_of_order_is_refused() {
+    let cases: [(&str, Act, &str); 8] = [
+        (
+            "Finished instead",
+            |client| {
+                let finished = client.finished();
+                client.send(&finished)
+            },
+            "InappropriateHandshakeMessage",
+        ),
+        (
+            "with content",
+            |client| client.send(&message(END_OF_EARLY_DATA, b"x")),
+            "InvalidMessage(TrailingData",
+        ),
+        (
+            "with another behind it",
+            |client| client.send(&[end(), end()].concat()),
+            TWO_MESSAGES,
+        ),
+        (
+            "with the beginning of one behind it",
+            |client| client.send(&[&end()[..], &[20]].concat()),
+            TWO_MESSAGES,
+        ),
+        (
+            "twice",
+            |client| {
+                client.end_early_data()?;
+                client.send(&end())
+            },
+            "InappropriateHandshakeMessage",
+        ),
+        (
+            "data between its parts",
+            |client| {
+                client.send(&end()[..2])?;
+                client.send_raw(ContentType::ApplicationData, b"x")
+            },
+            "PeerMisbehaved(MessageInterleavedWithHandshakeMessage)",
+        ),
+        (
+            "data behind it",
+            |client| {
+                client.end_early_data()?;
+                client.send_raw(ContentType::ApplicationData, b"x")
+            },
+            "InappropriateMessage",
+        ),
+        (
+            "under the wrong key",
+            |client| {
+                client.start_handshake();
+                client.send(&end())
+            },
+            "DecryptError",
+        ),
+    ];
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            for (what, act, error) in &cases {
+                if *error == TWO_MESSAGES && matches!(server, Server::Upstream(_)) {
+                    continue; // it goes on, at first
+                }
+                let mut client = accepted(&settings, &server);
+                client
+                    .send_raw(ContentType::ApplicationData, b"early")
+                    .unwrap();
+                let refused = act(&mut client).unwrap_err();
+                assert!(refused.error.starts_with(error), "{what}: {refused:?}");
+                let alert = refused.alert.unwrap()[1];
+                let expected = match *error {
+                    "DecryptError" => 20,                // bad_record_mac
+                    "InvalidMessage(TrailingData" => 50, // decode_error
+                    _ => 10,                             // unexpected_message
+                };
+                assert_eq!(alert, expected, "{what}");
+                // what came before is not lost
+                assert_eq!(early_data(&mut *client.server), b"early", "{what}");
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.6: none where none was accepted.
+#[test]
+fn it_does_not_end_what_was_not_accepted() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let mut client = rejected(&settings, &server);
+            client.start_handshake();
+            let refused = client.send(&end()).unwrap_err();
+            assert!(
+                refused.error.starts_with("InappropriateHandshakeMessage"),
+                "{refused:?}"
+            );
+        }
+    }
+}
+
+/// Every byte of the record that carries it is protected.
+#[test]
+fn a_record_that_was_changed_is_refused() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            // RFC 9846 §4.3.10: a record of accepted early data that does not open is a bad_record_mac
+            let mut client = accepted(&settings, &server);
+            let refused = client.server.receive(&record(0x17, &[7; 40]));
+            assert_eq!(refused, Err("DecryptError".into()));
+        }
+    }
+}
+
+/// RFC 9846 §E.4: for middleboxes, a change_cipher_spec stands before early data, or anywhere.
+#[test]
+fn change_cipher_spec_may_stand_between() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let mut client = accepted(&settings, &server);
+            client.server.receive(&record(0x14, &[1])).unwrap();
+            client
+                .send_raw(ContentType::ApplicationData, b"early")
+                .unwrap();
+            client.server.receive(&record(0x14, &[1])).unwrap();
+            client.end_early_data().unwrap();
+            finish(&mut client);
+            assert_eq!(early_data(&mut *client.server), b"early");
+        }
+    }
+}
+
+/// In pieces, one byte in each record.
+#[test]
+fn it_may_be_fragmented() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let mut client = accepted(&settings, &server);
+            let end = message(HandshakeType::EndOfEarlyData.into(), b"");
+            for byte in end {
+                client.send(&[byte]).unwrap();
+            }
+            client.start_handshake();
+            finish(&mut client);
+        }
+    }
+}

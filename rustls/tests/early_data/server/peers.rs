@@ -1,0 +1,91 @@
+//! Early data of upstream's client, and of ours.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, PROVIDERS};
+use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
+use harness::servers::{KEY_TYPE, Server, Settings};
+
+use super::{early_data, settings};
+
+/// Sends early data on a second connection; whether it was accepted, and what the server read.
+macro_rules! client_sends {
+    ($name:ident, $tls:ident, $module:ident, $crypto:ident, $endpoint:ident) => {
+        fn $name(settings: &Settings, first: &Server, second: &Server) -> (bool, Vec<u8>) {
+            let mut config =
+                configs::$module::client(settings.provider.$crypto(), KEY_TYPE, settings.auth);
+            config.enable_early_data = true;
+            let config = Arc::new(config);
+            let connect =
+                || $tls::ClientConnection::new(config.clone(), configs::server_name()).unwrap();
+            let mut client = $endpoint::new(connect());
+            exchange(&mut client, &mut *first.accept()).unwrap();
+
+            let mut conn = connect();
+            let mut server = second.accept();
+            conn.early_data().unwrap().write_all(b"early").unwrap();
+            let mut client = $endpoint::new(conn);
+            exchange(&mut client, &mut *server).unwrap();
+            let $tls::Connection::Client(conn) = &client.conn else {
+                panic!("a server")
+            };
+            let is_accepted = conn.is_early_data_accepted();
+            talk_and_close(&mut client, &mut *server);
+            (is_accepted, early_data(&mut *server))
+        }
+    };
+}
+
+client_sends!(
+    upstream_sends,
+    rustls_upstream,
+    upstream,
+    upstream,
+    UpstreamBuffered
+);
+client_sends!(this_sends, rustls, this, this, ThisBuffered);
+
+#[test]
+fn clients_are_heard() {
+    for provider in PROVIDERS {
+        for auth in [ClientAuth::None, ClientAuth::Required] {
+            let settings = Settings {
+                auth,
+                ..settings(provider)
+            };
+            for send in [upstream_sends, this_sends] {
+                for server in settings.servers() {
+                    let heard = send(&settings, &server, &server);
+                    assert_eq!(heard, (true, b"early".to_vec()));
+                }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.3.10: after a HelloRetryRequest it is skipped by its record type.
+#[test]
+fn a_hello_retry_request_rejects_it() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for send in [upstream_sends, this_sends] {
+            for unbuffered in [false, true] {
+                let first = settings.ours();
+                let mut crypto = provider.this();
+                crypto.kx_groups.reverse();
+                crypto.kx_groups.truncate(1); // of which no client sends a share
+                let mut second = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+                second.session_storage = first.session_storage.clone();
+                second.max_early_data_size = settings.max_early_data_size;
+                let second = Arc::new(second);
+                let second = match unbuffered {
+                    true => Server::Unbuffered(second),
+                    false => Server::Buffered(second),
+                };
+                let heard = send(&settings, &Server::Buffered(first.into()), &second);
+                assert_eq!(heard, (false, vec![]));
+            }
+        }
+    }
+}

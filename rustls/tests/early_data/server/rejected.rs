@@ -1,0 +1,255 @@
+//! Early data that is not accepted.
+
+use harness::configs::PROVIDERS;
+use harness::scripted::ScriptedClient;
+use harness::servers::{Server, Settings, hello};
+use rustls::ContentType;
+
+use super::accepted::Shared;
+use super::{accepted, early_data, finish, rejected, settings};
+
+/// It is skipped, and nobody reads it.
+#[test]
+fn rejected_data_is_skipped() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let mut client = rejected(&settings, &server);
+            for _ in 0..3 {
+                client
+                    .send_raw(ContentType::ApplicationData, &[7; 10])
+                    .unwrap();
+            }
+            client.start_handshake();
+            finish(&mut client);
+            assert_eq!(early_data(&mut *client.server), b"");
+            // none is skipped behind the first record that opens
+            let refused = client
+                .server
+                .receive(&harness::wire::record(0x17, &[7; 40]));
+            assert_eq!(refused, Err("DecryptError".into()));
+        }
+    }
+}
+
+/// RFC 9846 §8.1: what is sent again is not accepted again.
+#[test]
+fn a_replay_gets_a_full_handshake() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let offer = server.tickets(&settings).remove(0).offer_early(0);
+            for accepts in [true, false, false] {
+                let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
+                assert_eq!(client.is_resumed, accepts);
+                assert_eq!(client.early_data_accepted(), accepts);
+                client
+                    .send_raw(ContentType::ApplicationData, b"pay")
+                    .unwrap_or_else(|refused| panic!("{refused:?}"));
+                match accepts {
+                    true => client.end_early_data().unwrap(),
+                    false => client.start_handshake(),
+                }
+                finish(&mut client);
+                let expected: &[u8] = if accepts { b"pay" } else { b"" };
+                assert_eq!(early_data(&mut *client.server), expected);
+            }
+        }
+    }
+}
+
+/// A replay of the very bytes, which no scripted client can tell from an answer to itself.
+#[test]
+fn replayed_bytes_are_not_read() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            let mut config = harness::configs::this::client(
+                provider.this(),
+                harness::servers::KEY_TYPE,
+                settings.auth,
+            );
+            config.enable_early_data = true;
+            let config = std::sync::Arc::new(config);
+            let client = || {
+                let name = harness::configs::server_name();
+                rustls::ClientConnection::new(config.clone(), name).unwrap()
+            };
+            let mut first = harness::endpoints::ThisBuffered::new(client());
+            harness::endpoints::handshake(&mut first, &mut *server.accept());
+
+            let mut conn = client();
+            std::io::Write::write_all(&mut conn.early_data().unwrap(), b"pay").unwrap();
+            let mut flight = Vec::new();
+            while conn.wants_write() {
+                conn.write_tls(&mut flight).unwrap();
+            }
+            for expected in [&b"pay"[..], b"", b""] {
+                let mut server = server.accept();
+                server.receive(&flight).unwrap();
+                assert_eq!(early_data(&mut *server), expected);
+            }
+        }
+    }
+}
+
+/// Where none is allowed, a client that was allowed some by another server is put up with.
+#[test]
+fn servers_that_want_none_skip_it() {
+    for provider in PROVIDERS {
+        for sealed in [false, true] {
+            let allows = Settings {
+                sealed,
+                ..settings(provider)
+            };
+            let wants_none = Settings {
+                max_early_data_size: 0,
+                ..allows.clone()
+            };
+            for server in wants_none.servers() {
+                let mut offer = server.tickets(&wants_none).remove(0).offer(0);
+                offer.early_data = true;
+                let mut client = server.connect(&allows, hello(), Some(&offer)).unwrap();
+                assert!(client.is_resumed && !client.early_data_accepted());
+                client
+                    .send_raw(ContentType::ApplicationData, &[7; 5_000])
+                    .unwrap();
+                client.start_handshake();
+                finish(&mut client);
+            }
+        }
+    }
+}
+
+/// The application may say no, as with upstream.
+macro_rules! application_rejects {
+    ($name:ident, $tls:ident, $endpoint:ident, $settings:ident, $server:ident) => {
+        #[test]
+        fn $name() {
+            use harness::endpoints::$endpoint;
+
+            for provider in PROVIDERS {
+                let settings = settings(provider);
+                let config = std::sync::Arc::new(settings.$settings());
+                let server = Server::$server(config.clone());
+                let offer = server.tickets(&settings).remove(0).offer_early(0);
+                let mut conn = $tls::ServerConnection::new(config.clone()).unwrap();
+                assert!(conn.early_data().is_none());
+                conn.reject_early_data();
+                let mut client = ScriptedClient::offering(
+                    Box::new($endpoint::new(conn)),
+                    &provider.this(),
+                    hello(),
+                    Some(&offer),
+                )
+                .unwrap();
+                assert!(client.is_resumed && !client.early_data_accepted());
+                client
+                    .send_raw(ContentType::ApplicationData, b"early")
+                    .unwrap();
+                client.start_handshake();
+                finish(&mut client);
+
+                // it is too late once the handshake is complete
+                let mut conn = $tls::ServerConnection::new(config).unwrap();
+                let mut end = $endpoint::new(
+                    $tls::ClientConnection::new(
+                        std::sync::Arc::new(client_config!($tls, provider)),
+                        harness::configs::server_name(),
+                    )
+                    .unwrap(),
+                );
+                while conn.is_handshaking() {
+                    let output = harness::endpoints::Endpoint::take_output(&mut end);
+                    let mut rest = &output[..];
+                    while !rest.is_empty() {
+                        conn.read_tls(&mut rest).unwrap();
+                        conn.process_new_packets().unwrap();
+                    }
+                    let mut output = Vec::new();
+                    while conn.wants_write() {
+                        conn.write_tls(&mut output).unwrap();
+                    }
+                    harness::endpoints::Endpoint::receive(&mut end, &output).unwrap();
+                }
+                let rejects = std::panic::AssertUnwindSafe(|| conn.reject_early_data());
+                std::panic::catch_unwind(rejects).unwrap_err();
+            }
+        }
+    };
+}
+
+macro_rules! client_config {
+    (rustls, $provider:expr) => {
+        harness::configs::this::client(
+            $provider.this(),
+            harness::servers::KEY_TYPE,
+            harness::configs::ClientAuth::None,
+        )
+    };
+    (rustls_upstream, $provider:expr) => {
+        harness::configs::upstream::client(
+            $provider.upstream(),
+            harness::servers::KEY_TYPE,
+            harness::configs::ClientAuth::None,
+        )
+    };
+}
+
+application_rejects!(
+    our_application_rejects,
+    rustls,
+    ThisBuffered,
+    ours,
+    Buffered
+);
+application_rejects!(
+    their_application_rejects,
+    rustls_upstream,
+    UpstreamBuffered,
+    theirs,
+    Upstream
+);
+
+/// Once the client was told yes, what waits is dropped, and more is refused.
+#[test]
+fn a_late_no_ends_the_connection_at_more() {
+    use std::sync::{Arc, Mutex};
+
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        let config = Arc::new(settings.ours());
+        let server = Server::Buffered(config.clone());
+        let offer = server.tickets(&settings).remove(0).offer_early(0);
+        let conn = rustls::ServerConnection::new(config).unwrap();
+        let shared = Arc::new(Mutex::new(harness::endpoints::ThisBuffered::new(conn)));
+        let mut client = ScriptedClient::offering(
+            Box::new(Shared(shared.clone())),
+            &provider.this(),
+            hello(),
+            Some(&offer),
+        )
+        .unwrap();
+        client
+            .send_raw(ContentType::ApplicationData, b"early")
+            .unwrap();
+        {
+            let mut end = shared.lock().unwrap();
+            let rustls::Connection::Server(conn) = &mut end.conn else {
+                panic!("a client")
+            };
+            conn.reject_early_data();
+            assert!(conn.early_data().is_none());
+        }
+        let refused = client.send_raw(ContentType::ApplicationData, b"more");
+        assert_eq!(
+            refused.unwrap_err().error,
+            "PeerMisbehaved(TooMuchEarlyDataReceived)"
+        );
+    }
+    // and the other way round it is as ever
+    let settings = settings(PROVIDERS[0]);
+    for server in settings.servers() {
+        accepted(&settings, &server).end_early_data().unwrap();
+    }
+}

@@ -1,0 +1,149 @@
+//! Early data, its end, Finished and later data, read in pieces of every length.
+
+use harness::configs::PROVIDERS;
+use harness::endpoints::Endpoint;
+use harness::servers::{KEY_TYPE, Server, Settings};
+use rustls_upstream as theirs;
+
+use super::settings;
+
+/// Early data of a client of upstream, in several records; and the rest of its side of the connection once it
+/// has `server`'s flight.
+struct Recorded {
+    first_flight: Vec<u8>,
+    client: theirs::ClientConnection,
+}
+
+const EARLY: [&[u8]; 3] = [b"early ", b"and more ", b"and more still"];
+const LATER: [&[u8]; 2] = [b"later ", b"and last"];
+
+fn record(settings: &Settings, server: &Server) -> Recorded {
+    let mut config =
+        harness::configs::upstream::client(settings.provider.upstream(), KEY_TYPE, settings.auth);
+    config.enable_early_data = true;
+    let config = std::sync::Arc::new(config);
+    let connect = || {
+        let name = harness::configs::server_name();
+        theirs::ClientConnection::new(config.clone(), name).unwrap()
+    };
+    let mut first = harness::endpoints::UpstreamBuffered::new(connect());
+    harness::endpoints::handshake(&mut first, &mut *server.accept());
+
+    let mut client = connect();
+    for data in EARLY {
+        std::io::Write::write_all(&mut client.early_data().unwrap(), data).unwrap();
+    }
+    let first_flight = output(&mut client);
+    Recorded {
+        first_flight,
+        client,
+    }
+}
+
+fn output(conn: &mut theirs::ClientConnection) -> Vec<u8> {
+    let mut output = Vec::new();
+    while conn.wants_write() {
+        conn.write_tls(&mut output).unwrap();
+    }
+    output
+}
+
+impl Recorded {
+    /// The second flight, with data behind it.
+    fn second_flight(&mut self, answer: &[u8]) -> Vec<u8> {
+        let mut rest = answer;
+        while !rest.is_empty() {
+            self.client.read_tls(&mut rest).unwrap();
+            self.client.process_new_packets().unwrap();
+        }
+        assert!(self.client.is_early_data_accepted());
+        for data in LATER {
+            std::io::Write::write_all(&mut self.client.writer(), data).unwrap();
+        }
+        output(&mut self.client)
+    }
+}
+
+/// What the application reads, whenever it does.
+#[derive(Default)]
+struct Read {
+    early: Vec<u8>,
+    later: Vec<u8>,
+}
+
+impl Read {
+    fn all(&mut self, server: &mut dyn Endpoint) {
+        server.read_early_into(&mut self.early);
+        server.read_into(&mut self.later);
+        assert!(
+            self.later.is_empty() || !server.is_handshaking(),
+            "data before the handshake is complete"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_lost_mixed_or_repeated() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        let [buffered, unbuffered, _] = settings.servers();
+        for config in [buffered, unbuffered] {
+            for reads_at_once in [true, false] {
+                let lens = (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]);
+                for len in lens {
+                    let mut recorded = record(&settings, &config);
+                    let mut server = config.accept();
+                    let mut read = Read::default();
+                    for piece in recorded.first_flight.chunks(len) {
+                        server.receive(piece).unwrap();
+                        if reads_at_once {
+                            read.all(&mut *server);
+                        }
+                    }
+                    let answer = server.take_output();
+                    for piece in recorded.second_flight(&answer).chunks(len) {
+                        server.receive(piece).unwrap();
+                        if reads_at_once {
+                            read.all(&mut *server);
+                        }
+                    }
+                    assert!(!server.is_handshaking());
+                    read.all(&mut *server);
+                    assert_eq!(read.early, EARLY.concat(), "in pieces of {len}");
+                    assert_eq!(read.later, LATER.concat(), "in pieces of {len}");
+                }
+            }
+        }
+    }
+}
+
+/// One cut at every byte of the second flight.
+#[test]
+fn every_cut_of_the_second_flight() {
+    let settings = settings(PROVIDERS[0]);
+    let [buffered, unbuffered, _] = settings.servers();
+    for config in [buffered, unbuffered] {
+        let mut cut = 0;
+        loop {
+            let mut recorded = record(&settings, &config);
+            let mut server = config.accept();
+            server.receive(&recorded.first_flight).unwrap();
+            let answer = server.take_output();
+            let flight = recorded.second_flight(&answer);
+            if cut == flight.len() {
+                break;
+            }
+            let (first, second) = flight.split_at(cut);
+            let mut read = Read::default();
+            server.receive(first).unwrap();
+            if cut % 2 == 0 {
+                read.all(&mut *server);
+            }
+            server.receive(second).unwrap();
+            read.all(&mut *server);
+            assert_eq!(read.early, EARLY.concat(), "cut at {cut}");
+            assert_eq!(read.later, LATER.concat(), "cut at {cut}");
+            cut += 1;
+        }
+    }
+}
