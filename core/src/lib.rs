@@ -14,7 +14,8 @@
 //!   alert that tells the peer.
 //! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: ready-made parts for it.
 //! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of these.
-//! - [`record`]: records, sent and received.
+//! - [`record`]: records, sent and received; [`ticketer`]: session tickets.
+//! - [`lock`], [`time_provider`]: what an application without `std` brings.
 
 #![no_std]
 #![cfg_attr(
@@ -35,10 +36,12 @@ pub mod ech_config;
 pub mod enums;
 pub mod error;
 pub mod ffdhe_groups;
+pub mod lock;
 pub mod provider;
 pub mod quic;
 pub mod record;
 pub mod sign;
 pub mod suites;
 pub mod ticketer;
+pub mod time_provider;
 pub mod versions;

@@ -44,6 +44,9 @@
 //! - `tls12` (default): TLS 1.2.
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
 //! - `logging` (default): messages through the `log` crate.
+//! - `hashbrown`: session caches without `std`, behind locks of the application's ([`lock`]).
+//! - `read_buf`: [`Reader`] and [`Stream`] read into memory that need not be initialized, where the compiler is a
+//!   nightly one that has the unstable `Read::read_buf`.
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
@@ -52,6 +55,7 @@
     warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)
 )]
 #![warn(missing_docs)]
+#![cfg_attr(read_buf, feature(read_buf, core_io_borrowed_buf))]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]
@@ -78,7 +82,6 @@ pub mod compress;
 pub mod crypto;
 pub mod server;
 pub mod sign;
-pub mod time_provider;
 
 /// The types of certificates, keys, names and times, shared with other crates.
 pub use pki_types;
@@ -148,10 +151,27 @@ pub mod kernel {
     pub use crate::conn::kernel::KernelConnection;
 }
 
+/// Locks, for what is shared between connections.
+///
+/// Without `std` they are the application's.
+pub mod lock {
+    #[cfg(not(feature = "std"))]
+    pub use rustls_core::lock::{Lock, MakeMutex, Poisoned};
+    pub use rustls_core::lock::{Mutex, MutexGuard};
+}
+
+/// The clock.
+pub mod time_provider {
+    #[cfg(feature = "std")]
+    pub use rustls_core::time_provider::DefaultTimeProvider;
+    pub use rustls_core::time_provider::TimeProvider;
+}
+
 /// Session tickets: how they are made, and how their keys change over time.
 pub mod ticketer {
     #[cfg(feature = "std")]
-    pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
+    pub use rustls_core::ticketer::TicketRotator;
+    pub use rustls_core::ticketer::TicketSwitcher;
 }
 
 /// Connections that leave all buffers to their user.

@@ -160,14 +160,11 @@ impl ClientConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when the whole crypto provider does, and [`require_ems`](Self::require_ems) is set unless
-    /// TLS 1.2 is disabled.
+    /// That is so when all of the crypto provider is approved, and the extended master secret is required, even
+    /// where TLS 1.2 is not enabled.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
-        let is_approved = self.require_ems
-            || !self
-                .versions
-                .contains(crate::enums::ProtocolVersion::TLSv1_2);
+        let is_approved = self.require_ems;
         #[cfg(not(feature = "tls12"))]
         let is_approved = true;
         is_approved && self.provider.fips()

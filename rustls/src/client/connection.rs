@@ -40,6 +40,10 @@ fn start(
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
     common.is_extractable = config.enable_secret_extraction;
+    #[cfg(feature = "std")]
+    {
+        common.is_fips = config.fips();
+    }
     let mut data = ClientConnectionData::default();
     let mut cx = Context {
         transport: &mut common.records,
@@ -115,6 +119,12 @@ impl ClientConnection {
 
 #[cfg(feature = "std")]
 impl ClientConnection {
+    /// True when the connection runs in FIPS-approved mode, as its configuration says:
+    /// [`ClientConfig::fips`].
+    pub fn fips(&self) -> bool {
+        self.inner.driver.common.is_fips
+    }
+
     /// See [`ConnectionCommon::dangerous_extract_secrets`].
     ///
     /// # Errors

@@ -17,7 +17,7 @@ pub use early_data::{EarlyDataError, MayEncryptEarlyData};
 pub use resolver::{AlwaysResolvesClientRawPublicKeys, ResolvesClientCert};
 
 pub use crate::msgs::client_extensions::TicketRequest;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use crate::session::client::ClientSessionMemoryCache;
 pub use crate::session::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,

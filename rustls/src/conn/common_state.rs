@@ -31,6 +31,9 @@ pub struct CommonState {
     /// How long application data may make the output, or the plaintext that waits for the handshake.
     #[cfg(feature = "std")]
     pub(crate) buffer_limit: Option<usize>,
+    /// The configuration is for FIPS-approved mode.
+    #[cfg(feature = "std")]
+    pub(crate) is_fips: bool,
     /// The configuration allows secrets to be extracted.
     pub(crate) is_extractable: bool,
     /// Why the connection is over.
@@ -46,6 +49,8 @@ impl CommonState {
             established: None,
             #[cfg(feature = "std")]
             buffer_limit: Some(DEFAULT_BUFFER_LIMIT),
+            #[cfg(feature = "std")]
+            is_fips: false,
             is_extractable: false,
             failed: None,
         }

@@ -58,6 +58,23 @@ impl io::Read for Reader<'_> {
         }
         Ok(len)
     }
+
+    /// The same, into memory that need not be initialized.
+    #[cfg(read_buf)]
+    fn read_buf(&mut self, mut cursor: io::BorrowedCursor<'_>) -> io::Result<()> {
+        let received = &mut self.common.records.received;
+        let room = cursor.capacity();
+        while cursor.capacity() != 0 && received.unread() != 0 {
+            let chunk = received.chunk();
+            let len = Ord::min(chunk.len(), cursor.capacity());
+            cursor.append(&chunk[..len]);
+            received.consume(len);
+        }
+        if cursor.capacity() == room && room != 0 {
+            self.check_any()?;
+        }
+        Ok(())
+    }
 }
 
 impl io::BufRead for Reader<'_> {

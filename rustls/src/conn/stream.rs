@@ -90,6 +90,12 @@ where
         self.prepare_read()?;
         self.conn.reader().read(buf)
     }
+
+    #[cfg(read_buf)]
+    fn read_buf(&mut self, cursor: io::BorrowedCursor<'_>) -> io::Result<()> {
+        self.prepare_read()?;
+        self.conn.reader().read_buf(cursor)
+    }
 }
 
 impl<'a, C, T, S> BufRead for Stream<'a, C, T>
@@ -190,6 +196,11 @@ where
 {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.as_stream().read(buf)
+    }
+
+    #[cfg(read_buf)]
+    fn read_buf(&mut self, cursor: io::BorrowedCursor<'_>) -> io::Result<()> {
+        self.as_stream().read_buf(cursor)
     }
 }
 

@@ -179,9 +179,14 @@ impl ServerConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when the whole crypto provider does; nothing else matters in TLS 1.3.
+    /// That is so when all of the crypto provider is approved, and the extended master secret is required, even
+    /// where TLS 1.2 is not enabled.
     pub fn fips(&self) -> bool {
-        self.provider.fips()
+        #[cfg(feature = "tls12")]
+        let is_approved = self.require_ems;
+        #[cfg(not(feature = "tls12"))]
+        let is_approved = true;
+        is_approved && self.provider.fips()
     }
 
     /// The crypto provider.

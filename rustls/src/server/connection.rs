@@ -46,6 +46,10 @@ pub(super) fn configure(
         .sender
         .set_max_fragment_size(config.max_fragment_size)?;
     common.is_extractable = config.enable_secret_extraction;
+    #[cfg(feature = "std")]
+    {
+        common.is_fips = config.fips();
+    }
     Ok(Box::new(ServerHandshake::start(config)?))
 }
 
@@ -136,6 +140,12 @@ impl ServerConnection {
 
 #[cfg(feature = "std")]
 impl ServerConnection {
+    /// True when the connection runs in FIPS-approved mode, as its configuration says:
+    /// [`ServerConfig::fips`].
+    pub fn fips(&self) -> bool {
+        self.inner.driver.common.is_fips
+    }
+
     /// See [`ConnectionCommon::dangerous_extract_secrets`].
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub use resolver::{
 pub use rustls_core::enums::CertificateType;
 pub use rustls_core::ticketer::ProducesTickets;
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use crate::session::server::ServerSessionMemoryCache;
 pub use crate::session::server::{NoServerSessionStorage, StoresServerSessions};
 pub use crate::verify::NoClientAuth;

@@ -1,8 +1,13 @@
 //! A map that forgets its oldest entry when it is full, for the in-memory session caches.
 
+use alloc::collections::BTreeMap;
 use core::borrow::Borrow;
 use core::hash::Hash;
-use std::collections::{BTreeMap, HashMap};
+#[cfg(feature = "std")]
+use std::collections::HashMap;
+
+#[cfg(not(feature = "std"))]
+use hashbrown::HashMap;
 
 /// A map of at most `capacity` entries. Inserting one more drops the one whose key came first.
 ///

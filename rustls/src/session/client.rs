@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use core::fmt;
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
 #[cfg(feature = "tls12")]
@@ -319,16 +319,18 @@ impl fmt::Debug for Tls13ClientSessionValue {
 #[cfg(feature = "tls12")]
 mod tls12;
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 mod memory {
     use alloc::collections::VecDeque;
     use core::fmt;
-    use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use pki_types::ServerName;
 
     use super::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
     use crate::enums::NamedGroup;
+    #[cfg(not(feature = "std"))]
+    use crate::lock::MakeMutex;
+    use crate::lock::{Mutex, MutexGuard};
     use crate::session::bounded_map::BoundedMap;
 
     /// How many sessions of TLS 1.3 are kept for one server: more than a server sends by default, few enough
@@ -356,21 +358,36 @@ mod memory {
 
     impl ClientSessionMemoryCache {
         /// A store for about `size` sessions: of up to `size` / 8 servers, rounded up, 8 each.
+        #[cfg(feature = "std")]
         pub fn new(size: usize) -> Self {
-            let servers = size.div_ceil(MAX_TLS13_TICKETS_PER_SERVER);
             Self {
-                servers: Mutex::new(BoundedMap::new(servers)),
+                servers: Mutex::new(Self::map_for(size)),
             }
         }
 
+        /// A store for about `size` sessions: of up to `size` / 8 servers, rounded up, 8 each; behind a lock that
+        /// `M` makes.
+        #[cfg(not(feature = "std"))]
+        pub fn new<M: MakeMutex>(size: usize) -> Self {
+            Self {
+                servers: Mutex::new::<M>(Self::map_for(size)),
+            }
+        }
+
+        fn map_for(size: usize) -> Servers {
+            BoundedMap::new(size.div_ceil(MAX_TLS13_TICKETS_PER_SERVER))
+        }
+
         /// The map is consistent between calls, so a poisoned lock can be used.
-        fn servers(&self) -> MutexGuard<'_, Servers> {
-            self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+        fn servers(&self) -> Option<MutexGuard<'_, Servers>> {
+            self.servers.lock_even_poisoned()
         }
 
         /// Changes what is known of a server, from nothing if need be.
         fn update(&self, server_name: ServerName<'static>, change: impl FnOnce(&mut Server)) {
-            let mut servers = self.servers();
+            let Some(mut servers) = self.servers() else {
+                return;
+            };
             match servers.get_mut(&server_name) {
                 Some(server) => change(server),
                 None => {
@@ -388,7 +405,9 @@ mod memory {
         }
 
         fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup> {
-            let servers: &BoundedMap<ServerName<'_>, _> = &self.servers();
+            let servers = self.servers()?;
+            let servers: &Servers = &servers;
+            let servers: &BoundedMap<ServerName<'_>, _> = servers;
             servers.get(server_name)?.kx_hint
         }
 
@@ -401,12 +420,16 @@ mod memory {
         }
 
         fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-            let servers: &BoundedMap<ServerName<'_>, _> = &self.servers();
+            let servers = self.servers()?;
+            let servers: &Servers = &servers;
+            let servers: &BoundedMap<ServerName<'_>, _> = servers;
             servers.get(server_name)?.tls12.clone()
         }
 
         fn remove_tls12_session(&self, server_name: &ServerName<'static>) {
-            if let Some(server) = self.servers().get_mut(server_name) {
+            if let Some(mut servers) = self.servers()
+                && let Some(server) = servers.get_mut(server_name)
+            {
                 server.tls12 = None;
             }
         }
@@ -428,7 +451,7 @@ mod memory {
             &self,
             server_name: &ServerName<'static>,
         ) -> Option<Tls13ClientSessionValue> {
-            self.servers().get_mut(server_name)?.tls13.pop_back()
+            self.servers()?.get_mut(server_name)?.tls13.pop_back()
         }
     }
 

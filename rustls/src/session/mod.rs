@@ -6,7 +6,7 @@
 //! - [`server`]: where a server keeps sessions.
 //! - [`value`]: what a server must know of a session, as bytes.
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 mod bounded_map;
 pub(crate) mod chain;
 pub(crate) mod client;

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use memory::ServerSessionMemoryCache;
 
 use crate::server::ProducesTickets;
@@ -81,23 +81,28 @@ impl ProducesTickets for NoTickets {
     }
 }
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "hashbrown"))]
 mod memory {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
     use core::fmt;
-    use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use super::StoresServerSessions;
+    #[cfg(not(feature = "std"))]
+    use crate::lock::MakeMutex;
+    use crate::lock::{Mutex, MutexGuard};
     use crate::session::bounded_map::BoundedMap;
 
     /// Stores sessions in the memory of this process, a limited number of them. The oldest make room.
     pub struct ServerSessionMemoryCache {
-        sessions: Mutex<BoundedMap<Vec<u8>, Vec<u8>>>,
+        sessions: Mutex<Sessions>,
     }
+
+    type Sessions = BoundedMap<Vec<u8>, Vec<u8>>;
 
     impl ServerSessionMemoryCache {
         /// A storage for as many as `size` sessions.
+        #[cfg(feature = "std")]
         #[allow(clippy::new_ret_no_self)] // 0.23's signature
         pub fn new(size: usize) -> Arc<Self> {
             Arc::new(Self {
@@ -105,24 +110,38 @@ mod memory {
             })
         }
 
+        /// A storage for as many as `size` sessions, behind a lock that `M` makes.
+        #[cfg(not(feature = "std"))]
+        #[allow(clippy::new_ret_no_self)] // 0.23's signature
+        pub fn new<M: MakeMutex>(size: usize) -> Arc<Self> {
+            Arc::new(Self {
+                sessions: Mutex::new::<M>(BoundedMap::new(size)),
+            })
+        }
+
         /// The map is consistent between calls, so a poisoned lock can be used.
-        fn sessions(&self) -> MutexGuard<'_, BoundedMap<Vec<u8>, Vec<u8>>> {
-            self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        fn sessions(&self) -> Option<MutexGuard<'_, Sessions>> {
+            self.sessions.lock_even_poisoned()
         }
     }
 
     impl StoresServerSessions for ServerSessionMemoryCache {
         fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-            self.sessions().insert(key, value);
-            true
+            match self.sessions() {
+                Some(mut sessions) => {
+                    sessions.insert(key, value);
+                    true
+                }
+                None => false,
+            }
         }
 
         fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.sessions().get(key).cloned()
+            self.sessions()?.get(key).cloned()
         }
 
         fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.sessions().remove(key)
+            self.sessions()?.remove(key)
         }
 
         fn can_cache(&self) -> bool {

@@ -11,7 +11,7 @@ pub trait TimeProvider: Debug + Send + Sync {
     /// The current wall-clock time, or `None` when it is not known.
     ///
     /// A handshake that needs the time and gets none fails with
-    /// [`Error::FailedToGetCurrentTime`](crate::Error::FailedToGetCurrentTime).
+    /// [`Error::FailedToGetCurrentTime`](crate::error::Error::FailedToGetCurrentTime).
     fn current_time(&self) -> Option<UnixTime>;
 }
 

@@ -1,0 +1,387 @@
+//! Ticket protection that changes its key as time goes by.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+#[cfg(feature = "std")]
+use pki_types::UnixTime;
+
+use super::ProducesTickets;
+use crate::crypto::GetRandomFailed;
+use crate::error::Error;
+#[cfg(not(feature = "std"))]
+use crate::lock::MakeMutex;
+use crate::lock::Mutex;
+#[cfg(not(feature = "std"))]
+use crate::time_provider::TimeProvider;
+
+/// Keys of which the newest makes tickets, and the one before it still opens its own.
+///
+/// ```text
+///   seconds since it was made   0 ········ lifetime ········ 2 × lifetime
+///                               │ newest    │ older           │ destroyed
+///   makes new tickets           │ yes       │ no              │
+///   opens its tickets           │ yes       │ yes             │ no
+/// ```
+///
+/// So a ticket is good for at least `lifetime` and at most twice that. The change happens in the first call of
+/// `encrypt` or `decrypt` that is due for it; without calls nothing is destroyed.
+struct Rotation {
+    generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+    lifetime: u32,
+    keys: Mutex<KeyRing>,
+}
+
+/// The newest key, then the older one. There is never a third: the next is made after `lifetime` seconds of the
+/// newest, when the older one has had twice that.
+type KeyRing = [Option<Arc<TicketKey>>; 2];
+
+struct TicketKey {
+    tickets: Box<dyn ProducesTickets>,
+    /// In seconds since the epoch.
+    made: u64,
+}
+
+impl TicketKey {
+    /// In seconds; zero when the clock was set back to before the making.
+    fn age(&self, now: u64) -> u64 {
+        now.saturating_sub(self.made)
+    }
+}
+
+impl Rotation {
+    /// Twice the lifetime of a key, as tickets of the older one are accepted too.
+    fn ticket_lifetime(&self) -> u32 {
+        self.lifetime.saturating_mul(2)
+    }
+
+    fn encrypt(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
+        let [newest, _] = self.keys(now).ok()?;
+        newest?.tickets.encrypt(plain)
+    }
+
+    fn decrypt(&self, now: u64, cipher: &[u8]) -> Option<Vec<u8>> {
+        let keys = self.keys(now).ok()?;
+        keys.iter()
+            .flatten()
+            .find_map(|key| key.tickets.decrypt(cipher))
+    }
+
+    /// The keys to use at `now`, after destroying those that are too old and making one if due.
+    ///
+    /// They are handed out from under the lock, so that no ticket waits for another's encryption.
+    fn keys(&self, now: u64) -> Result<KeyRing, GetRandomFailed> {
+        let lifetime = u64::from(self.lifetime);
+        // every change of the ring is complete in itself, so a poisoned lock does no harm
+        let mut keys = self.keys.lock_even_poisoned().ok_or(GetRandomFailed)?;
+        let keys: &mut KeyRing = &mut keys;
+        for key in keys.iter_mut() {
+            key.take_if(|key| key.age(now) > 2 * lifetime);
+        }
+        let newest = keys[0].as_ref();
+        if newest.is_none_or(|key| key.age(now) > lifetime) {
+            let key = TicketKey {
+                tickets: (self.generator)()?,
+                made: now,
+            };
+            *keys = [Some(Arc::new(key)), keys[0].take()];
+        }
+        Ok(keys.clone())
+    }
+}
+
+/// Ticket protection that changes its key as time goes by, with two keys alive at once.
+///
+/// The newest key makes tickets for `lifetime` seconds, and opens them for twice that; then it is destroyed. The
+/// change happens in the first call of `encrypt` or `decrypt` that is due for it; without calls nothing is
+/// destroyed.
+#[cfg(feature = "std")]
+pub struct TicketRotator(Rotation);
+
+#[cfg(feature = "std")]
+impl TicketRotator {
+    /// Starts with a first key made by `generator`.
+    ///
+    /// `lifetime` is for how many seconds a key makes tickets before the next one is made.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetRandomBytes`] when `generator` fails. When it fails later on, no tickets are made or
+    /// opened until it succeeds.
+    pub fn new(
+        lifetime: u32,
+        generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+    ) -> Result<Self, Error> {
+        let rotation = Rotation {
+            generator,
+            lifetime,
+            keys: Mutex::new([None, None]),
+        };
+        rotation.keys(now())?;
+        Ok(Self(rotation))
+    }
+}
+
+#[cfg(feature = "std")]
+fn now() -> u64 {
+    UnixTime::now().as_secs()
+}
+
+#[cfg(feature = "std")]
+impl ProducesTickets for TicketRotator {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.0.ticket_lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.0.encrypt(now(), plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.0.decrypt(now(), cipher)
+    }
+}
+
+#[cfg(feature = "std")]
+impl fmt::Debug for TicketRotator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketRotator").finish_non_exhaustive()
+    }
+}
+
+/// The older name of [`TicketRotator`], which does the same.
+#[cfg(feature = "std")]
+pub struct TicketSwitcher(TicketRotator);
+
+/// Ticket protection that changes its key as time goes by, with two keys alive at once, by a clock and under a
+/// lock of the application's.
+///
+/// The newest key makes tickets for `lifetime` seconds, and opens them for twice that; then it is destroyed. The
+/// change happens in the first call of `encrypt` or `decrypt` that is due for it; without calls nothing is
+/// destroyed.
+#[cfg(not(feature = "std"))]
+pub struct TicketSwitcher {
+    rotation: Rotation,
+    clock: &'static dyn TimeProvider,
+}
+
+impl TicketSwitcher {
+    /// See [`TicketRotator::new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TicketRotator::new`].
+    #[cfg(feature = "std")]
+    #[deprecated(note = "use `TicketRotator`")]
+    pub fn new(
+        lifetime: u32,
+        generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+    ) -> Result<Self, Error> {
+        TicketRotator::new(lifetime, generator).map(Self)
+    }
+
+    /// Starts with a first key made by `generator`.
+    ///
+    /// `lifetime` is for how many seconds a key makes tickets before the next one is made; `time_provider` says
+    /// when that is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetRandomBytes`] when `generator` fails, [`Error::FailedToGetCurrentTime`] when the clock
+    /// does not know the time. Where either fails later on, no tickets are made or opened until it succeeds.
+    #[cfg(not(feature = "std"))]
+    pub fn new<M: MakeMutex>(
+        lifetime: u32,
+        generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+        time_provider: &'static dyn TimeProvider,
+    ) -> Result<Self, Error> {
+        let switcher = Self {
+            rotation: Rotation {
+                generator,
+                lifetime,
+                keys: Mutex::new::<M>([None, None]),
+            },
+            clock: time_provider,
+        };
+        let now = switcher.now().ok_or(Error::FailedToGetCurrentTime)?;
+        switcher.rotation.keys(now)?;
+        Ok(switcher)
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn now(&self) -> Option<u64> {
+        Some(self.clock.current_time()?.as_secs())
+    }
+}
+
+#[cfg(feature = "std")]
+impl ProducesTickets for TicketSwitcher {
+    fn enabled(&self) -> bool {
+        self.0.enabled()
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.0.lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.0.encrypt(plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.0.decrypt(cipher)
+    }
+}
+
+#[cfg(not(feature = "std"))]
+impl ProducesTickets for TicketSwitcher {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.rotation.ticket_lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.rotation.encrypt(self.now()?, plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.rotation.decrypt(self.now()?, cipher)
+    }
+}
+
+impl fmt::Debug for TicketSwitcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TicketSwitcher").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use core::cell::Cell;
+    use std::thread_local;
+
+    use super::*;
+
+    thread_local! {
+        static MADE: Cell<u8> = const { Cell::new(0) };
+        static FAIL: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Tickets of the n-th producer of a test are n followed by the plaintext.
+    #[derive(Debug)]
+    struct Numbered(u8);
+
+    impl Numbered {
+        fn generate() -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+            if FAIL.get() {
+                return Err(GetRandomFailed);
+            }
+            MADE.set(MADE.get() + 1);
+            Ok(Box::new(Self(MADE.get())))
+        }
+    }
+
+    impl ProducesTickets for Numbered {
+        fn enabled(&self) -> bool {
+            true
+        }
+
+        fn lifetime(&self) -> u32 {
+            0
+        }
+
+        fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+            Some([&[self.0], plain].concat())
+        }
+
+        fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+            let (number, plain) = cipher.split_first()?;
+            (*number == self.0).then(|| plain.to_vec())
+        }
+    }
+
+    fn rotator() -> Rotation {
+        let rotator = Rotation {
+            generator: Numbered::generate,
+            lifetime: 10,
+            keys: Mutex::new([None, None]),
+        };
+        rotator.keys(1000).unwrap();
+        rotator
+    }
+
+    #[test]
+    fn new_key_makes_tickets_and_older_still_opens_its_own() {
+        let rotator = rotator();
+        assert_eq!(rotator.encrypt(1010, b"a").unwrap(), b"\x01a");
+        assert_eq!(rotator.encrypt(1011, b"b").unwrap(), b"\x02b");
+        assert_eq!(rotator.decrypt(1011, b"\x01a").unwrap(), b"a");
+        assert_eq!(rotator.decrypt(1011, b"\x02b").unwrap(), b"b");
+        assert!(rotator.decrypt(1011, b"\x03c").is_none());
+    }
+
+    #[test]
+    fn ticket_is_refused_after_twice_the_lifetime() {
+        let rotator = rotator();
+        let changed_late = 1019;
+        assert!(rotator.decrypt(changed_late, b"\x01a").is_some());
+        assert!(rotator.decrypt(1020, b"\x01a").is_some());
+        assert!(rotator.decrypt(1021, b"\x01a").is_none());
+        assert_eq!(MADE.get(), 2);
+    }
+
+    #[test]
+    fn keys_that_expired_in_a_pause_are_destroyed() {
+        let rotator = rotator();
+        assert!(rotator.decrypt(1021, b"\x01a").is_none());
+        assert!(rotator.keys.lock().unwrap()[1].is_none());
+    }
+
+    #[test]
+    fn failing_generator_stops_tickets_until_it_succeeds() {
+        let rotator = rotator();
+        FAIL.set(true);
+        assert!(rotator.encrypt(1010, b"a").is_some());
+        assert!(rotator.encrypt(1011, b"a").is_none());
+        assert!(rotator.decrypt(1011, b"\x01a").is_none());
+        assert!(matches!(
+            TicketRotator::new(10, Numbered::generate),
+            Err(Error::FailedToGetRandomBytes)
+        ));
+        FAIL.set(false);
+        assert_eq!(rotator.decrypt(1011, b"\x01a").unwrap(), b"a");
+        assert_eq!(rotator.encrypt(1011, b"a").unwrap(), b"\x02a");
+    }
+
+    #[test]
+    fn clock_set_back_changes_nothing() {
+        let rotator = rotator();
+        assert_eq!(rotator.encrypt(5, b"a").unwrap(), b"\x01a");
+        assert_eq!(rotator.decrypt(5, b"\x01a").unwrap(), b"a");
+    }
+
+    #[test]
+    #[expect(deprecated, reason = "the deprecated type is tested too")]
+    fn real_clock_and_both_types() {
+        let rotator = TicketRotator::new(u32::MAX, Numbered::generate).unwrap();
+        let switcher = TicketSwitcher::new(10, Numbered::generate).unwrap();
+        assert_eq!((rotator.lifetime(), switcher.lifetime()), (u32::MAX, 20));
+        for it in [&rotator as &dyn ProducesTickets, &switcher] {
+            assert!(it.enabled());
+            assert_eq!(it.decrypt(&it.encrypt(b"a").unwrap()).unwrap(), b"a");
+        }
+        assert_eq!(
+            std::format!("{rotator:?} {switcher:?}"),
+            "TicketRotator { .. } TicketSwitcher { .. }"
+        );
+    }
+}

@@ -1,0 +1,331 @@
+//! What configurations are when nobody has changed them, and when they are for FIPS-approved mode: as upstream's.
+
+#![cfg(feature = "tls12")]
+
+use std::sync::Arc;
+
+use harness::configs::{PROVIDERS, Provider};
+use rustls_upstream::pki_types::PrivateKeyDer;
+
+macro_rules! configurations {
+    ($module:ident, $lib:ident) => {
+        mod $module {
+            use $lib::crypto::cipher::{
+                AeadKey, Iv, MessageDecrypter, MessageEncrypter, Tls13AeadAlgorithm,
+                UnsupportedOperationError,
+            };
+            use $lib::crypto::{
+                ActiveKeyExchange, CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom,
+                SupportedKxGroup, WebPkiSupportedAlgorithms, hash, hmac, tls13,
+            };
+            use $lib::version::{TLS12, TLS13};
+            use $lib::{
+                CipherSuiteCommon, ClientConfig, ClientConnection, ConnectionTrafficSecrets, Error,
+                NamedGroup, RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite,
+                SupportedProtocolVersion, Tls13CipherSuite, sign,
+            };
+
+            use super::*;
+
+            fn client(
+                provider: CryptoProvider,
+                versions: &[&'static SupportedProtocolVersion],
+            ) -> ClientConfig {
+                ClientConfig::builder_with_provider(Arc::new(provider))
+                    .with_protocol_versions(versions)
+                    .unwrap()
+                    .with_root_certificates(RootCertStore::empty())
+                    .with_no_client_auth()
+            }
+
+            fn server(
+                provider: CryptoProvider,
+                versions: &[&'static SupportedProtocolVersion],
+            ) -> ServerConfig {
+                ServerConfig::builder_with_provider(Arc::new(provider))
+                    .with_protocol_versions(versions)
+                    .unwrap()
+                    .with_no_client_auth()
+                    .with_cert_resolver(Arc::new($lib::server::ResolvesServerCertUsingSni::new()))
+            }
+
+            /// All fields, as far as they can be shown.
+            pub(super) fn defaults(provider: Provider) -> Vec<String> {
+                let client = client(provider.$module(), &[&TLS13, &TLS12]);
+                let server = server(provider.$module(), &[&TLS13, &TLS12]);
+                let compressors = |of: &[&dyn $lib::compress::CertCompressor]| {
+                    let algorithms = of.iter().map(|it| it.algorithm());
+                    format!("compressors {:?}", algorithms.collect::<Vec<_>>())
+                };
+                let decompressors = |of: &[&dyn $lib::compress::CertDecompressor]| {
+                    let algorithms = of.iter().map(|it| it.algorithm());
+                    format!("decompressors {:?}", algorithms.collect::<Vec<_>>())
+                };
+                let resumption = format!("{:?}", client.resumption);
+                vec![
+                    format!("alpn_protocols {:?}", client.alpn_protocols),
+                    format!("check_selected_alpn {}", client.check_selected_alpn),
+                    format!("resumption {}", resumption.replace(" { .. }", "")),
+                    format!("max_fragment_size {:?}", client.max_fragment_size),
+                    format!("has_certs {}", client.client_auth_cert_resolver.has_certs()),
+                    format!(
+                        "only_raw_public_keys {}",
+                        client.client_auth_cert_resolver.only_raw_public_keys()
+                    ),
+                    format!("enable_sni {}", client.enable_sni),
+                    format!("key_log {:?}", client.key_log),
+                    format!("will_log {}", client.key_log.will_log("CLIENT_RANDOM")),
+                    format!("extraction {}", client.enable_secret_extraction),
+                    format!("enable_early_data {}", client.enable_early_data),
+                    format!("require_ems {}", client.require_ems),
+                    format!("time_provider {:?}", client.time_provider),
+                    compressors(&client.cert_compressors),
+                    format!("compression_cache {:?}", client.cert_compression_cache),
+                    decompressors(&client.cert_decompressors),
+                    format!("ticket_request {:?}", client.send_ticket_request),
+                    format!("fips {}", client.fips()),
+                    // the server's
+                    format!("ignore_client_order {}", server.ignore_client_order),
+                    format!("max_fragment_size {:?}", server.max_fragment_size),
+                    format!("session_storage {}", server.session_storage.can_cache()),
+                    format!("ticketer {}", server.ticketer.enabled()),
+                    format!("alpn_protocols {:?}", server.alpn_protocols),
+                    format!("key_log {:?}", server.key_log),
+                    format!("extraction {}", server.enable_secret_extraction),
+                    format!("max_early_data_size {}", server.max_early_data_size),
+                    format!("send_half_rtt_data {}", server.send_half_rtt_data),
+                    format!("send_tls13_tickets {}", server.send_tls13_tickets),
+                    format!("max_tls13_tickets {}", server.max_tls13_tickets),
+                    format!("require_ems {}", server.require_ems),
+                    format!("time_provider {:?}", server.time_provider),
+                    compressors(&server.cert_compressors),
+                    format!("compression_cache {:?}", server.cert_compression_cache),
+                    decompressors(&server.cert_decompressors),
+                    format!("fips {}", server.fips()),
+                ]
+            }
+
+            /// What `fips` is when the provider's parts say so, all but those of `missing`.
+            pub(super) fn fips(missing: &str, require_ems: bool, versions: &str) -> Vec<bool> {
+                let versions: &[&'static SupportedProtocolVersion] = match versions {
+                    "1.3" => &[&TLS13],
+                    _ => &[&TLS13, &TLS12],
+                };
+                let provider = approved_but(missing);
+                let mut log = vec![provider.fips()];
+                let mut client = client(provider.clone(), versions);
+                client.require_ems = require_ems;
+                let mut server = server(provider, versions);
+                server.require_ems = require_ems;
+                log.extend([client.fips(), server.fips()]);
+                let name = harness::configs::server_name();
+                log.push(
+                    ClientConnection::new(Arc::new(client), name)
+                        .unwrap()
+                        .fips(),
+                );
+                log.push(ServerConnection::new(Arc::new(server)).unwrap().fips());
+                log
+            }
+
+            /// A part of a provider that says it is approved, or not.
+            struct Part<T: ?Sized + 'static>(&'static T, bool);
+
+            fn approved_but(missing: &str) -> CryptoProvider {
+                let base = Provider::Ring.$module();
+                let (suite, group) = (base.cipher_suites[0].tls13().unwrap(), base.kx_groups[0]);
+                let suite = Tls13CipherSuite {
+                    common: CipherSuiteCommon {
+                        suite: suite.common.suite,
+                        hash_provider: leak(Part(suite.common.hash_provider, missing != "hash")),
+                        confidentiality_limit: suite.common.confidentiality_limit,
+                    },
+                    hkdf_provider: leak(Part(suite.hkdf_provider, missing != "hkdf")),
+                    aead_alg: leak(Part(suite.aead_alg, missing != "aead")),
+                    quic: None,
+                };
+                let mut suites = vec![SupportedCipherSuite::Tls13(leak(suite))];
+                if missing == "a suite" {
+                    suites.extend(base.cipher_suites.iter().copied());
+                }
+                let mut groups: Vec<&'static dyn SupportedKxGroup> = vec![leak(Part(group, true))];
+                if missing == "a group" {
+                    groups.push(base.kx_groups[1]);
+                }
+                let algorithms = if missing == "signature verification" {
+                    base.signature_verification_algorithms
+                } else {
+                    WebPkiSupportedAlgorithms {
+                        all: &[],
+                        mapping: &[],
+                    }
+                };
+                CryptoProvider {
+                    cipher_suites: suites,
+                    kx_groups: groups,
+                    signature_verification_algorithms: algorithms,
+                    secure_random: leak(Part(base.secure_random, missing != "random")),
+                    key_provider: leak(Part(base.key_provider, missing != "keys")),
+                }
+            }
+
+            fn leak<T>(value: T) -> &'static T {
+                Box::leak(Box::new(value))
+            }
+
+            impl<T: ?Sized> std::fmt::Debug for Part<T> {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("Part")
+                }
+            }
+
+            impl hash::Hash for Part<dyn hash::Hash> {
+                fn start(&self) -> Box<dyn hash::Context> {
+                    self.0.start()
+                }
+
+                fn hash(&self, data: &[u8]) -> hash::Output {
+                    self.0.hash(data)
+                }
+
+                fn output_len(&self) -> usize {
+                    self.0.output_len()
+                }
+
+                fn algorithm(&self) -> hash::HashAlgorithm {
+                    self.0.algorithm()
+                }
+
+                fn fips(&self) -> bool {
+                    self.1
+                }
+            }
+
+            impl tls13::Hkdf for Part<dyn tls13::Hkdf> {
+                fn extract_from_zero_ikm(
+                    &self,
+                    salt: Option<&[u8]>,
+                ) -> Box<dyn tls13::HkdfExpander> {
+                    self.0.extract_from_zero_ikm(salt)
+                }
+
+                fn extract_from_secret(
+                    &self,
+                    salt: Option<&[u8]>,
+                    secret: &[u8],
+                ) -> Box<dyn tls13::HkdfExpander> {
+                    self.0.extract_from_secret(salt, secret)
+                }
+
+                fn expander_for_okm(&self, okm: &tls13::OkmBlock) -> Box<dyn tls13::HkdfExpander> {
+                    self.0.expander_for_okm(okm)
+                }
+
+                fn hmac_sign(&self, key: &tls13::OkmBlock, message: &[u8]) -> hmac::Tag {
+                    self.0.hmac_sign(key, message)
+                }
+
+                fn fips(&self) -> bool {
+                    self.1
+                }
+            }
+
+            impl Tls13AeadAlgorithm for Part<dyn Tls13AeadAlgorithm> {
+                fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
+                    self.0.encrypter(key, iv)
+                }
+
+                fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
+                    self.0.decrypter(key, iv)
+                }
+
+                fn key_len(&self) -> usize {
+                    self.0.key_len()
+                }
+
+                fn extract_keys(
+                    &self,
+                    key: AeadKey,
+                    iv: Iv,
+                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+                    self.0.extract_keys(key, iv)
+                }
+
+                fn fips(&self) -> bool {
+                    self.1
+                }
+            }
+
+            impl SupportedKxGroup for Part<dyn SupportedKxGroup> {
+                fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+                    self.0.start()
+                }
+
+                fn name(&self) -> NamedGroup {
+                    self.0.name()
+                }
+
+                fn fips(&self) -> bool {
+                    self.1
+                }
+            }
+
+            impl SecureRandom for Part<dyn SecureRandom> {
+                fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
+                    self.0.fill(buf)
+                }
+
+                fn fips(&self) -> bool {
+                    self.1
+                }
+            }
+
+            impl KeyProvider for Part<dyn KeyProvider> {
+                fn load_private_key(
+                    &self,
+                    key: PrivateKeyDer<'static>,
+                ) -> Result<Arc<dyn sign::SigningKey>, Error> {
+                    self.0.load_private_key(key)
+                }
+
+                fn fips(&self) -> bool {
+                    self.1
+                }
+            }
+        }
+    };
+}
+
+configurations!(this, rustls);
+configurations!(upstream, rustls_upstream);
+
+#[test]
+fn defaults_are_those_of_upstream() {
+    for provider in PROVIDERS {
+        assert_eq!(this::defaults(provider), upstream::defaults(provider));
+    }
+}
+
+/// A configuration is for FIPS-approved mode when every part of its provider is, and the extended master secret
+/// is required.
+#[test]
+fn fips_is_what_it_is_upstream() {
+    const PARTS: [&str; 8] = [
+        "nothing", "hash", "hkdf", "aead", "a suite", "a group", "random", "keys",
+    ];
+    for missing in PARTS.into_iter().chain(["signature verification"]) {
+        for require_ems in [false, true] {
+            for versions in ["1.3", "1.2 and 1.3"] {
+                let what = format!("{missing} missing, {require_ems}, TLS {versions}");
+                let ours = this::fips(missing, require_ems, versions);
+                assert_eq!(
+                    ours,
+                    upstream::fips(missing, require_ems, versions),
+                    "{what}"
+                );
+                assert_eq!(ours[0], missing == "nothing", "{what}");
+                assert_eq!(ours[1], missing == "nothing" && require_ems, "{what}");
+            }
+        }
+    }
+}
