@@ -4,3 +4,4 @@ mod client;
 mod connection;
 mod ffdhe;
 mod server;
+mod versions;

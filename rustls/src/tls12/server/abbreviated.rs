@@ -33,12 +33,14 @@ pub(super) fn resume(
     flight.add(&server_hello);
     flight.send(cx.transport)?;
     handshake.log(&master_secret);
-    handshake.send_finished(&master_secret, cx)?;
+    let keys = master_secret.key_block();
+    handshake.send_finished(&master_secret, &keys, cx)?;
 
     Ok(State::WaitChangeCipherSpec(Box::new(
         WaitChangeCipherSpec {
             handshake,
             master_secret,
+            keys,
             kind: Kind::Abbreviated,
         },
     )))

@@ -9,12 +9,13 @@ use crate::enums::Side;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
 use crate::tls12::finished::check_finished;
-use crate::tls12::key_schedule::MasterSecret;
+use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
 
 /// Waits for the client's change_cipher_spec.
 pub(crate) struct WaitChangeCipherSpec {
     pub(super) handshake: Handshake,
     pub(super) master_secret: MasterSecret,
+    pub(super) keys: KeyBlock,
     pub(super) kind: Kind,
 }
 
@@ -24,7 +25,7 @@ impl WaitChangeCipherSpec {
         cx: &mut ServerContext<'_>,
     ) -> Result<Box<WaitFinished>, Failure> {
         cx.transport
-            .change_receiving_cipher(&self.master_secret.key_block(), Side::Client)?;
+            .change_receiving_cipher(&self.keys, Side::Client)?;
         Ok(Box::new(WaitFinished(self)))
     }
 }
@@ -42,6 +43,7 @@ impl WaitFinished {
         let WaitChangeCipherSpec {
             mut handshake,
             master_secret,
+            keys,
             kind,
         } = self.0;
         let transcript = handshake.transcript.current();
@@ -54,7 +56,7 @@ impl WaitFinished {
         if kind == Kind::Full {
             handshake.transcript.add(encoded);
             handshake.store_session(&master_secret, cx);
-            handshake.send_finished(&master_secret, cx)?;
+            handshake.send_finished(&master_secret, &keys, cx)?;
         }
         *cx.established = Some(Established::Tls12(master_secret));
         cx.transport.start_receiving();

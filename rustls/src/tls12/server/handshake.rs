@@ -14,7 +14,7 @@ use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::{MasterSecret, Randoms};
+use crate::tls12::key_schedule::{KeyBlock, MasterSecret, Randoms};
 
 /// Length in bytes of a Finished with its header.
 const FINISHED_LEN: usize = 4 + 12;
@@ -42,6 +42,7 @@ impl Handshake {
     pub(super) fn send_finished(
         &mut self,
         master_secret: &MasterSecret,
+        keys: &KeyBlock,
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
         if self.sends_ticket {
@@ -54,8 +55,7 @@ impl Handshake {
             });
             flight.send(cx.transport)?;
         }
-        cx.transport
-            .change_sending_cipher(&master_secret.key_block(), Side::Server);
+        cx.transport.change_sending_cipher(keys, Side::Server);
 
         let mut flight = Flight::with_capacity(FINISHED_LEN, &mut self.transcript);
         let verify_data = master_secret.verify_data(Side::Server, &flight.transcript_hash());

@@ -66,6 +66,7 @@ impl WaitClientKeyExchange {
 
         let next = Box::new(WaitChangeCipherSpec {
             handshake,
+            keys: master_secret.key_block(),
             master_secret,
             kind: Kind::Full,
         });

@@ -140,12 +140,11 @@ pub(super) fn usable_schemes(
     hello: &ClientHello<'_>,
     config: &ServerConfig,
 ) -> Vec<SignatureScheme> {
+    let is_offered = |suite: &&Tls12CipherSuite| hello.cipher_suites.contains(&suite.common.suite);
+    // both lists of the client may be long: they must not be compared with each other
+    let suites: Vec<_> = tls12_suites(config).filter(is_offered).collect();
     let mut schemes = offered_schemes(hello).to_vec();
-    schemes.retain(|scheme| {
-        tls12_suites(config).any(|suite| {
-            suite.sign.contains(scheme) && hello.cipher_suites.contains(&suite.common.suite)
-        })
-    });
+    schemes.retain(|scheme| suites.iter().any(|suite| suite.sign.contains(scheme)));
     schemes
 }
 
