@@ -5,6 +5,7 @@ mod compressed_messages;
 mod compression;
 mod gnutls;
 mod kit;
+mod public_api;
 mod raw_keys;
 mod resumed;
 mod types_negotiated;
