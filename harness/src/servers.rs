@@ -31,13 +31,13 @@ pub struct Settings {
 }
 
 macro_rules! config {
-    ($name:ident, $tls:ident, $module:ident, $crypto:expr) => {
+    ($name:ident, $tls:ident, $module:ident, $aws_lc:path, $ring:path) => {
         pub fn $name(&self) -> $tls::ServerConfig {
-            let mut config = configs::$module::server($crypto(self.provider), KEY_TYPE, self.auth);
+            let mut config = configs::$module::server(self.provider.$module(), KEY_TYPE, self.auth);
             if self.sealed {
                 config.ticketer = match self.provider {
-                    Provider::AwsLc => $tls::crypto::aws_lc_rs::Ticketer::new(),
-                    Provider::Ring => $tls::crypto::ring::Ticketer::new(),
+                    Provider::AwsLc => <$aws_lc>::new(),
+                    Provider::Ring => <$ring>::new(),
                 }
                 .unwrap();
             }
@@ -72,8 +72,20 @@ impl Settings {
         }
     }
 
-    config!(ours, ours, this, Provider::this);
-    config!(theirs, theirs, upstream, Provider::upstream);
+    config!(
+        ours,
+        ours,
+        this,
+        rustls_provider_aws_lc::Ticketer,
+        rustls_provider_ring::Ticketer
+    );
+    config!(
+        theirs,
+        theirs,
+        upstream,
+        theirs::crypto::aws_lc_rs::Ticketer,
+        theirs::crypto::ring::Ticketer
+    );
 
     /// A server of this crate in each API, and one of upstream.
     pub fn servers(&self) -> [Server; 3] {
