@@ -75,6 +75,15 @@ macro_rules! buffered_endpoint {
                 }
             }
 
+            fn send_early(&mut self, plaintext: &[u8]) -> usize {
+                match &mut self.conn {
+                    $tls::Connection::Client(conn) => conn
+                        .early_data()
+                        .map_or(0, |mut early| early.write(plaintext).unwrap()),
+                    $tls::Connection::Server(_) => 0,
+                }
+            }
+
             fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
                 if let $tls::Connection::Server(conn) = &mut self.conn
                     && let Some(mut early_data) = conn.early_data()

@@ -24,6 +24,12 @@ pub trait Endpoint {
     /// Appends the application data received since the last call.
     fn read_into(&mut self, plaintext: &mut Vec<u8>);
 
+    /// Sends early data, before the ClientHello is taken. Returns how much was accepted: none where it cannot be
+    /// sent, or where the API only tells later.
+    fn send_early(&mut self, _plaintext: &[u8]) -> usize {
+        0
+    }
+
     /// Appends the early data received since the last call; none but a server receives any.
     fn read_early_into(&mut self, plaintext: &mut Vec<u8>);
 

@@ -47,6 +47,7 @@ macro_rules! unbuffered_endpoint {
             /// What waits for [`ConnectionState::WriteTraffic`].
             #[derive(Default)]
             struct ToSend {
+                early: Vec<u8>,
                 plaintext: Vec<u8>,
                 close: bool,
                 refresh: bool,
@@ -90,7 +91,15 @@ macro_rules! unbuffered_endpoint {
                                     })
                                 });
                             }
-                            Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
+                            Ok(ConnectionState::TransmitTlsData(mut state)) => {
+                                let early = &mut self.to_send.early;
+                                if !early.is_empty()
+                                    && C::encrypt_early_data(&mut state, early, &mut self.outgoing)
+                                {
+                                    early.clear();
+                                }
+                                state.done();
+                            }
                             Ok(ConnectionState::ReadTraffic(mut state)) => {
                                 while let Some(record) = state.next_record() {
                                     let record = record.map_err(|error| format!("{error:?}"))?;
@@ -170,6 +179,11 @@ macro_rules! unbuffered_endpoint {
 
                 fn read_into(&mut self, plaintext: &mut Vec<u8>) {
                     plaintext.append(&mut self.received);
+                }
+
+                fn send_early(&mut self, plaintext: &[u8]) -> usize {
+                    self.to_send.early.extend_from_slice(plaintext);
+                    0
                 }
 
                 fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {

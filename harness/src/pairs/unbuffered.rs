@@ -6,7 +6,7 @@ use std::ops::DerefMut;
 use super::tls::client::{ClientConnectionData, UnbufferedClientConnection};
 use super::tls::server::{ServerConnectionData, UnbufferedServerConnection};
 use super::tls::unbuffered::{
-    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, ReadEarlyData,
+    AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, ReadEarlyData, TransmitTlsData,
     UnbufferedConnectionCommon, UnbufferedStatus,
 };
 use super::{Configs, server_name};
@@ -70,6 +70,13 @@ pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> 
         incoming: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
+    /// Appends `early_data` as records to `outgoing`; false when it cannot be sent now.
+    fn encrypt_early_data(
+        state: &mut TransmitTlsData<'_, Self::Data>,
+        early_data: &[u8],
+        outgoing: &mut Vec<u8>,
+    ) -> bool;
+
     /// Appends early data; returns how many more bytes of the incoming ones are processed.
     fn read_early_data(
         state: ReadEarlyData<'_, '_, Self::Data>,
@@ -92,6 +99,20 @@ impl Unbuffered for UnbufferedClientConnection {
         _: &mut Vec<u8>,
     ) -> std::result::Result<usize, super::tls::Error> {
         unreachable!("no server sends early data")
+    }
+
+    fn encrypt_early_data(
+        state: &mut TransmitTlsData<'_, Self::Data>,
+        early_data: &[u8],
+        outgoing: &mut Vec<u8>,
+    ) -> bool {
+        let Some(mut writer) = state.may_encrypt_early_data() else {
+            return false;
+        };
+        let mut records = vec![0; early_data.len() + early_data.len() / 16 + 100];
+        let len = writer.encrypt(early_data, &mut records).unwrap();
+        outgoing.extend_from_slice(&records[..len]);
+        true
     }
 }
 
@@ -116,6 +137,14 @@ impl Unbuffered for UnbufferedServerConnection {
             discard += record.discard;
         }
         Ok(discard)
+    }
+
+    fn encrypt_early_data(
+        _: &mut TransmitTlsData<'_, Self::Data>,
+        _: &[u8],
+        _: &mut Vec<u8>,
+    ) -> bool {
+        false
     }
 }
 

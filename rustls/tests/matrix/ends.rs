@@ -60,6 +60,19 @@ impl Server {
         }
     }
 
+    /// Another server with the same sessions, that speaks no protocol of the client: it resumes and takes no early
+    /// data (RFC 9846 §4.3.10).
+    pub(crate) fn without_alpn(&self) -> Self {
+        let (mut this, mut upstream) = ((*self.this).clone(), (*self.upstream).clone());
+        this.alpn_protocols.clear();
+        upstream.alpn_protocols.clear();
+        Self {
+            implementation: self.implementation,
+            this: Arc::new(this),
+            upstream: Arc::new(upstream),
+        }
+    }
+
     pub(crate) fn accept(&self) -> Box<dyn Endpoint> {
         use rustls_upstream as theirs;
         let (ours, upstream) = (self.this.clone(), self.upstream.clone());
@@ -119,6 +132,7 @@ macro_rules! configs {
                 if case.is("resumption", "none") {
                     config.resumption = Resumption::disabled();
                 }
+                config.enable_early_data = !case.is("early data", "none");
                 (config.cert_compressors, config.cert_decompressors) = compression(case);
                 let identities = case.key_type().identities();
                 if case.raw_keys().0 {
@@ -161,6 +175,9 @@ macro_rules! configs {
                     "stored" => ServerSessionMemoryCache::new(8),
                     _ => Arc::new(NoServerSessionStorage {}),
                 };
+                if !case.is("early data", "none") {
+                    config.max_early_data_size = 1000;
+                }
                 if case.is("resumption", "tickets") {
                     config.ticketer = $tls::crypto::ring::Ticketer::new().unwrap();
                 }

@@ -43,9 +43,22 @@ fn connect_and_talk(case: &Case) {
         _ => "Resumed",
     };
     for kind in [first, again] {
-        let (mut client, mut server) = (client.connect(), server.accept());
+        let is_resumed = kind == "Resumed";
+        // the protocol of the session is not that of the connection then
+        let rejects = is_resumed && case.is("early data", "rejected");
+        let mut server = if rejects {
+            server.without_alpn().accept()
+        } else {
+            server.accept()
+        };
+        let mut client = client.connect();
+        client.send_early(b"early");
         handshake(&mut *client, &mut *server);
-        check_negotiated(case, kind, &*client);
+        let mut early_data = Vec::new();
+        server.read_early_into(&mut early_data);
+        let accepted = is_resumed && case.is("early data", "accepted");
+        assert_eq!(early_data, if accepted { &b"early"[..] } else { b"" });
+        check_negotiated(case, kind, rejects, &*client);
         check_certificates(case, &*client, &*server);
         if case.is_tls13() {
             talk_and_close(&mut *client, &mut *server);
@@ -55,7 +68,7 @@ fn connect_and_talk(case: &Case) {
     }
 }
 
-fn check_negotiated(case: &Case, kind: &str, client: &dyn Endpoint) {
+fn check_negotiated(case: &Case, kind: &str, without_alpn: bool, client: &dyn Endpoint) {
     let version = if case.is_tls13() {
         "TLSv1_3"
     } else {
@@ -68,7 +81,7 @@ fn check_negotiated(case: &Case, kind: &str, client: &dyn Endpoint) {
         format!("Some({})", case.value("group"))
     };
     let suite = case.value("suite");
-    let alpn = format!("{:?}", Some(b"http/1.1"));
+    let alpn = format!("{:?}", (!without_alpn).then_some(b"http/1.1"));
     assert_eq!(
         client.negotiated(),
         format!("Some({version}) Some({suite}) {group} {alpn} Some({kind})")

@@ -10,7 +10,7 @@ pub(crate) struct Dimension {
 
 /// All of them. A new feature is a line here, its rules below, and what it does in `ends.rs`.
 #[rustfmt::skip] // a table
-pub(crate) const DIMENSIONS: [Dimension; 11] = [
+pub(crate) const DIMENSIONS: [Dimension; 12] = [
     Dimension { name: "ends", values: &PAIRS },
     Dimension { name: "provider", values: &["aws-lc-rs", "ring"] },
     Dimension { name: "versions", values: &VERSIONS },
@@ -20,6 +20,7 @@ pub(crate) const DIMENSIONS: [Dimension; 11] = [
     Dimension { name: "key", values: &KEYS },
     Dimension { name: "client auth", values: &AUTHS },
     Dimension { name: "resumption", values: &["none", "stored", "tickets"] },
+    Dimension { name: "early data", values: &["none", "accepted", "rejected"] },
     Dimension { name: "compression", values: &["none", "zlib", "brotli"] },
     Dimension { name: "raw keys", values: &["none", "server's", "client's", "both"] },
 ];
@@ -98,7 +99,7 @@ const fn when(
 }
 
 #[rustfmt::skip] // a table
-pub(crate) const RULES: [Rule; 12] = [
+pub(crate) const RULES: [Rule; 13] = [
     when("versions", TLS13, "suite", TLS13_SUITES),
     when("suite", TLS13_SUITES, "versions", TLS13),
     when(
@@ -114,8 +115,9 @@ pub(crate) const RULES: [Rule; 12] = [
     when("versions", TLS12, "compression", &["none"]),
     when("versions", TLS12, "raw keys", &["none"]),
     when("raw keys", &["client's", "both"], "client auth", PRESENTED),
-    // not there yet: a TLS 1.3 server that resumes
-    when("ends", &["upstream to buffered", "upstream to unbuffered", "buffered to unbuffered", "unbuffered to buffered", "upstream unbuffered to in place"], "resumption", &["none"]),
+    // single use is what keeps early data from being replayed, so 0.23 takes it from stored sessions only
+    when("early data", &["accepted", "rejected"], "resumption", &["stored"]),
+    when("early data", &["accepted", "rejected"], "versions", TLS13),
     // what ring has not
     when("provider", &["ring"], "group", ECDH_GROUPS),
     when(
