@@ -88,7 +88,7 @@ impl ClientHandshake {
         #[cfg(feature = "tls12")]
         let offer = match session {
             Some(_) => offer,
-            None => offer.with_tls12_session()?,
+            None => offer.with_tls12_session(shares.as_ref())?,
         };
         SentHello::send_first(offer, shares, session, cx.transport).map(Self::Hello)
     }

@@ -2,6 +2,9 @@
 
 use alloc::vec;
 
+use rustls_core::codec::LengthSize;
+
+use super::key_shares::KeyShares;
 use super::offer::{Offer, random_bytes};
 use crate::client::Tls12Resumption;
 use crate::crypto::SupportedKxGroup;
@@ -13,16 +16,32 @@ use crate::msgs::tls12::key_exchange::ServerKeyExchangeParams;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
 use crate::tls12::client::resumption::stored_session;
 
+/// How many bytes are left in every ClientHello: a shorter ticket is not measured.
+const SURELY_FITS: usize = 2048;
+
+/// How long a ClientHello may be with a ticket in it: its extensions have 2^16 - 1 bytes.
+const MAX_LEN: usize = LengthSize::U16.max_len();
+
 impl Offer {
-    /// Offers the session with this server, if there is one that may be resumed.
+    /// Offers the session with this server, if there is one that may be resumed. Its ticket is left out if it
+    /// does not fit beside all else: servers choose its length.
     ///
     /// # Errors
     ///
     /// [`Error::FailedToGetRandomBytes`].
-    pub(super) fn with_tls12_session(mut self) -> Result<Self, Error> {
-        let Some(session) = stored_session(&self.config, &self.server_name) else {
+    pub(super) fn with_tls12_session(mut self, shares: Option<&KeyShares>) -> Result<Self, Error> {
+        let Some(mut session) = stored_session(&self.config, &self.server_name) else {
             return Ok(self);
         };
+        if let Some(ticket) = session.ticket()
+            && ticket.len() > SURELY_FITS
+            && self.client_hello(shares, None, None)?.len() + ticket.len() > MAX_LEN
+        {
+            session.drop_ticket();
+            if !session.is_resumable() {
+                return Ok(self);
+            }
+        }
         if session.ticket().is_none() {
             self.session_id = session.session_id();
         } else if self.session_id.is_empty() {

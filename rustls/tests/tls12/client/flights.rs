@@ -156,6 +156,34 @@ fn messages_that_have_no_place() {
     }
 }
 
+/// After the ServerHelloDone it is the client's turn: nothing may follow it, nor part of a message, in a record
+/// or in the next one.
+#[test]
+fn nothing_follows_the_server_hello_done() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = strangers(&identity, Provider::AwsLc);
+    for more in [
+        &[0][..],
+        &[20, 0, 0],
+        &[0, 0, 0, 0],
+        &[4, 0, 0, 6, 0, 0, 0, 0, 0, 0],
+    ] {
+        let script = Script::new().edit(|script| {
+            script.corrupt = Arc::new(|message, bytes| {
+                if message == 3 {
+                    bytes.extend_from_slice(more);
+                }
+            });
+        });
+        for client in &clients[..2] {
+            let end = End::of(&client.run(&identity, &script));
+            let error = end.error.unwrap_or_default();
+            assert!(error.contains("KeyEpochWithPendingFragment"), "{error}");
+            assert_eq!(end.alert, Some(10));
+        }
+    }
+}
+
 /// RFC 5246 §7.1: a change_cipher_spec has one place, and is one byte.
 #[test]
 fn change_cipher_specs_out_of_place() {

@@ -4,12 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use harness::client_hello::STATUS_REQUEST;
 use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::endpoints::ThisBuffered;
+use harness::ffdhe;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Identity, bytes};
+use harness::wire::{message, u16_vec};
+use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
-use super::{Client, End, clients_with, forgetful};
+use super::{Client, End, clients_with, forgetful, localhost};
 
 fn clients(identity: &Identity, provider: Provider) -> Vec<Client> {
     let (this, upstream) = forgetful();
@@ -142,6 +146,88 @@ fn a_scheme_that_was_not_offered() {
         "{error}"
     );
     assert_eq!(end.alert, Some(47));
+
+    // not left to the verifier, which here would accept anything
+    let script =
+        Script::new().edit(|script| script.scheme = Some(SignatureScheme::ECDSA_NISTP384_SHA384));
+    let config = |config: &mut rustls::ClientConfig| {
+        let verifier = Arc::new(Responses(Arc::default()));
+        config.dangerous().set_certificate_verifier(verifier);
+    };
+    for client in &clients_with(&identity, Provider::AwsLc, Versions::Tls12, config, |_| ())[..2] {
+        let end = End::of(&client.run(&identity, &script));
+        let error = end.error.unwrap_or_default();
+        assert!(
+            error.contains("SignedHandshakeWithUnadvertisedSigScheme"),
+            "{error}"
+        );
+    }
+}
+
+/// RFC 7919 §4: the parameters are those of a group that was offered, leading zeros aside, and the value is one
+/// that gives nothing away.
+#[test]
+fn finite_field_parameters() {
+    let group = ffdhe::this::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, ffdhe::Key::Random);
+    let provider = ffdhe::this::provider(Provider::AwsLc.this(), vec![group]);
+    let identity = Identity::new((*provider).clone());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS12])
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Responses(Arc::default())))
+        .with_no_client_auth();
+    config.enable_sni = false;
+    let config = Arc::new(config);
+
+    let mut long_p = vec![0, 0];
+    long_p.extend_from_slice(FFDHE2048.p);
+    let mut other_p = FFDHE2048.p.to_vec();
+    other_p[100] ^= 1;
+    let minus_one = ffdhe::Public::PMinusOne.value(FFDHE2048.p);
+    for (p, g, public, error) in [
+        (FFDHE2048.p, &[2][..], &[7; 256][..], None),
+        (&long_p, &[0, 2], &[7; 256], None),
+        (&other_p, &[2], &[7; 256], Some("SelectedUnofferedKxGroup")),
+        (
+            FFDHE2048.p,
+            &[3],
+            &[7; 256],
+            Some("SelectedUnofferedKxGroup"),
+        ),
+        (
+            FFDHE3072.p,
+            &[2],
+            &[7; 256],
+            Some("SelectedUnofferedKxGroup"),
+        ),
+        (FFDHE2048.p, &[2], &[1], Some("InvalidKeyShare")),
+        (FFDHE2048.p, &[2], &minus_one, Some("InvalidKeyShare")),
+        (FFDHE2048.p, &[2], &[], Some("IllegalEmptyValue")),
+    ] {
+        let signature = [&[8, 4][..], &u16_vec(&[1])].concat();
+        let exchange = [u16_vec(p), u16_vec(g), u16_vec(public), signature].concat();
+        let script = Script::new().edit(|script| {
+            script.hello.suite = CipherSuite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256.into();
+            script.steps.truncate(5);
+            script.steps[2] = Step::Message(message(12, &exchange));
+        });
+        let client = rustls::ClientConnection::new(config.clone(), localhost()).unwrap();
+        let outcome = identity.run_tls12(&mut ThisBuffered::new(client), &script);
+        match error {
+            None => {
+                assert_eq!(outcome.error, None);
+                // RFC 5246 §7.4.7.2: as a number behind two bytes of length
+                let sent = &outcome.messages[1];
+                assert_eq!((sent[0], &sent[4..6]), (16, &[1, 0][..]));
+                assert_eq!(sent.len(), 4 + 2 + 256);
+            }
+            Some(error) => {
+                let text = outcome.error.unwrap_or_default();
+                assert!(text.contains(error), "{error}: {text}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -289,7 +375,10 @@ macro_rules! responses {
             }
 
             fn supported_verify_schemes(&self) -> Vec<$tls::SignatureScheme> {
-                vec![$tls::SignatureScheme::ECDSA_NISTP256_SHA256]
+                vec![
+                    $tls::SignatureScheme::ECDSA_NISTP256_SHA256,
+                    $tls::SignatureScheme::RSA_PSS_SHA256,
+                ]
             }
         }
     };

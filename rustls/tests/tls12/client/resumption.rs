@@ -13,7 +13,7 @@ use harness::scripted::tls12::server::{Outcome, Script, Step};
 use harness::scripted::{Identity, bytes};
 use rustls::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
-    Tls13ClientSessionValue, UnbufferedClientConnection,
+    Tls13ClientSessionValue, UnbufferedClientConnection, WebPkiServerVerifier,
 };
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
@@ -194,8 +194,48 @@ fn sessions_do_not_cross_configurations() {
     assert!(ClientHello::read(&hello).session_id.is_empty());
 }
 
+/// RFC 5246 §7.4.1.2: the suite of the session is among those offered.
 #[test]
-fn a_suite_that_is_not_offered_any_more() {
+fn a_provider_without_the_suite_of_the_session() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(identity.certificate.clone()).unwrap();
+    let provider = Provider::AwsLc.this();
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(roots.into(), provider.into()).build();
+    let verifier = verifier.unwrap();
+    let with = |keep: fn(CipherSuite) -> bool, like: Option<&ClientConfig>| {
+        let mut provider = Provider::AwsLc.this();
+        provider.cipher_suites.retain(|suite| keep(suite.suite()));
+        let builder = ClientConfig::builder_with_provider(provider.into())
+            .with_protocol_versions(&[&rustls::version::TLS12])
+            .unwrap()
+            .with_webpki_verifier(verifier.clone());
+        let mut config = builder.with_no_client_auth();
+        if let Some(like) = like {
+            config.resumption = like.resumption.clone();
+            config.client_auth_cert_resolver = like.client_auth_cert_resolver.clone();
+        }
+        config
+    };
+    let config = with(|_| true, None);
+    first(&identity, &Arc::new(config.clone()), Kind::Id);
+    for (keep, offered) in [
+        ((|_| true) as fn(CipherSuite) -> bool, true),
+        (
+            |suite| suite != CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            false,
+        ),
+    ] {
+        let other = ClientConnection::new(Arc::new(with(keep, Some(&config))), localhost());
+        let mut other = ThisBuffered::new(other.unwrap());
+        let hello = harness::wire::plain_messages(&other.take_output());
+        assert_eq!(ClientHello::read(&hello).session_id == ID, offered);
+    }
+}
+
+#[test]
+fn another_suite_for_the_session() {
     let identity = Identity::new(Provider::AwsLc.this());
     let config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
     let script = Kind::Id.script().edit(|script| {
@@ -329,6 +369,28 @@ fn a_new_ticket_takes_the_place_of_the_old_one() {
         let next = identity.run_tls12(&mut buffered(&config), &Kind::Ticket.resuming(&session));
         assert_eq!(next.error, None);
         assert_eq!(offered(&next).extension(SESSION_TICKET), Some(&kept[..]));
+    }
+}
+
+/// As long as a message may be: lifetime and length come before the ticket.
+const LONGEST: usize = 0xffff - 4 - 2;
+
+/// A server may send a ticket as long as all extensions of a ClientHello together.
+#[test]
+fn a_ticket_that_does_not_fit_is_left_out() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for versions in [Versions::Tls12, Versions::Both] {
+        for (kind, len, offer) in [
+            (Kind::Ticket, 3000, (false, true)),
+            (Kind::Ticket, 0xfb00, (false, true)),
+            (Kind::Ticket, LONGEST, (false, false)),
+            (Kind::Both, LONGEST, (true, false)),
+        ] {
+            let config = Arc::new(this_config(&identity, Provider::AwsLc, versions));
+            let script = kind.script().edit(|script| script.ticket = vec![7; len]);
+            first_with(&identity, &config, &script);
+            assert_eq!(offers(&identity, &config), offer, "{kind:?} {len}");
+        }
     }
 }
 
