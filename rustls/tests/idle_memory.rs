@@ -5,7 +5,7 @@
 use std::alloc::System;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
 use harness::pairs::this::Configs;
 use harness::pairs::this::buffered::Pair;
 use rustls::{ClientConnection, ServerConnection};
@@ -28,9 +28,12 @@ fn heap() -> isize {
 
 #[test]
 fn idle_connection_holds_no_record_buffer() {
-    for provider in PROVIDERS {
+    for (provider, versions) in PROVIDERS
+        .into_iter()
+        .flat_map(|provider| [Versions::Tls12, Versions::Tls13].map(|it| (provider, it)))
+    {
         // what is made once for a process or a thread is not a connection's
-        let configs = configs(provider);
+        let configs = configs(provider, versions);
         drop(pair_after_traffic(&configs));
         let pairs: Vec<_> = (0..CONNECTIONS)
             .map(|_| pair_after_traffic(&configs))
@@ -44,17 +47,17 @@ fn idle_connection_holds_no_record_buffer() {
 
         let each = |bytes: isize| usize::try_from(bytes).unwrap() / CONNECTIONS;
         let (client, server) = (each(with_both - with_servers), each(with_servers - after));
-        println!("{provider:?}: client {client}, server {server} bytes");
+        println!("{provider:?} {versions:?}: client {client}, server {server} bytes");
         assert!(client <= CLIENT_LIMIT, "client holds {client} bytes");
         assert!(server <= SERVER_LIMIT, "server holds {server} bytes");
     }
 }
 
-fn configs(provider: Provider) -> Configs {
+fn configs(provider: Provider, versions: Versions) -> Configs {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     Configs {
-        client: Arc::new(this::client(provider.this(), key, auth)),
-        server: Arc::new(this::server(provider.this(), key, auth)),
+        client: Arc::new(this::client_of(versions, provider.this(), key, auth)),
+        server: Arc::new(this::server_of(versions, provider.this(), key, auth)),
     }
 }
 
