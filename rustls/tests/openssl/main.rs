@@ -2,6 +2,8 @@
 //!
 //! Needs the `openssl` program, 1.1.1 or later, on the path.
 
+mod tls12;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -466,92 +468,6 @@ fn their_client_with_our_server() {
             conn.write_tls(&mut sock).unwrap();
         }
     });
-}
-
-/// A case of TLS 1.2 for each provider, and whether sessions are in tickets.
-fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
-    let cases = tls12_cases().into_iter().filter(|case| {
-        case.suite == TLS12_SUITES[0].0
-            && case.group == GROUPS[0]
-            && matches!(case.auth, ClientAuth::None | ClientAuth::Required)
-            && case.key_type == KeyType::EcdsaP256
-    });
-    cases.flat_map(|case| [false, true].map(|tickets| (case, tickets)))
-}
-
-#[test]
-fn their_client_resumes_tls12_with_our_server() {
-    for (case, tickets) in resuming_cases() {
-        let files = Files::new("resuming-client", case.key_type);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
-        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
-        more.extend(["-servername".into(), SERVER_NAME.into()]);
-        more.extend(case.their_options("X25519:P-256".into()));
-        if !tickets {
-            more.push("-no_ticket".into());
-        }
-        if case.auth.is_presented() {
-            more.extend(["-cert".into(), files.path("client.pem")]);
-            more.extend(["-key".into(), files.path("client.key")]);
-        }
-        // connects once, and five times again with the same session
-        let args = ["s_client", "-reconnect", "-verify_return_error"];
-        let _client = OpenSsl::start(&args, &more);
-
-        let mut config = case.our_server();
-        if tickets {
-            config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
-        }
-        let config = Arc::new(config);
-        for round in 0..6 {
-            let mut conn = ServerConnection::new(config.clone()).unwrap();
-            let (mut sock, _) = listener.accept().unwrap();
-            while conn.is_handshaking() {
-                conn.complete_io(&mut sock).unwrap();
-            }
-            let kind = match round {
-                0 => rustls::HandshakeKind::Full,
-                _ => rustls::HandshakeKind::Resumed,
-            };
-            assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
-            assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
-        }
-    }
-}
-
-#[test]
-fn our_client_resumes_tls12_with_their_server() {
-    for (case, tickets) in resuming_cases() {
-        let files = Files::new("resuming-server", case.key_type);
-        let mut more = vec![];
-        if !tickets {
-            more.push("-no_ticket".into());
-        }
-        let (_server, port, _output) = s_server_with(&case, &files, more);
-        let config = Arc::new(case.our_client());
-        for round in 0..3 {
-            let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
-            let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            sock.set_nodelay(true).unwrap();
-            let mut tls = Stream::new(&mut conn, &mut sock);
-            tls.write_all(b"olleh\n").unwrap();
-            let mut back = [0; 6];
-            tls.read_exact(&mut back).unwrap();
-            assert_eq!(&back, b"hello\n");
-            let kind = match round {
-                0 => rustls::HandshakeKind::Full,
-                _ => rustls::HandshakeKind::Resumed,
-            };
-            assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
-            assert!(conn.peer_certificates().is_some());
-            let mut tls = Stream::new(&mut conn, &mut sock);
-            tls.write_all(b"CLOSE\n").unwrap();
-            let mut rest = Vec::new();
-            tls.read_to_end(&mut rest).unwrap();
-        }
-    }
 }
 
 /// KeyUpdates that request an answer and come alone, then a request: a server that reads by a stream answers.
