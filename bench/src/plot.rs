@@ -75,7 +75,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 const WIDTH: u32 = 620;
 const MARGIN: i32 = 16;
 /// Of one of a label's characters, about.
-const CHARACTER_WIDTH: u32 = 7;
+const CHARACTER_WIDTH: u32 = 6;
 /// Of title and legend.
 const HEAD_HEIGHT: u32 = 64;
 const AXIS_HEIGHT: u32 = 36;

@@ -186,6 +186,35 @@ fn handshakes_are_measured_by_side() {
 }
 
 #[test]
+fn sessions_are_resumed_in_every_version() {
+    for job in ["handshake-resume", "handshake-ticket"] {
+        let rows = json(&[job, "--multiplier=0.001", "--api=unbuffered", "--json"]);
+        assert_eq!(of(&rows, "bench"), [job].into());
+        assert_eq!(of(&rows, "version"), ["TLS 1.2", "TLS 1.3"].into());
+        assert_eq!(of(&rows, "provider"), ["aws-lc-rs", "ring"].into());
+        assert_eq!(rows.len(), 2 * 2 * 3 * 2);
+    }
+}
+
+#[test]
+fn all_does_everything_one_after_the_other() {
+    let (lines, svg) = plotted(&[
+        "all",
+        "--multiplier=0.001",
+        "--working-set=64KiB",
+        "--threads=1,2",
+        "--allocator=system",
+        "--provider=ring",
+        "--json",
+    ]);
+    let rows = parse(&lines);
+    let jobs = "bulk tcp memory handshake handshake-resume handshake-ticket primitives";
+    assert_eq!(of(&rows, "bench"), jobs.split_whitespace().collect());
+    assert_eq!(of(&rows, "provider"), ["ring"].into());
+    assert!(svg.contains("over threads") && svg.contains("loopback TCP"));
+}
+
+#[test]
 fn primitives_are_measured_and_drawn() {
     let (text, svg) = plotted(&["primitives", "sha-256", "--multiplier=0.001"]);
     assert!(

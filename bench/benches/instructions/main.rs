@@ -17,8 +17,8 @@
 //! each instruction from the line tables, which `[profile.bench]` asks for.
 //!
 //! A figure of sending or receiving is for one record: 16 are counted after others went before. A
-//! handshake is one side of a full one, making the connection and storing tickets included, with an Ed25519
-//! certificate, which has the same length in each run. Keys and randoms differ from run to run; that moves
+//! handshake is one side of a full one, or of one resumed from a ticket, making the connection and storing tickets
+//! included, with an Ed25519 certificate, which has the same length in each run. Keys and randoms differ from run to run; that moves
 //! its figure by less than one percent.
 //!
 //! **What fails**: a figure that is more than 5 % above the one in `expected.json`. Other compilers make

@@ -4,11 +4,13 @@ use core::hint::black_box;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
-use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
+use rustls::{
+    ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, ServerConfig, ServerConnection,
+};
 
 /// The name of the function in which callgrind counts.
 pub(crate) const COLLECTED: &str = "collected_by_callgrind";
@@ -58,43 +60,81 @@ pub(crate) fn run_all(filter: &str) {
             Provider::AwsLc => "aws-lc-rs",
             Provider::Ring => "ring",
         };
-        let configs = Configs::new(provider);
-        for (name, workload) in WORKLOADS {
-            for size in SIZES {
-                let name = format!("{label}/{name}/{size}");
-                if name.contains(filter) {
-                    workload(&configs, size);
-                    reported_by_callgrind(&name, RECORDS);
-                }
-            }
+        for version in [Versions::Tls13, Versions::Tls12] {
+            let label = match version {
+                Versions::Tls12 => format!("{label}/tls12"),
+                _ => label.to_owned(),
+            };
+            run_records(&label, &Configs::new(provider, version), filter);
+            run_handshakes(&label, || Configs::new(provider, version), filter);
         }
-        for side in [Side::Client, Side::Server] {
-            let name = format!("{label}/handshake/{side:?}").to_lowercase();
+    }
+}
+
+fn run_records(label: &str, configs: &Configs, filter: &str) {
+    for (name, workload) in WORKLOADS {
+        for size in SIZES {
+            let name = format!("{label}/{name}/{size}");
             if name.contains(filter) {
-                handshake(&configs, None);
-                handshake(&configs, Some(side));
-                reported_by_callgrind(&name, 1);
+                workload(configs, size);
+                reported_by_callgrind(&name, RECORDS);
             }
         }
     }
 }
 
-/// What connections are made from. The certificates are the same in each run: their length counts.
+fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) {
+    for (kind, handshake_kind) in [
+        ("handshake", HandshakeKind::Full),
+        ("handshake-resumed", HandshakeKind::Resumed),
+    ] {
+        for side in [Side::Client, Side::Server] {
+            let name = format!("{label}/{kind}/{side:?}").to_lowercase();
+            if !name.contains(filter) {
+                continue;
+            }
+            let configs = new_configs();
+            for _ in 0..WARM_UP {
+                handshake(&configs, None);
+            }
+            let counted = match handshake_kind {
+                // the clients before have left tickets
+                HandshakeKind::Resumed => handshake(&configs, Some(side)),
+                _ => handshake(&new_configs(), Some(side)),
+            };
+            assert_eq!(counted, Some(handshake_kind));
+            reported_by_callgrind(&name, 1);
+        }
+    }
+}
+
+/// What connections are made from. The certificates are the same in each run: their length counts. Sessions are
+/// resumed from tickets.
 struct Configs {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
 }
 
 impl Configs {
-    fn new(provider: Provider) -> Self {
+    fn new(provider: Provider, version: Versions) -> Self {
         let mut crypto = provider.this();
+        let suites = [
+            "TLS13_AES_128_GCM_SHA256",
+            "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        ];
         crypto
             .cipher_suites
-            .retain(|suite| format!("{:?}", suite.suite()) == "TLS13_AES_128_GCM_SHA256");
+            .retain(|suite| suites.contains(&&format!("{:?}", suite.suite())[..]));
         let (key, auth) = (KeyType::Ed25519, ClientAuth::None);
+        let client = configs::this::client_of(version, crypto.clone(), key, auth);
+        let mut server = configs::this::server_of(version, crypto, key, auth);
+        server.ticketer = match provider {
+            Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::new().unwrap(),
+            Provider::Ring => rustls::crypto::ring::Ticketer::new().unwrap(),
+        };
         Self {
-            client: Arc::new(configs::this::client(crypto.clone(), key, auth)),
-            server: Arc::new(configs::this::server(crypto, key, auth)),
+            client: Arc::new(client),
+            server: Arc::new(server),
         }
     }
 
@@ -299,13 +339,18 @@ fn unbuffered_receive(configs: &Configs, size: usize) {
 fn in_place_send(configs: &Configs, size: usize) {
     let (mut client, _server) = configs.unbuffered_pair();
     let mut wire = wire(size);
+    let room = match client.process_tls_records(&mut []).state.unwrap() {
+        ConnectionState::WriteTraffic(traffic) => traffic.in_place_room(),
+        other => panic!("{other:?}"),
+    };
+    let payload = room.headroom..room.headroom + size;
+    let record_len = payload.end + room.tailroom;
     let mut send = || {
         for _ in 0..RECORDS {
             match client.process_tls_records(&mut []).state.unwrap() {
                 ConnectionState::WriteTraffic(mut traffic) => {
-                    let payload = 5..5 + size;
-                    let sealed = traffic.encrypt_in_place(black_box(&mut wire), payload);
-                    assert_eq!(sealed.unwrap(), 0..size + 22);
+                    let sealed = traffic.encrypt_in_place(black_box(&mut wire), payload.clone());
+                    assert_eq!(sealed.unwrap(), 0..record_len);
                 }
                 other => panic!("{other:?}"),
             }
@@ -321,8 +366,8 @@ enum Side {
     Server,
 }
 
-/// A full handshake; one side of it is counted, from the making of the connection on.
-fn handshake(configs: &Configs, counted: Option<Side>) {
+/// A handshake; one side of it is counted, from the making of the connection on.
+fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> {
     let count = |side, work: &mut dyn FnMut()| {
         if counted == Some(side) {
             collected_by_callgrind(work);
@@ -343,4 +388,5 @@ fn handshake(configs: &Configs, counted: Option<Side>) {
     let (client, server) = (client.unwrap(), server.unwrap());
     assert!(!client.is_handshaking() && !server.is_handshaking());
     assert!(!client.wants_write() && !server.wants_write());
+    client.handshake_kind()
 }
