@@ -60,21 +60,45 @@ impl Computation<Output> for Context {
     }
 }
 
-#[derive(Clone)]
-pub(crate) struct Hmac(hmac::Context);
+/// A key is kept as it is until there is input: a computation starts with a copy of it in any case.
+pub(crate) enum Hmac {
+    Key(hmac::Key),
+    Started(hmac::Context),
+}
 
 impl Hmac {
     fn new(algorithm: hmac::Algorithm, key: &[u8]) -> Self {
-        Self(hmac::Context::with_key(&hmac::Key::new(algorithm, key)))
+        Self::Key(hmac::Key::new(algorithm, key))
+    }
+}
+
+impl Clone for Hmac {
+    /// What is cloned will be computed with.
+    fn clone(&self) -> Self {
+        Self::Started(match self {
+            Self::Key(key) => hmac::Context::with_key(key),
+            Self::Started(context) => context.clone(),
+        })
     }
 }
 
 impl Computation<Tag> for Hmac {
     fn update(&mut self, data: &[u8]) {
-        self.0.update(data);
+        match self {
+            Self::Key(key) => {
+                let mut context = hmac::Context::with_key(key);
+                context.update(data);
+                *self = Self::Started(context);
+            }
+            Self::Started(context) => context.update(data),
+        }
     }
 
     fn finish(self) -> Tag {
-        Tag::new(self.0.sign().as_ref())
+        let tag = match self {
+            Self::Key(key) => hmac::sign(&key, &[]),
+            Self::Started(context) => context.sign(),
+        };
+        Tag::new(tag.as_ref())
     }
 }

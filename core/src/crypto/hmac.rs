@@ -82,6 +82,7 @@ impl AsRef<[u8]> for Tag {
 
 impl Drop for Tag {
     fn drop(&mut self) {
-        self.bytes.zeroize();
+        // the bytes behind are zeros
+        self.bytes[..self.len].zeroize();
     }
 }

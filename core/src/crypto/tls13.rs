@@ -109,7 +109,7 @@ where
 /// one that comes from outside, and it is checked there).
 pub fn expand_label_block(expander: &dyn HkdfExpander, label: &[u8], context: &[u8]) -> OkmBlock {
     let lengths = HkdfLabelLengths::new(expander.hash_len(), label, context);
-    expander.expand_block(&lengths.info(label, context))
+    lengths.with_info(label, context, |info| expander.expand_block(info))
 }
 
 /// Fills `output` with `HKDF-Expand-Label(PRK, label, context, output.len())` (RFC 9846 §7.1).
@@ -127,7 +127,7 @@ pub fn expand_label_slice(
     output: &mut [u8],
 ) -> Result<(), OutputLengthError> {
     let lengths = HkdfLabelLengths::checked(output.len(), label, context)?;
-    expander.expand_slice(&lengths.info(label, context), output)
+    lengths.with_info(label, context, |info| expander.expand_slice(info, output))
 }
 
 /// The fixed-size parts of `struct HkdfLabel`; label and context stay where they are.
@@ -143,6 +143,9 @@ struct HkdfLabelLengths {
 
 impl HkdfLabelLengths {
     const PREFIX: &'static [u8] = b"tls13 ";
+
+    /// As long as with the labels of TLS and the longest hash.
+    const ONE_PIECE: usize = 96;
 
     fn new(output_len: usize, label: &[u8], context: &[u8]) -> Self {
         Self::checked(output_len, label, context)
@@ -161,15 +164,28 @@ impl HkdfLabelLengths {
         })
     }
 
-    fn info<'a>(&'a self, label: &'a [u8], context: &'a [u8]) -> [&'a [u8]; 6] {
-        [
+    /// Calls `expand` with the encoding. It is in one piece unless an exporter makes it long: a hash function
+    /// takes one piece faster than six.
+    fn with_info<T>(&self, label: &[u8], context: &[u8], expand: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let pieces: [&[u8]; 6] = [
             &self.output,
             &self.label,
             Self::PREFIX,
             label,
             &self.context,
             context,
-        ]
+        ];
+        let mut whole = [0; Self::ONE_PIECE];
+        let mut rest = &mut whole[..];
+        for piece in pieces {
+            let Some((start, behind)) = rest.split_at_mut_checked(piece.len()) else {
+                return expand(&pieces);
+            };
+            start.copy_from_slice(piece);
+            rest = behind;
+        }
+        let len = Self::ONE_PIECE - rest.len();
+        expand(&[&whole[..len]])
     }
 }
 
@@ -208,7 +224,8 @@ impl AsRef<[u8]> for OkmBlock {
 
 impl Drop for OkmBlock {
     fn drop(&mut self) {
-        self.bytes.zeroize();
+        // the bytes behind are zeros
+        self.bytes[..usize::from(self.len)].zeroize();
     }
 }
 
@@ -379,6 +396,17 @@ mod tests {
                 .expand_block(&[b"\x00\x10\x09tls13 key\x00"])
                 .as_ref()
         );
+
+        // in one piece, and in several
+        for len in [0, 81, 82, 83, 84, 200] {
+            let context = alloc::vec![7; len];
+            expand_label_slice(&*expander, b"iv", &context, &mut by_label).unwrap();
+            let head = [
+                0, 12, 8, b't', b'l', b's', b'1', b'3', b' ', b'i', b'v', len as u8,
+            ];
+            let by_hand: [u8; 12] = expand(&*expander, &[&head, &context]);
+            assert_eq!(by_label, by_hand, "{len}");
+        }
 
         assert!(expand_label_slice(&*expander, &[0; 249], &[0; 255], &mut by_label).is_ok());
         assert!(expand_label_slice(&*expander, &[0; 250], &[], &mut by_label).is_err());

@@ -29,6 +29,8 @@
 //!
 //! Below them are functions of one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
 
+mod constants;
+
 use alloc::boxed::Box;
 
 use subtle::ConstantTimeEq;
@@ -45,25 +47,51 @@ use crate::error::Error;
 use crate::suites::Tls13CipherSuite;
 
 /// The stage that the schedule starts with, before the key exchange is complete.
-pub(crate) struct EarlySecret(Stage);
+pub(crate) enum EarlySecret {
+    WithPsk(Stage),
+    WithoutPsk(&'static Tls13CipherSuite),
+}
 
 impl EarlySecret {
     /// `psk` is the pre-shared key that was agreed on; `None` when there is none.
     pub(crate) fn new(suite: &'static Tls13CipherSuite, psk: Option<&[u8]>) -> Self {
-        let expander = match psk {
-            Some(psk) => suite.hkdf_provider.extract_from_secret(None, psk),
-            // RFC 9846 §7.1: without a PSK it is HKDF-Extract(0, 0)
-            None => suite.hkdf_provider.extract_from_zero_ikm(None),
+        let Some(psk) = psk else {
+            return Self::WithoutPsk(suite);
         };
-        Self(Stage { suite, expander })
+        let expander = suite.hkdf_provider.extract_from_secret(None, psk);
+        Self::WithPsk(Stage { suite, expander })
+    }
+
+    fn derive_secret(&self, label: &[u8], transcript: &Output) -> OkmBlock {
+        match self {
+            Self::WithPsk(stage) => stage.derive_secret(label, transcript),
+            Self::WithoutPsk(suite) => Stage::from_zeros(suite).derive_secret(label, transcript),
+        }
+    }
+
+    fn derived(&self) -> OkmBlock {
+        match self {
+            Self::WithPsk(stage) => stage.derived(),
+            Self::WithoutPsk(suite) => {
+                let known = constants::salt_without_psk(suite.common.hash_provider.algorithm());
+                known.map_or_else(|| Stage::from_zeros(suite).derived(), OkmBlock::new)
+            }
+        }
+    }
+
+    const fn suite(&self) -> &'static Tls13CipherSuite {
+        match self {
+            Self::WithPsk(stage) => stage.suite,
+            Self::WithoutPsk(suite) => suite,
+        }
     }
 
     /// The binder of a resumption PSK (RFC 9846 §4.3.11.2). `transcript` ends before the binders of the
     /// ClientHello; the messages before a second ClientHello are in it, too.
     pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
-        let no_messages = self.0.no_messages();
-        let binder_key = self.0.derive_secret(b"res binder", &no_messages);
-        finished_verify_data(self.0.suite, &binder_key, transcript)
+        let suite = self.suite();
+        let binder_key = self.derive_secret(b"res binder", &no_messages(suite));
+        finished_verify_data(suite, &binder_key, transcript)
     }
 
     /// Whether `binder` is the one of [`Self::resumption_binder`], found out in constant time. A binder of
@@ -75,12 +103,12 @@ impl EarlySecret {
 
     /// `transcript` is the ClientHello.
     pub(crate) fn client_early_traffic_secret(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"c e traffic", transcript)
+        self.derive_secret(b"c e traffic", transcript)
     }
 
     /// `transcript` is the ClientHello.
     pub(crate) fn early_exporter_secret(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"e exp master", transcript)
+        self.derive_secret(b"e exp master", transcript)
     }
 
     /// Completes `kx` with the peer's share and goes on with its result.
@@ -93,8 +121,8 @@ impl EarlySecret {
         kx: Box<dyn ActiveKeyExchange>,
         peer_share: &[u8],
     ) -> Result<HandshakeSecret, Error> {
-        let Stage { suite, .. } = self.0;
-        let salt = self.0.derived();
+        let suite = self.suite();
+        let salt = self.derived();
         let expander = suite.hkdf_provider.extract_from_kx_shared_secret(
             Some(salt.as_ref()),
             kx,
@@ -105,8 +133,8 @@ impl EarlySecret {
 
     /// Goes on with the result of a key exchange that is complete already.
     pub(crate) fn into_handshake_secret_with_shared(self, shared: &[u8]) -> HandshakeSecret {
-        let Stage { suite, .. } = self.0;
-        let salt = self.0.derived();
+        let suite = self.suite();
+        let salt = self.derived();
         let expander = suite
             .hkdf_provider
             .extract_from_secret(Some(salt.as_ref()), shared);
@@ -164,12 +192,18 @@ impl MainSecret {
 }
 
 /// What all stages are: a pseudorandom key, which the provider keeps.
-struct Stage {
+pub(crate) struct Stage {
     suite: &'static Tls13CipherSuite,
     expander: Box<dyn HkdfExpander>,
 }
 
 impl Stage {
+    /// RFC 9846 §7.1: the early secret without a PSK is `HKDF-Extract(0, 0)`.
+    fn from_zeros(suite: &'static Tls13CipherSuite) -> Self {
+        let expander = suite.hkdf_provider.extract_from_zero_ikm(None);
+        Self { suite, expander }
+    }
+
     /// `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given `Transcript-Hash(Messages)`.
     fn derive_secret(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         expand_label_block(&*self.expander, label, transcript.as_ref())
@@ -177,13 +211,15 @@ impl Stage {
 
     /// `Derive-Secret(., "derived", "")`: the salt of the stage below.
     fn derived(&self) -> OkmBlock {
-        self.derive_secret(b"derived", &self.no_messages())
+        self.derive_secret(b"derived", &no_messages(self.suite))
     }
+}
 
-    /// `Transcript-Hash("")`.
-    fn no_messages(&self) -> Output {
-        self.suite.common.hash_provider.hash(&[])
-    }
+/// `Transcript-Hash("")`.
+fn no_messages(suite: &Tls13CipherSuite) -> Output {
+    let hash = suite.common.hash_provider;
+    let known = constants::no_messages(hash.algorithm());
+    known.map_or_else(|| hash.hash(&[]), Output::new)
 }
 
 /// What `expand` makes with `okm` as the pseudorandom key.
@@ -266,7 +302,7 @@ pub(crate) fn exporter(
     expand_label_slice(
         &*expander,
         label,
-        hash.hash(&[]).as_ref(),
+        no_messages(suite).as_ref(),
         secret_bytes_used,
     )?;
     let secret = OkmBlock::new(secret_bytes_used);

@@ -275,3 +275,23 @@ fn exporters() {
     assert!(export(&[b'l'; 250], None, 1).is_err());
     assert!(export(b"l", None, 255 * 48 + 1).is_err());
 }
+
+#[test]
+fn constants_are_what_is_derived_from_nothing() {
+    for name in [
+        CipherSuite::TLS13_AES_128_GCM_SHA256,
+        CipherSuite::TLS13_AES_256_GCM_SHA384,
+    ] {
+        let suite = suite(name);
+        let hash = suite.common.hash_provider;
+        assert_eq!(no_messages(suite).as_ref(), hash.hash(&[]).as_ref());
+
+        let salt = Stage::from_zeros(suite).derived();
+        assert_eq!(
+            EarlySecret::new(suite, None).derived().as_ref(),
+            salt.as_ref()
+        );
+        let known = constants::salt_without_psk(hash.algorithm());
+        assert_eq!(known, Some(salt.as_ref()));
+    }
+}
