@@ -130,7 +130,10 @@ pub struct HmacKey<H: HashFunction>(H::Hmac);
 impl<H: HashFunction> Key for HmacKey<H> {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
         let mut hmac = self.0.clone();
-        let pieces = [first].into_iter().chain(middle.iter().copied()).chain([last]);
+        let pieces = [first]
+            .into_iter()
+            .chain(middle.iter().copied())
+            .chain([last]);
         for piece in pieces.filter(|piece| !piece.is_empty()) {
             hmac.update(piece);
         }
