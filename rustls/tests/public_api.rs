@@ -301,6 +301,9 @@ macro_rules! public_api_of {
                 config.key_log = Arc::new(Everything);
                 config.max_fragment_size = Some(4096);
                 config.time_provider = Arc::new(Everything);
+                config.enable_secret_extraction = false;
+                config.enable_early_data = false;
+                config.require_ems = false;
                 config.resumption = Resumption::store(Arc::new(Everything))
                     .tls12_resumption(Tls12Resumption::SessionIdOnly);
                 config.resumption = Resumption::in_memory_sessions(1);
@@ -399,6 +402,92 @@ macro_rules! public_api_of {
                 let _: (bool, &Arc<crypto::CryptoProvider>) =
                     (config.fips(), config.crypto_provider());
                 Ok(config)
+            }
+
+            fn acceptor(
+                config: Arc<r::ServerConfig>,
+                read: &mut dyn std::io::Read,
+                write: &mut dyn std::io::Write,
+            ) -> Result<r::ServerConnection, r::Error> {
+                use r::server::{Accepted, AcceptedAlert, Acceptor, CertificateType, ClientHello};
+
+                let mut acceptor: Acceptor = Acceptor::default();
+                let _: std::io::Result<usize> = acceptor.read_tls(read);
+                let accepted: Result<Option<Accepted>, (r::Error, AcceptedAlert)> =
+                    acceptor.accept();
+                let Ok(Some(accepted)) = accepted else {
+                    return Err(r::Error::HandshakeNotComplete);
+                };
+                let hello: ClientHello<'_> = accepted.client_hello();
+                let _: Option<&str> = hello.server_name();
+                let _: &[r::SignatureScheme] = hello.signature_schemes();
+                let _: Option<Vec<&[u8]>> = hello.alpn().map(|names| names.collect());
+                let _: &[r::CipherSuite] = hello.cipher_suites();
+                let _: Option<&[CertificateType]> = hello.server_cert_types();
+                let _: Option<&[CertificateType]> = hello.client_cert_types();
+                let _: Option<&[r::DistinguishedName]> = hello.certificate_authorities();
+                let _: Option<&[r::NamedGroup]> = hello.named_groups();
+                accepted.into_connection(config).map_err(
+                    |(error, mut alert): (r::Error, AcceptedAlert)| {
+                        let _: std::io::Result<usize> = alert.write(write);
+                        let _: std::io::Result<()> = alert.write_all(write);
+                        error
+                    },
+                )
+            }
+
+            fn alert_of(
+                conn: r::ConnectionCommon<r::server::ServerConnectionData>,
+            ) -> r::server::AcceptedAlert {
+                conn.into()
+            }
+
+            #[allow(deprecated)]
+            fn secrets(
+                client: r::ClientConnection,
+                server: r::ServerConnection,
+                either: r::Connection,
+                unbuffered_client: [r::client::UnbufferedClientConnection; 2],
+                unbuffered_server: [r::server::UnbufferedServerConnection; 2],
+            ) -> Result<(u64, r::ConnectionTrafficSecrets), r::Error> {
+                use r::client::ClientConnectionData;
+                use r::kernel::KernelConnection;
+                use r::server::ServerConnectionData;
+                use r::{ConnectionTrafficSecrets, ExtractedSecrets};
+
+                let _: (bool, bool) = (client.fips(), server.fips());
+                let _: ExtractedSecrets = client.dangerous_extract_secrets()?;
+                let _: ExtractedSecrets = server.dangerous_extract_secrets()?;
+                let _: ExtractedSecrets = either.dangerous_extract_secrets()?;
+                let [one, other] = unbuffered_client;
+                let _: ExtractedSecrets = one.dangerous_extract_secrets()?;
+                let (secrets, mut kernel): (_, KernelConnection<ClientConnectionData>) =
+                    other.dangerous_into_kernel_connection()?;
+                kernel.handle_new_session_ticket(&[])?;
+                let [one, other] = unbuffered_server;
+                let _: ExtractedSecrets = one.dangerous_extract_secrets()?;
+                let (_, mut kernel): (_, KernelConnection<ServerConnectionData>) =
+                    other.dangerous_into_kernel_connection()?;
+                let _: r::SupportedCipherSuite = kernel.negotiated_cipher_suite();
+                let _: r::ProtocolVersion = kernel.protocol_version();
+                let _: (u64, ConnectionTrafficSecrets) = kernel.update_tx_secret()?;
+                let _: (u64, ConnectionTrafficSecrets) = kernel.update_rx_secret()?;
+                let ExtractedSecrets { tx, rx } = secrets;
+                match &rx.1 {
+                    ConnectionTrafficSecrets::Aes128Gcm { key, iv }
+                    | ConnectionTrafficSecrets::Aes256Gcm { key, iv }
+                    | ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
+                        let (_, _): (&[u8], &[u8]) = (key.as_ref(), iv.as_ref());
+                    }
+                    _ => {}
+                }
+                Ok(tx)
+            }
+
+            fn locked(data: r::lock::Mutex<u8>) -> Option<u8> {
+                let _: r::lock::Mutex<u8> = r::lock::Mutex::new(1);
+                let guard: r::lock::MutexGuard<'_, u8> = data.lock()?;
+                Some(*guard)
             }
 
             fn client_verifier(

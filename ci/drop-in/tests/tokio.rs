@@ -1,7 +1,7 @@
 //! tokio-rustls, whose acceptors serve and whose connector asks; reqwest, which is built on it with hyper-rustls.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use drop_in::Credentials;
@@ -153,6 +153,53 @@ fn lazy_acceptor_tells_the_client_why() {
             error.to_string().contains("NoApplicationProtocol"),
             "{error}"
         );
+    });
+}
+
+/// The first connection brings tickets; the second sends its question with its first flight.
+#[test]
+fn early_data_by_tokio_rustls() {
+    run(async {
+        let credentials = Credentials::new();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut config = credentials.server_config();
+        config.max_early_data_size = 1000;
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let mut config = client_config(&credentials);
+        config.enable_early_data = true;
+        let connector = TlsConnector::from(Arc::new(config)).early_data(true);
+
+        for early in [false, true] {
+            let serving = async {
+                let (socket, _) = listener.accept().await.unwrap();
+                let mut stream = acceptor.accept(socket).await.unwrap();
+                let mut question = [0; 8];
+                if early {
+                    let (_, connection) = stream.get_mut();
+                    let mut data = connection.early_data().unwrap();
+                    data.read_exact(&mut question).unwrap();
+                } else {
+                    stream.read_exact(&mut question).await.unwrap();
+                }
+                assert_eq!(&question, b"question");
+                stream.write_all(b"answer").await.unwrap();
+                stream.shutdown().await.unwrap();
+            };
+            let asking = async {
+                let socket = TcpStream::connect(address).await.unwrap();
+                let name = ServerName::try_from("localhost").unwrap();
+                let mut stream = connector.connect(name, socket).await.unwrap();
+                stream.write_all(b"question").await.unwrap();
+                stream.flush().await.unwrap();
+                let mut answer = Vec::new();
+                stream.read_to_end(&mut answer).await.unwrap();
+                assert_eq!(answer, b"answer");
+                let (_, connection) = stream.get_ref();
+                assert_eq!(connection.is_early_data_accepted(), early);
+            };
+            tokio::join!(serving, asking);
+        }
     });
 }
 

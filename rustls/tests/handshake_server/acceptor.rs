@@ -1,7 +1,7 @@
 //! Reading a ClientHello before a configuration is chosen: what the acceptor shows of it, and that a handshake
 //! through it is the same as without.
 
-use std::io::{self, ErrorKind, IoSlice, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
 use harness::client_hello::*;
@@ -306,6 +306,42 @@ fn what_was_read_behind_the_hello_is_not_lost() {
         );
         let processed = connection.process();
         assert_eq!(processed.err().as_deref(), expected);
+    }
+}
+
+#[test]
+fn early_data_behind_the_hello_is_kept() {
+    for provider in PROVIDERS {
+        let key_type = KeyType::EcdsaP256;
+        let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
+        server.max_early_data_size = 1000;
+        let server = Arc::new(server);
+        let mut client = configs::this::client(provider.this(), key_type, ClientAuth::None);
+        client.enable_early_data = true;
+        let client = Arc::new(client);
+        let connection = || {
+            let name = configs::server_name();
+            rustls::ClientConnection::new(client.clone(), name).unwrap()
+        };
+        // for the ticket
+        connect(&mut ThisBuffered::new(connection()), &server);
+
+        let mut client = connection();
+        let mut early_data = client.early_data().unwrap();
+        assert_eq!(early_data.write(b"early").unwrap(), 5);
+        let mut client = ThisBuffered::new(client);
+        let accepted = accept(&[&client.take_output()]);
+        let connection = accepted.into_connection(server);
+        let mut connection = connection.map_err(|(error, _)| error).unwrap();
+        connection.process_new_packets().unwrap();
+        let mut early_data = [0; 10];
+        let mut reader = connection.early_data().unwrap();
+        assert_eq!(reader.read(&mut early_data).unwrap(), 5);
+        assert_eq!(&early_data[..5], b"early");
+
+        let mut connection = ThisBuffered::new(connection);
+        handshake(&mut client, &mut connection);
+        talk_and_close(&mut client, &mut connection);
     }
 }
 
