@@ -189,14 +189,20 @@ fn check_key_schedule(hkdf: &dyn Hkdf) {
         "b67b7d690cc16c4e75e54213cb2d37b4 e9c912bcded9105d42befd59d391ad38",
     );
 
-    let server_secret = hkdf.expander_for_okm(&server_secret);
-    check_label(&*server_secret, b"key", "3fce516009c21727d0f2e4e86ee403bc");
-    check_label(&*server_secret, b"iv", "5d313eb2671276ee13000b30");
-    check_label(
-        &*server_secret,
-        b"finished",
-        "008d3b66f816ea559f96b537e885c31f c068bf492c652f01f288a1d8cdc19fc8",
-    );
+    let mut lent = 0;
+    let mut check_labels = |server_secret: &dyn HkdfExpander| {
+        check_label(server_secret, b"key", "3fce516009c21727d0f2e4e86ee403bc");
+        check_label(server_secret, b"iv", "5d313eb2671276ee13000b30");
+        check_label(
+            server_secret,
+            b"finished",
+            "008d3b66f816ea559f96b537e885c31f c068bf492c652f01f288a1d8cdc19fc8",
+        );
+        lent += 1;
+    };
+    check_labels(&*hkdf.expander_for_okm(&server_secret));
+    hkdf.with_expander(&server_secret, &mut check_labels);
+    assert_eq!(lent, 2);
 }
 
 fn check_block(block: &OkmBlock, expected: &str) {

@@ -404,6 +404,37 @@ fn ages_are_in_milliseconds_and_never_negative() {
     assert_eq!(ages, [0, 1_000, 1_000_000, 0, 0]);
 }
 
+/// RFC 9846 §4.2.2: the second ClientHello says how old the ticket is by then.
+#[test]
+fn the_age_is_told_anew_after_a_retry() {
+    let provider = Provider::AwsLc;
+    let first = Arc::new(server_config(provider));
+    let (config, clock) = with_clock(provider);
+    let config = Arc::new(config);
+    connect(buffered, &config, &first);
+
+    let mut crypto = provider.upstream();
+    crypto
+        .kx_groups
+        .retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
+    let mut retrying = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
+    retrying.session_storage = first.session_storage.clone();
+    let mut server = server(&Arc::new(retrying));
+    let mut client = buffered(&config);
+    let hello = client.take_output();
+    let before = obfuscated_age(&ClientHello::read(&plain_messages(&hello)));
+    server.receive(&hello).unwrap();
+    clock.set(Clock::START + 7);
+    client.receive(&server.take_output()).unwrap();
+    let hello = client.take_output();
+    let after = obfuscated_age(&ClientHello::read(&plain_messages(&hello)));
+    assert_eq!(after.wrapping_sub(before), 7_000);
+    // its binder covers the new age
+    server.receive(&hello).unwrap();
+    handshake(&mut *client, &mut server);
+    assert!(client.negotiated().contains("Resumed"));
+}
+
 #[test]
 fn without_the_time_nothing_is_offered() {
     let (config, clock) = with_clock(Provider::AwsLc);
