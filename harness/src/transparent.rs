@@ -37,6 +37,8 @@ pub struct Setup {
     /// Whether sessions are kept: then each connection with the same configurations resumes an earlier one.
     /// Servers give out the first ones any number of times, clients the last one of the thread once.
     pub resumes: Option<Resumes>,
+    /// Whether certificates are compressed, with zlib, which takes the feature `compression`.
+    pub compresses: bool,
 }
 
 impl Setup {
@@ -48,6 +50,7 @@ impl Setup {
             retry: false,
             hashes_transcript: true,
             resumes: None,
+            compresses: false,
         }
     }
 }
@@ -123,6 +126,13 @@ macro_rules! transparent {
                         KeyType::Ed25519,
                         auth,
                     );
+                    #[cfg(feature = "compression")]
+                    if setup.compresses {
+                        client.cert_compressors = vec![&Zlib];
+                        client.cert_decompressors = vec![$tls::compress::ZLIB_DECOMPRESSOR];
+                        server.cert_compressors = vec![&Zlib];
+                        server.cert_decompressors = vec![$tls::compress::ZLIB_DECOMPRESSOR];
+                    }
                     client.time_provider = Arc::new(FixedClock);
                     server.time_provider = Arc::new(FixedClock);
                     // one, so that a client has no choice
@@ -235,6 +245,30 @@ macro_rules! transparent {
                         prf_provider: suite.prf_provider,
                     }
                 })
+            }
+
+            /// The same zlib for both crates.
+            #[cfg(feature = "compression")]
+            #[derive(Debug)]
+            struct Zlib;
+
+            #[cfg(feature = "compression")]
+            impl $tls::compress::CertCompressor for Zlib {
+                fn compress(
+                    &self,
+                    input: Vec<u8>,
+                    _level: $tls::compress::CompressionLevel,
+                ) -> Result<Vec<u8>, $tls::compress::CompressionFailed> {
+                    use rustls::compress::{CompressionLevel, ZLIB_COMPRESSOR};
+
+                    ZLIB_COMPRESSOR
+                        .compress(input, CompressionLevel::Interactive)
+                        .map_err(|_| $tls::compress::CompressionFailed)
+                }
+
+                fn algorithm(&self) -> $tls::CertificateCompressionAlgorithm {
+                    $tls::CertificateCompressionAlgorithm::Zlib
+                }
             }
 
             #[derive(Debug)]

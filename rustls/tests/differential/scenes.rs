@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use harness::configs::{ClientAuth, Versions, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::transparent::{self, Resumes, Setup};
+use rustls::HandshakeType;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 
 use crate::deviations::Judge;
-use crate::flights::{self, Framing, Record};
+use crate::flights::{self, Framing, HANDSHAKE, Record};
 use crate::outcome::Outcome;
 
 /// A flight and who it is for.
@@ -146,6 +147,16 @@ impl Conversation {
         let kind = if resumes { "Resumed" } else { "Full" };
         let (ours, theirs) = (record_ours(kind), record_theirs(kind));
         assert_eq!(lengths(&ours), lengths(&theirs));
+        for flights in &ours {
+            let mut messages = flights
+                .iter()
+                .flat_map(|flight| flights::messages(framing, flight));
+            let is_compressed = messages.any(|message| {
+                message.typ == HANDSHAKE
+                    && message.content[0] == HandshakeType::CompressedCertificate.into()
+            });
+            assert_eq!(is_compressed, setup.compresses);
+        }
         Self {
             this,
             upstream,
@@ -276,7 +287,18 @@ fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
         retry: true,
         ..resuming
     };
+    let compressing = Setup {
+        compresses: true,
+        ..setup(ClientAuth::Required)
+    };
     vec![
+        (
+            make(compressing, false),
+            [
+                &["server's flight, compressed", ""],
+                &["", "client's flight, compressed", ""],
+            ],
+        ),
         (
             make(setup(ClientAuth::Required), false),
             [
