@@ -8,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::configs::{self, ClientAuth, KeyType};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake, talk_and_close};
+use harness::endpoints::{
+    ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
+};
 use rustls::server::StoresServerSessions;
 
 use super::breaker::Breaker;
@@ -247,6 +249,35 @@ fn handshakes_go_on_over_bad_servers() {
                 "{what}"
             );
             talk_and_close(&mut client, &mut server);
+        }
+    }
+}
+
+/// Two servers with nothing in common but the secret and the place.
+#[test]
+fn sessions_go_on_at_another_server() {
+    let Some(redis) = Redis::start() else { return };
+    for versions in [configs::Versions::Tls12, configs::Versions::Tls13] {
+        let key_type = KeyType::EcdsaP256;
+        let client = Arc::new(configs::upstream::client_of(
+            versions,
+            rustls_upstream::crypto::aws_lc_rs::default_provider(),
+            key_type,
+            ClientAuth::None,
+        ));
+        for kind in [rustls::HandshakeKind::Full, rustls::HandshakeKind::Resumed] {
+            let provider = rustls::crypto::aws_lc_rs::default_provider();
+            let mut config =
+                configs::this::server_of(versions, provider, key_type, ClientAuth::None);
+            config.session_storage = Arc::new(redis.sessions());
+            let name = configs::server_name();
+            let conn = rustls_upstream::ClientConnection::new(client.clone(), name).unwrap();
+            let mut client = UpstreamBuffered::new(conn);
+            let conn = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+            let mut server = ThisBuffered::new(conn);
+            handshake(&mut client, &mut server);
+            assert_eq!(server.conn.handshake_kind(), Some(kind), "{versions:?}");
+            send_and_check(&mut server, &mut client, b"data");
         }
     }
 }

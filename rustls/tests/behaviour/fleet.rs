@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::configs::Provider;
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
 use rustls::crypto::{aws_lc_rs, ring};
 use rustls::pki_types::UnixTime;
 use rustls::server::ProducesTickets;
@@ -23,7 +24,7 @@ fn machine(provider: Provider, secret: &[u8], secs: u64) -> Arc<dyn ProducesTick
 
 #[test]
 fn machines_with_one_secret_open_each_others_tickets() {
-    let providers = harness::configs::PROVIDERS;
+    let providers = PROVIDERS;
     for (maker, opener) in providers.iter().flat_map(|m| providers.map(|o| (*m, o))) {
         let begin = 80_000 * 6 * u64::from(HOUR);
         let maker = machine(maker, &SECRET, begin);
@@ -45,6 +46,53 @@ fn machines_with_one_secret_open_each_others_tickets() {
         }
         let stranger = machine(Provider::Ring, &[0x5f; 32], begin);
         assert!(stranger.decrypt(&ticket).is_none());
+    }
+}
+
+/// What a client began at one machine goes on at another, with a clock an hour ahead and the other provider;
+/// not at one with another secret.
+#[test]
+fn sessions_go_on_at_another_machine() {
+    let begin = 80_000 * 6 * u64::from(HOUR);
+    let server = |provider: Provider, auth, versions, secret: &[u8], secs| {
+        let mut config =
+            configs::this::server_of(versions, provider.this(), KeyType::Ed25519, auth);
+        config.ticketer = machine(provider, secret, secs);
+        Arc::new(config)
+    };
+    for (one, other) in PROVIDERS
+        .iter()
+        .flat_map(|one| PROVIDERS.map(|other| (*one, other)))
+    {
+        // verifiers of the two providers know other signature schemes: a session with a client's certificate is
+        // not resumed under another verifier
+        let auth = if one == other {
+            ClientAuth::Required
+        } else {
+            ClientAuth::None
+        };
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            let client =
+                configs::upstream::client_of(versions, one.upstream(), KeyType::Ed25519, auth);
+            let client = Arc::new(client);
+            let later = begin + u64::from(HOUR);
+            for (server, kind) in [
+                (server(one, auth, versions, &SECRET, begin), "Full"),
+                (server(other, auth, versions, &SECRET, later), "Resumed"),
+                (server(other, auth, versions, &[0x5f; 32], later), "Full"),
+            ] {
+                let conn =
+                    rustls_upstream::ClientConnection::new(client.clone(), server_name()).unwrap();
+                let mut client = UpstreamBuffered::new(conn);
+                let conn = rustls::ServerConnection::new(server).unwrap();
+                let mut server = ThisBuffered::new(conn);
+                handshake(&mut client, &mut server);
+                let is = format!("{:?}", server.conn.handshake_kind().unwrap());
+                assert_eq!(is, kind, "{one:?} {other:?} {versions:?}");
+                assert_eq!(server.conn.peer_certificates().is_some(), one == other);
+                send_and_check(&mut server, &mut client, b"data");
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
+mod advisories;
 mod alpn_sni;
 mod buffering;
 mod client_auth;

@@ -1,0 +1,557 @@
+//! Mistakes that others made, and advisories were written about: one test for each rule that was learnt.
+//!
+//! Where a rule has tests of its own elsewhere, the test here says which, and that they exist. The others are
+//! here, in the order of the table in the project's design: they are short, and without cryptography.
+
+use std::io::{self, Read, Write};
+use std::ops::DerefMut;
+
+use harness::client_hello::ClientHello;
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
+use harness::scripted::Identity;
+use harness::scripted::tls12::client::ScriptedClient;
+use harness::scripted::tls12::server::Script;
+use harness::transparent::{Setup, TAG, this};
+use harness::wire::{self, message, record};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::{Acceptor, UnbufferedServerConnection};
+use rustls::{ClientConnection, ContentType, ServerConnection};
+
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+
+fn configs(versions: Versions, auth: ClientAuth) -> this::Configs {
+    this::Configs::new(Setup {
+        versions: [versions; 2],
+        ..Setup::usual(auth)
+    })
+}
+
+/// A client in both APIs.
+fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
+    let config = configs.client.clone();
+    [
+        Box::new(ThisBuffered::new(configs.client())),
+        Box::new(ThisUnbuffered::new(
+            UnbufferedClientConnection::new(config, server_name()).unwrap(),
+        )),
+    ]
+}
+
+/// A server in both APIs.
+fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
+    let config = configs.server.clone();
+    [
+        Box::new(ThisBuffered::new(configs.server())),
+        Box::new(ThisUnbuffered::new(
+            UnbufferedServerConnection::new(config).unwrap(),
+        )),
+    ]
+}
+
+/// A record of TLS 1.3 that the transparent cipher protects.
+fn protected(typ: u8, content: &[u8]) -> Vec<u8> {
+    let mut record = record(APPLICATION_DATA, &[content, &[typ], &TAG].concat());
+    record[2] = 3;
+    record
+}
+
+/// And one of TLS 1.2.
+fn protected12(typ: u8, content: &[u8]) -> Vec<u8> {
+    let mut record = record(typ, &[content, &TAG].concat());
+    record[2] = 3;
+    record
+}
+
+/// The flight with `rest` behind the handshake messages of one of its records of TLS 1.3.
+fn with_rest(flight: &[u8], at: usize, rest: &[u8]) -> Option<Vec<u8>> {
+    let mut records = wire::records(flight);
+    let record = &mut records[at];
+    match record.typ {
+        HANDSHAKE => record.payload.extend_from_slice(rest),
+        APPLICATION_DATA => {
+            let end = record.payload.len() - TAG.len() - 1;
+            if record.payload[end] != HANDSHAKE {
+                return None;
+            }
+            record.payload.splice(end..end, rest.iter().copied());
+        }
+        _ => return None,
+    }
+    let encode = |record: &wire::Record| {
+        let mut bytes = wire::record(record.typ, &record.payload);
+        bytes[2] = 3;
+        bytes
+    };
+    Some(records.iter().flat_map(encode).collect())
+}
+
+/// The error, and the alert behind it: its description.
+fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
+    let error = end.receive(bytes).expect_err("wrong bytes are refused");
+    let output = wire::records(&end.take_output());
+    let alert = output.last().map(|record| record.payload[1]);
+    (error, alert)
+}
+
+/// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), a whole message or a part.
+#[test]
+fn handshake_bytes_across_a_key_change() {
+    const UNEXPECTED_MESSAGE: Option<u8> = Some(10);
+    let expected = (
+        "PeerMisbehaved(KeyEpochWithPendingFragment)".to_owned(),
+        UNEXPECTED_MESSAGE,
+    );
+    let key_update = message(24, &[0]);
+    for rest in [&key_update[..], &key_update[..1]] {
+        let tls13 = configs(Versions::Tls13, ClientAuth::None);
+        let server_flight = |client: &mut dyn Endpoint| {
+            let mut server = ThisBuffered::new(tls13.server());
+            server.receive(&client.take_output()).unwrap();
+            server.take_output()
+        };
+        // ServerHello is in the first record, Finished in the last
+        let count = wire::records(&server_flight(&mut *clients(&tls13)[0])).len();
+        for at in [0, count - 1] {
+            for mut client in clients(&tls13) {
+                let flight = server_flight(&mut *client);
+                let flight = with_rest(&flight, at, rest).unwrap();
+                assert_eq!(refused(&mut *client, &flight), expected, "record {at}");
+            }
+        }
+        // the client's Finished, and KeyUpdate
+        for mut server in servers(&tls13) {
+            let mut client = ThisBuffered::new(tls13.client());
+            server.receive(&client.take_output()).unwrap();
+            client.receive(&server.take_output()).unwrap();
+            let flight = client.take_output();
+            let last = wire::records(&flight).len() - 1;
+            let flight = with_rest(&flight, last, rest).unwrap();
+            assert_eq!(refused(&mut *server, &flight), expected);
+        }
+        for mut server in servers(&tls13) {
+            handshake(&mut ThisBuffered::new(tls13.client()), &mut *server);
+            let update = protected(HANDSHAKE, &[&key_update, rest].concat());
+            assert_eq!(refused(&mut *server, &update), expected);
+        }
+    }
+    // TLS 1.2: the beginning of the next message before a change_cipher_spec
+    let tls12 = configs(Versions::Tls12, ClientAuth::None);
+    for mut server in servers(&tls12) {
+        let mut client = ThisBuffered::new(tls12.client());
+        server.receive(&client.take_output()).unwrap();
+        client.receive(&server.take_output()).unwrap();
+        let flight = with_rest(&client.take_output(), 0, &[20]).unwrap();
+        let (error, alert) = refused(&mut *server, &flight);
+        assert_eq!(alert, UNEXPECTED_MESSAGE, "{error}");
+    }
+}
+
+/// What comes from a network: some bytes, and then nothing. It notes when somebody asks in vain too often.
+struct Wire<'a> {
+    incoming: &'a [u8],
+    in_vain: usize,
+}
+
+impl Read for Wire<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.incoming.is_empty() {
+            self.in_vain += 1;
+            assert!(self.in_vain < 10, "asks for more for ever");
+        }
+        self.incoming.read(buf)
+    }
+}
+
+impl Write for Wire<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// RUSTSEC-2024-0336: a close_notify during the handshake ends the loops that do I/O.
+#[test]
+fn close_notify_during_the_handshake_ends_every_loop() {
+    let close_notify = record(ContentType::Alert.into(), &[1, 0]);
+    for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
+        let configs = configs(versions, ClientAuth::None);
+        for bytes in [close_notify.clone(), close_notify.repeat(3)] {
+            let wire = || Wire {
+                incoming: &bytes,
+                in_vain: 0,
+            };
+            let connections = || -> [rustls::Connection; 2] {
+                [configs.client().into(), configs.server().into()]
+            };
+            for mut conn in connections() {
+                let _ = conn.complete_io(&mut wire());
+                assert!(conn.is_handshaking());
+                // and again: it is over
+                let _ = conn.complete_io(&mut wire());
+            }
+            stream_ends(&mut configs.client(), wire());
+            stream_ends(&mut configs.server(), wire());
+        }
+    }
+}
+
+fn stream_ends<C, Data: rustls::SideData>(conn: &mut C, mut wire: Wire<'_>)
+where
+    C: DerefMut<Target = rustls::ConnectionCommon<Data>>,
+{
+    let mut stream = rustls::Stream::new(conn, &mut wire);
+    assert!(!matches!(stream.read(&mut [0; 10]), Ok(len) if len > 0));
+    let _ = stream.write(b"data");
+    let _ = stream.flush();
+}
+
+/// RUSTSEC-2024-0399: an Acceptor takes a ClientHello in any pieces.
+#[test]
+fn acceptor_takes_a_client_hello_in_any_pieces() {
+    for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
+        let configs = configs(versions, ClientAuth::None);
+        let hello = ThisBuffered::new(configs.client()).take_output();
+        for at in 0..hello.len() {
+            let mut acceptor = Acceptor::default();
+            let (mut start, mut rest) = hello.split_at(at);
+            if at > 0 {
+                acceptor.read_tls(&mut start).unwrap();
+            }
+            assert!(acceptor.accept().unwrap().is_none(), "at {at}");
+            acceptor.read_tls(&mut rest).unwrap();
+            let accepted = acceptor.accept().unwrap().unwrap();
+            let hello = accepted.client_hello();
+            assert_eq!(hello.server_name(), Some(configs::SERVER_NAME));
+        }
+    }
+}
+
+/// How many of these records an end takes, of a thousand, and why no more.
+fn taken(end: &mut dyn Endpoint, record: &[u8]) -> (usize, String) {
+    for count in 0..1000 {
+        if let Err(error) = end.receive(record) {
+            return (count, error);
+        }
+        end.take_output();
+    }
+    (1000, String::new())
+}
+
+/// Records that bring nothing are bounded, in both versions.
+#[test]
+fn floods_are_bounded() {
+    let tls13 = configs(Versions::Tls13, ClientAuth::None);
+    let tls12 = configs(Versions::Tls12, ClientAuth::None);
+    let hello = ClientHello::tls12().message();
+    let hello_request = message(0, &[]);
+    let alert = ContentType::Alert.into();
+    let floods = [
+        (
+            &tls13,
+            protected(APPLICATION_DATA, b""),
+            "TooManyEmptyFragments",
+        ),
+        (
+            &tls12,
+            protected12(APPLICATION_DATA, b""),
+            "TooManyEmptyFragments",
+        ),
+        (
+            &tls13,
+            protected(alert, &[1, 90]),
+            "TooManyWarningAlertsReceived",
+        ),
+        (
+            &tls12,
+            protected12(alert, &[1, 90]),
+            "TooManyWarningAlertsReceived",
+        ),
+        (
+            &tls13,
+            protected(HANDSHAKE, &message(24, &[1])),
+            "TooManyKeyUpdateRequests",
+        ),
+    ];
+    let check = |end: &mut dyn Endpoint, record: &[u8], what: &str| {
+        let (count, error) = taken(end, record);
+        assert!(count < 100, "{what}: {count}");
+        assert_eq!(error, format!("PeerMisbehaved({what})"));
+    };
+    for (configs, record, what) in &floods {
+        for mut server in servers(configs) {
+            handshake(&mut ThisBuffered::new(configs.client()), &mut *server);
+            check(&mut *server, record, what);
+        }
+        for mut client in clients(configs) {
+            handshake(&mut *client, &mut ThisBuffered::new(configs.server()));
+            check(&mut *client, record, what);
+        }
+    }
+    // requests to renegotiate, by either side
+    let what = "TooManyRenegotiationRequests";
+    for mut server in servers(&tls12) {
+        handshake(&mut ThisBuffered::new(tls12.client()), &mut *server);
+        check(&mut *server, &protected12(HANDSHAKE, &hello), what);
+    }
+    for mut client in clients(&tls12) {
+        handshake(&mut *client, &mut ThisBuffered::new(tls12.server()));
+        check(&mut *client, &protected12(HANDSHAKE, &hello_request), what);
+    }
+}
+
+/// The length of a handshake message is checked when its header has come.
+#[test]
+fn too_long_handshake_messages_are_refused_by_their_header() {
+    for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
+        let configs = configs(versions, ClientAuth::None);
+        for (typ, ends) in [(1, servers(&configs)), (2, clients(&configs))] {
+            for mut end in ends {
+                end.take_output();
+                let header = record(HANDSHAKE, &[typ, 0xff, 0xff, 0xff]);
+                let (error, _) = refused(&mut *end, &header);
+                assert_eq!(error, "InvalidMessage(HandshakePayloadTooLarge)");
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.2.3: a client of both versions sees that it was talked into TLS 1.2 by its peer's random.
+#[test]
+fn downgrades_are_seen() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        let client = || {
+            let provider = provider.this();
+            let key_type = KeyType::EcdsaP256;
+            let auth = ClientAuth::None;
+            let config = configs::this::client_of(Versions::Both, provider, key_type, auth);
+            let conn = ClientConnection::new(config.into(), server_name()).unwrap();
+            ThisBuffered::new(conn)
+        };
+        for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
+            let script = Script::new().edit(|script| {
+                script.hello.random[24..].copy_from_slice(marker);
+            });
+            let error = identity.run_tls12(&mut client(), &script).error.unwrap();
+            assert!(
+                error.contains("AttemptedDowngradeToTls12WhenTls13IsSupported"),
+                "{error}"
+            );
+        }
+        // and a choice that was not offered: a suite without forward secrecy, and one of TLS 1.3
+        for suite in [0x009c_u16, 0x1301] {
+            let script = Script::new().edit(|script| {
+                script.corrupt = std::sync::Arc::new(move |index, message| {
+                    if index == 0 {
+                        // behind header, version, random and an empty session ID
+                        message[39..41].copy_from_slice(&suite.to_be_bytes());
+                    }
+                });
+            });
+            let error = identity.run_tls12(&mut client(), &script).error.unwrap();
+            assert!(error.contains("Selected"), "{suite:#x}: {error}");
+        }
+        // a server of both versions says that it would have had TLS 1.3
+        let config = configs::this::server_of(
+            Versions::Both,
+            provider.this(),
+            KeyType::EcdsaP256,
+            ClientAuth::None,
+        );
+        let server = ServerConnection::new(config.into()).unwrap();
+        let client = ScriptedClient::new(
+            Box::new(ThisBuffered::new(server)),
+            &provider.this(),
+            &ClientHello::tls12(),
+            None,
+        );
+        // behind header, version and 24 bytes of the random
+        assert_eq!(
+            &client.unwrap().flight[0][4 + 2 + 24..][..8],
+            b"DOWNGRD\x01"
+        );
+    }
+}
+
+/// A close_notify that nothing authenticates ends no stream cleanly, nor does the end of the stream.
+#[test]
+fn truncation_is_not_an_end() {
+    let close_notify = record(ContentType::Alert.into(), &[1, 0]);
+    for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
+        let configs = configs(versions, ClientAuth::None);
+        for conn in [configs.client().into(), configs.server().into()] {
+            let mut conn: rustls::Connection = conn;
+            conn.read_tls(&mut &close_notify[..]).unwrap();
+            let _ = conn.process_new_packets();
+            let read = conn.reader().read(&mut [0; 10]);
+            assert!(read.is_err(), "a clean end before the handshake: {read:?}");
+        }
+        let mut client = ThisBuffered::new(configs.client());
+        let mut server = ThisBuffered::new(configs.server());
+        handshake(&mut client, &mut server);
+        for end in [&mut client, &mut server] {
+            assert_eq!(end.conn.read_tls(&mut &[][..]).unwrap(), 0);
+            end.conn.process_new_packets().unwrap();
+            let error = end.conn.reader().read(&mut [0; 10]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+}
+
+/// Rules that have tests elsewhere: the text of the file, and the tests' names in it.
+const ELSEWHERE: [(&str, &str, &[&str]); 10] = [
+    (
+        "key wear-out: KeyUpdates",
+        include_str!("key_update.rs"),
+        &[
+            "automatic_near_the_limit",
+            "tickets_do_not_go_beyond_the_limit",
+        ],
+    ),
+    (
+        "key wear-out: TLS 1.2",
+        include_str!("../tls12/connection.rs"),
+        &[
+            "a_worn_key_closes_a_buffered_connection",
+            "a_worn_key_closes_an_unbuffered_connection",
+        ],
+    ),
+    (
+        "key wear-out: sequence numbers of what is sent",
+        include_str!("../../../core/src/record/sender/tests.rs"),
+        &["sequence_numbers_do_not_wrap"],
+    ),
+    (
+        "key wear-out: sequence numbers of what is received",
+        include_str!("../../../core/src/record/receiver/tests.rs"),
+        &["sequence_numbers_start_anew_with_each_key_and_do_not_wrap"],
+    ),
+    (
+        "tickets: used once, and by whoever may",
+        include_str!("../resumption/client/upstream.rs"),
+        &[
+            "a_ticket_is_offered_once",
+            "sessions_do_not_cross_verifiers_and_client_certificates",
+        ],
+    ),
+    (
+        "tickets: age and lifetime",
+        include_str!("../resumption/server/time.rs"),
+        &["sessions_expire", "sessions_are_not_prolonged_for_ever"],
+    ),
+    (
+        "tickets: stored ones are used once",
+        include_str!("../resumption/server/chosen.rs"),
+        &["stored_sessions_are_used_once"],
+    ),
+    (
+        "tickets: never across settings for client certificates",
+        include_str!("../resumption/server/authentication.rs"),
+        &[
+            "settings_are_not_mixed",
+            "a_session_is_no_way_around_authentication",
+        ],
+    ),
+    (
+        "path building: rustls-webpki's budget for signatures",
+        include_str!("../../src/webpki/tests/certificates.rs"),
+        &["too_many_signatures_to_check"],
+    ),
+    (
+        "padding: what waits is counted by the bytes held",
+        include_str!("../../../core/src/record/buffer/tests.rs"),
+        &["padding_takes_no_memory"],
+    ),
+];
+
+#[test]
+fn rules_with_tests_elsewhere_have_them() {
+    for (rule, text, names) in ELSEWHERE {
+        for name in names {
+            let test = format!("#[test]\nfn {name}()");
+            assert!(text.contains(&test), "{rule}: there is no {name}");
+        }
+    }
+}
+
+/// rustls-webpki before 0.103.14 has defects of its own.
+#[test]
+fn path_building_is_of_a_good_version() {
+    let manifest = include_str!("../../../Cargo.toml");
+    let mut lines = manifest.lines();
+    let line = lines.find(|line| line.starts_with("webpki = "));
+    let version = line
+        .and_then(|line| line.split("version = \"0.103.").nth(1))
+        .unwrap();
+    let patch: u32 = version.split('"').next().unwrap().parse().unwrap();
+    assert!(patch >= 14, "0.103.{patch}");
+}
+
+/// What cannot be seen from outside: each comparison with a secret is `subtle`'s, and secrets are zeroized.
+#[test]
+fn secrets_are_compared_in_constant_time_and_zeroized() {
+    for (what, text, expected) in [
+        (
+            "Finished",
+            include_str!("../../src/tls13/finished.rs"),
+            ".ct_eq(",
+        ),
+        (
+            "Finished of 1.2",
+            include_str!("../../src/tls12/finished.rs"),
+            ".ct_eq(",
+        ),
+        (
+            "binders",
+            include_str!("../../src/tls13/key_schedule.rs"),
+            ".ct_eq(",
+        ),
+        (
+            "key names of tickets",
+            include_str!("../../../core/src/ticketer.rs"),
+            ".ct_eq(",
+        ),
+        (
+            "OkmBlock",
+            include_str!("../../../core/src/crypto/tls13.rs"),
+            "self.bytes.zeroize()",
+        ),
+        (
+            "HMAC tags",
+            include_str!("../../../core/src/crypto/hmac.rs"),
+            ".zeroize()",
+        ),
+        (
+            "AEAD keys",
+            include_str!("../../../core/src/crypto/cipher.rs"),
+            ".zeroize()",
+        ),
+        (
+            "shared secrets",
+            include_str!("../../../core/src/crypto/kx.rs"),
+            ".zeroize()",
+        ),
+        (
+            "master secret",
+            include_str!("../../src/tls12/key_schedule.rs"),
+            "eroiz",
+        ),
+        (
+            "sessions of servers",
+            include_str!("../../src/tls13/server/tickets.rs"),
+            "session.map(Zeroizing::new)",
+        ),
+        (
+            "sessions of servers of 1.2",
+            include_str!("../../src/tls12/server/sessions.rs"),
+            "Zeroizing",
+        ),
+    ] {
+        assert!(text.contains(expected), "{what}");
+    }
+}

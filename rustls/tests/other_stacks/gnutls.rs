@@ -1,0 +1,98 @@
+//! `gnutls-serv` and `gnutls-cli`.
+
+use std::cell::RefCell;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+
+use harness::configs::{ClientAuth, KEY_TYPES, SERVER_NAME, Versions};
+
+use crate::process::{Files, Program};
+use crate::{Case, answer_twice, ask_twice};
+
+fn priority(case: &Case) -> String {
+    let version = match case.version {
+        Versions::Tls12 => "1.2",
+        _ => "1.3",
+    };
+    format!("--priority=NORMAL:-VERS-ALL:+VERS-TLS{version}")
+}
+
+/// Options that name certificate and key of this end, and the authority of the other.
+fn identity(files: &Files, name: &str) -> Vec<String> {
+    vec![
+        format!("--x509certfile={}", files.path(&format!("{name}.pem"))),
+        format!("--x509keyfile={}", files.path(&format!("{name}.key"))),
+        format!("--x509cafile={}", files.path("ca.pem")),
+    ]
+}
+
+#[test]
+fn our_client_with_their_server() {
+    for case in Case::all(&KEY_TYPES) {
+        let files = Files::new("gnutls-serv", case.key_type);
+        let started = Program::serve("gnutls-serv", |port| {
+            let mut args = identity(&files, "server");
+            args.extend([
+                "--echo".into(),
+                "--quiet".into(),
+                priority(&case),
+                format!("--port={port}"),
+            ]);
+            match case.auth {
+                ClientAuth::None => args.push("--disable-client-cert".into()),
+                _ => args.extend([
+                    "--require-client-cert".into(),
+                    "--verify-client-cert".into(),
+                ]),
+            }
+            args
+        });
+        let Some((_server, port, socket)) = started else {
+            return;
+        };
+        let first = RefCell::new(Some(socket));
+        let connect = || {
+            let first = first.borrow_mut().take();
+            first.unwrap_or_else(|| TcpStream::connect(("127.0.0.1", port)).unwrap())
+        };
+        let answer = ask_twice(&case, b"a line\n", 7, connect);
+        assert_eq!(answer, b"a line\n");
+    }
+}
+
+#[test]
+fn their_client_with_our_server() {
+    for case in Case::all(&KEY_TYPES) {
+        let files = Files::new("gnutls-cli", case.key_type);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut args = vec![
+            "127.0.0.1".to_owned(),
+            format!("--port={port}"),
+            format!("--x509cafile={}", files.path("ca.pem")),
+            format!("--sni-hostname={SERVER_NAME}"),
+            format!("--verify-hostname={SERVER_NAME}"),
+            "--resume".into(),
+            "--waitresumption".into(),
+            priority(&case),
+        ];
+        if case.auth == ClientAuth::Required {
+            args.extend(identity(&files, "client"));
+        }
+        let Some(mut client) = Program::start("gnutls-cli", &args) else {
+            return;
+        };
+        answer_twice(&case, &listener, |tls, is_resumed| {
+            if is_resumed {
+                tls.write_all(b"hello of the server\n").unwrap();
+            } else {
+                // it closes, and comes again
+                let _ = tls.read(&mut [0; 100]);
+            }
+        });
+        let mut output = String::new();
+        let stdout = client.0.stdout.as_mut().unwrap();
+        stdout.read_to_string(&mut output).unwrap();
+        assert!(output.contains("hello of the server"), "{case:?}: {output}");
+    }
+}

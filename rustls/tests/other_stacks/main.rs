@@ -1,0 +1,131 @@
+//! More opinions: the tools of GnuTLS and NSS as peers in both roles, TLS 1.2 and TLS 1.3, full handshakes and
+//! resumed ones. Where a tool is not installed its tests say so, and do nothing.
+
+mod gnutls;
+mod nss;
+mod process;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, ServerConfig, ServerConnection, Stream,
+};
+
+/// What both ends are to do.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    provider: Provider,
+    /// One of them: it is for the peer to say which. Ours have both.
+    version: Versions,
+    key_type: KeyType,
+    auth: ClientAuth,
+}
+
+impl Case {
+    /// All of them, with these types of keys.
+    fn all(key_types: &[KeyType]) -> Vec<Self> {
+        let mut cases = Vec::new();
+        for provider in PROVIDERS {
+            for version in [Versions::Tls12, Versions::Tls13] {
+                for &key_type in key_types {
+                    for auth in [ClientAuth::None, ClientAuth::Required] {
+                        if key_type.usable_with(provider) {
+                            cases.push(Self {
+                                provider,
+                                version,
+                                key_type,
+                                auth,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        cases
+    }
+
+    fn client(&self) -> Arc<ClientConfig> {
+        let provider = self.provider.this();
+        let mut config =
+            configs::this::client_of(Versions::Both, provider, self.key_type, self.auth);
+        config.alpn_protocols.clear();
+        Arc::new(config)
+    }
+
+    fn server(&self) -> Arc<ServerConfig> {
+        let provider = self.provider.this();
+        let mut config =
+            configs::this::server_of(Versions::Both, provider, self.key_type, self.auth);
+        config.alpn_protocols.clear();
+        config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        Arc::new(config)
+    }
+
+    fn check_version(&self, negotiated: Option<rustls::ProtocolVersion>) {
+        let expected = match self.version {
+            Versions::Tls12 => rustls::ProtocolVersion::TLSv1_2,
+            _ => rustls::ProtocolVersion::TLSv1_3,
+        };
+        assert_eq!(negotiated, Some(expected), "{self:?}");
+    }
+}
+
+/// What connections in a row are: the second resumes the first.
+const KINDS: [HandshakeKind; 2] = [HandshakeKind::Full, HandshakeKind::Resumed];
+
+/// No peer is waited for any longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Sends `request` on one connection and then on another, and returns what came back to the second.
+fn ask_twice(
+    case: &Case,
+    request: &[u8],
+    answer_len: usize,
+    connect: impl Fn() -> TcpStream,
+) -> Vec<u8> {
+    let config = case.client();
+    let mut answer = vec![0; answer_len];
+    for kind in KINDS {
+        let mut socket = connect();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+        let mut tls = Stream::new(&mut conn, &mut socket);
+        tls.write_all(request).unwrap();
+        tls.read_exact(&mut answer).unwrap();
+        tls.conn.send_close_notify();
+        tls.flush().unwrap();
+        assert_eq!(conn.handshake_kind(), Some(kind), "{case:?}");
+        case.check_version(conn.protocol_version());
+    }
+    answer
+}
+
+/// Answers two connections in a row.
+fn answer_twice(case: &Case, listener: &TcpListener, serve: impl Fn(&mut dyn ReadWrite, bool)) {
+    let config = case.server();
+    for kind in KINDS {
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut conn = ServerConnection::new(config.clone()).unwrap();
+        while conn.is_handshaking() {
+            conn.complete_io(&mut socket)
+                .unwrap_or_else(|error| panic!("{case:?} {kind:?}: {error}"));
+        }
+        assert_eq!(conn.handshake_kind(), Some(kind), "{case:?}");
+        case.check_version(conn.protocol_version());
+        let authenticated = conn.peer_certificates().is_some();
+        assert_eq!(authenticated, case.auth == ClientAuth::Required, "{case:?}");
+        let mut tls = Stream::new(&mut conn, &mut socket);
+        serve(&mut tls, kind == HandshakeKind::Resumed);
+        tls.conn.send_close_notify();
+        tls.flush().unwrap();
+    }
+}
+
+trait ReadWrite: Read + Write {}
+
+impl<T: Read + Write> ReadWrite for T {}

@@ -1,0 +1,133 @@
+//! `selfserv` and `tstclnt` of NSS, with what it takes to make a database for them.
+
+use std::cell::RefCell;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+
+use harness::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
+
+use crate::process::{Files, Program};
+use crate::{Case, answer_twice, ask_twice};
+
+/// Certificates with Ed25519 are new to NSS.
+const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
+
+/// A database with the authority, and certificate and key of `name`; `None` where the tools are not installed.
+fn database(files: &Files, name: &str) -> Option<String> {
+    let database = format!("sql:{}", files.path(""));
+    let strings =
+        |args: &[&str]| -> Vec<String> { args.iter().map(|arg| arg.to_string()).collect() };
+    let ca = files.path("ca.pem");
+    Program::run(
+        "certutil",
+        &strings(&["-N", "-d", &database, "--empty-password"]),
+    )?;
+    let trust = ["-A", "-d", &database, "-n", "ca", "-t", "CT,C,C", "-i", &ca];
+    Program::run("certutil", &strings(&trust))?;
+    let (cert, key) = (format!("{name}.pem"), format!("{name}.key"));
+    let (cert, key, both) = (files.path(&cert), files.path(&key), files.path("both.p12"));
+    let export = [
+        "pkcs12",
+        "-export",
+        "-name",
+        name,
+        "-in",
+        &cert,
+        "-inkey",
+        &key,
+        "-out",
+        &both,
+        "-passout",
+        "pass:test",
+    ];
+    Program::run("openssl", &strings(&export))?;
+    let import = ["-i", &both, "-d", &database, "-W", "test", "-K", ""];
+    Program::run("pk12util", &strings(&import))?;
+    Some(database)
+}
+
+fn versions(case: &Case) -> [String; 2] {
+    let version = match case.version {
+        Versions::Tls12 => "tls1.2:tls1.2",
+        _ => "tls1.3:tls1.3",
+    };
+    ["-V".into(), version.into()]
+}
+
+#[test]
+fn our_client_with_their_server() {
+    for case in Case::all(&KEY_TYPES) {
+        let files = Files::new("selfserv", case.key_type);
+        let Some(database) = database(&files, "server") else {
+            return;
+        };
+        let started = Program::serve("selfserv", |port| {
+            let name = match case.key_type {
+                KeyType::Rsa2048 => "-n",
+                _ => "-e",
+            };
+            let mut args = vec![
+                "-d".to_owned(),
+                database.clone(),
+                name.into(),
+                "server".into(),
+            ];
+            args.extend(["-p".into(), port.to_string(), "-u".into(), "-G".into()]);
+            args.extend(versions(&case));
+            if case.auth == ClientAuth::Required {
+                args.extend(["-r".into(), "-r".into()]);
+            }
+            args
+        });
+        let Some((_server, port, socket)) = started else {
+            return;
+        };
+        let first = RefCell::new(Some(socket));
+        let connect = || {
+            let first = first.borrow_mut().take();
+            first.unwrap_or_else(|| TcpStream::connect(("127.0.0.1", port)).unwrap())
+        };
+        let answer = ask_twice(&case, b"GET / HTTP/1.0\r\n\r\n", 15, connect);
+        assert_eq!(answer, b"HTTP/1.0 200 OK");
+    }
+}
+
+#[test]
+fn their_client_with_our_server() {
+    for case in Case::all(&KEY_TYPES) {
+        let files = Files::new("tstclnt", case.key_type);
+        files.write("request", b"GET / HTTP/1.0\r\n\r\n");
+        let Some(database) = database(&files, "client") else {
+            return;
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut args = vec!["-d".to_owned(), database, "-h".into(), "127.0.0.1".into()];
+        args.extend([
+            "-p".into(),
+            port.to_string(),
+            "-a".into(),
+            SERVER_NAME.into(),
+        ]);
+        // the address is not the certificate's, all else is checked
+        args.extend(["-o".into(), "-u".into(), "-G".into(), "-4".into()]);
+        args.extend(["-L".into(), "2".into(), "-A".into(), files.path("request")]);
+        args.extend(versions(&case));
+        if case.auth == ClientAuth::Required {
+            args.extend(["-n".into(), "client".into()]);
+        }
+        let Some(mut client) = Program::start("tstclnt", &args) else {
+            return;
+        };
+        answer_twice(&case, &listener, |tls, _| {
+            let mut request = [0; 18];
+            tls.read_exact(&mut request).unwrap();
+            tls.write_all(b"hello of the server\n").unwrap();
+        });
+        let mut output = String::new();
+        let stdout = client.0.stdout.as_mut().unwrap();
+        stdout.read_to_string(&mut output).unwrap();
+        let answers = output.matches("hello of the server").count();
+        assert_eq!(answers, 2, "{case:?}: {output}");
+    }
+}
