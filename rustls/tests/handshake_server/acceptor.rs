@@ -218,6 +218,42 @@ fn errors_and_alerts_are_those_of_a_connection() {
     }
 }
 
+/// Whatever a ClientHello says, it leads through an acceptor to where it leads without.
+#[test]
+fn any_byte_may_be_another() {
+    let setup = Setup::new(PROVIDERS[0]);
+    let hello = full_hello().record();
+    for at in 0..hello.len() {
+        for flip in [0x01, 0x80] {
+            let mut bytes = hello.clone();
+            bytes[at] ^= flip;
+            let mut connection = setup.ours();
+            let straight = connection.receive(&bytes);
+            let through = match accepted!(rustls, &[&bytes]) {
+                // a length that says more
+                Ok(None) => {
+                    assert_eq!(straight, Ok(()));
+                    assert!(connection.take_output().is_empty());
+                    continue;
+                }
+                Ok(Some(accepted)) => accepted.into_connection(Arc::new(setup.our_config())),
+                Err(refused) => Err(refused),
+            };
+            match through {
+                Ok(mut through) => {
+                    let processed = through.process_new_packets().map(|_| ());
+                    let processed = processed.map_err(|error| format!("{error:?}"));
+                    assert_eq!(processed, straight, "{at}");
+                }
+                Err((error, alert)) => {
+                    assert_eq!(Err(format!("{error:?}")), straight, "{at}");
+                    assert_eq!(written(alert), connection.take_output(), "{at}");
+                }
+            }
+        }
+    }
+}
+
 /// The error of an acceptor, or of the connection that its ClientHello leads to, and the alert.
 fn refused(setup: &Setup, pieces: &[&[u8]]) -> (String, Vec<u8>) {
     let refused = match accepted!(rustls, pieces) {

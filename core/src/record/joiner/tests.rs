@@ -36,6 +36,27 @@ fn messages_survive_any_cut() {
 }
 
 #[test]
+fn a_look_takes_nothing() {
+    let stream = [message(3), message(300)].concat();
+    for cut in 0..stream.len() {
+        let mut joiner = HandshakeJoiner::default();
+        assert_eq!(joiner.peek(), None);
+        joiner.push(&stream[..cut]).unwrap();
+        let seen = joiner.peek().map(<[u8]>::to_vec);
+        assert_eq!(seen, (cut >= 7).then(|| message(3)), "cut at {cut}");
+        joiner.push(&stream[cut..]).unwrap();
+        assert_eq!(joiner.peek(), Some(&message(3)[..]));
+
+        let first = joiner.next_message().unwrap().unwrap();
+        assert_eq!(joiner.peek(), None, "the memory is lent");
+        joiner.give_back(first);
+        assert_eq!(joiner.peek(), Some(&message(300)[..]));
+        assert_eq!(messages(&mut joiner), [message(300)]);
+        assert_eq!(joiner.peek(), None);
+    }
+}
+
+#[test]
 fn what_waits_behind_a_message_is_seen_while_it_is_out() {
     let mut joiner = HandshakeJoiner::default();
     assert!(joiner.is_empty());

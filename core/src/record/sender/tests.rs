@@ -367,6 +367,31 @@ fn payload_left_counts_records_and_keeps_one_for_the_key_update() {
     assert_eq!(sender.payload_left(), 0);
 }
 
+#[test]
+fn a_retired_key_protects_no_more_payload() {
+    for uses in [0, 2] {
+        let mut sender = RecordSender::new();
+        sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 10);
+        sender.set_max_fragment_size(Some(105)).unwrap();
+        for _ in 0..uses {
+            sealed(&mut sender, DATA, b"a");
+        }
+        assert!(sender.can_protect(1));
+        sender.retire_key();
+        sender.retire_key();
+        assert!(!sender.can_protect(0) && !sender.can_protect(1));
+        assert_eq!(sender.payload_left(), 0);
+        // the next one is as good as any
+        assert_eq!(sender.payload_per_key(), 900);
+        // the KeyUpdate, or an alert
+        sealed(&mut sender, ContentType::Handshake, b"a");
+        assert_eq!(sender.sequence(), uses + 1);
+
+        sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 10);
+        assert_eq!(sender.payload_left(), 900);
+    }
+}
+
 /// Says it wrote `claimed`, whatever that was.
 struct Liar {
     claimed: Result<usize, EncryptError>,
