@@ -10,7 +10,7 @@ mod records;
 mod scenes;
 mod sending;
 
-use scenes::{CLIENT_SCENES, SERVER_SCENES, Scene};
+use scenes::{CLIENT_SCENES, SERVER_SCENES, Scene, all_scenes};
 
 use crate::endpoints::Endpoint;
 
@@ -62,7 +62,7 @@ fn flights(input: &[u8]) {
     let &[scene, piece_len, ref changes @ ..] = input else {
         return;
     };
-    let scenes = [CLIENT_SCENES.as_slice(), SERVER_SCENES.as_slice()].concat();
+    let scenes = all_scenes();
     let scene = &scenes[usize::from(scene) % scenes.len()];
     let (_, mut flight) = (scene.buffered)();
     for change in changes.chunks_exact(4) {
@@ -125,5 +125,22 @@ fn outcome(endpoint: &mut dyn Endpoint, bytes: &[u8], piece_len: usize) -> Outco
         plaintext,
         is_handshaking: endpoint.is_handshaking(),
         peer_has_closed: endpoint.peer_has_closed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn genuine_flights_are_accepted() {
+        for (number, scene) in all_scenes().iter().enumerate() {
+            for staged in [scene.buffered, scene.unbuffered] {
+                let (mut endpoint, flight) = staged();
+                assert!(!flight.is_empty(), "{number}");
+                let end = outcome(&mut *endpoint, &flight, flight.len());
+                assert_eq!(end.error, None, "{number}");
+            }
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! Endpoints at some point of a connection, and what a genuine peer sends them next.
 
-use std::sync::Arc;
-
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 
 use super::records::first_record_len;
-use crate::configs::{self, ClientAuth, KeyType, server_name};
+use crate::configs::{ClientAuth, Versions, server_name};
 use crate::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered};
-use crate::transparent::this;
+use crate::transparent::this::Configs;
+use crate::transparent::{Resumes, Setup};
 
 /// An endpoint and the flight that comes next.
 pub(crate) type Staged = (Box<dyn Endpoint>, Vec<u8>);
@@ -20,77 +19,159 @@ pub(crate) struct Scene {
     pub(crate) unbuffered: fn() -> Staged,
 }
 
+/// Makes the endpoint of a scene.
+type Make = fn(&Configs) -> Box<dyn Endpoint>;
+
 macro_rules! scene {
-    ($stage:ident, $make:ident, $auth:ident) => {
+    ($stage:ident, $make:ident, $setup:expr) => {
         Scene {
-            buffered: || $stage(buffered::$make(ClientAuth::$auth), ClientAuth::$auth),
-            unbuffered: || $stage(unbuffered::$make(ClientAuth::$auth), ClientAuth::$auth),
+            buffered: || $stage(buffered::$make, $setup),
+            unbuffered: || $stage(unbuffered::$make, $setup),
         }
     };
 }
 
-pub(crate) const CLIENT_SCENES: [Scene; 4] = [
-    scene!(client_waits_for_server_hello, client, None),
-    scene!(client_waits_for_encrypted_extensions, client, None),
-    scene!(client_waits_for_encrypted_extensions, client, Required),
-    scene!(connected_client, client, None),
-];
+const TLS13: Setup = Setup::usual(ClientAuth::None);
+const TLS13_AUTH: Setup = Setup::usual(ClientAuth::Required);
+const TLS12: Setup = tls12(ClientAuth::None);
+const TLS12_AUTH: Setup = tls12(ClientAuth::Required);
+const TLS12_TICKETS: Setup = Setup {
+    resumes: Some(Resumes::Tickets),
+    ..TLS12
+};
 
-pub(crate) const SERVER_SCENES: [Scene; 4] = [
-    scene!(server_waits_for_client_hello, server, None),
-    scene!(server_waits_for_finished, server, None),
-    scene!(server_waits_for_finished, server, Required),
-    scene!(connected_server, server, None),
-];
-
-fn client_waits_for_server_hello(mut client: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
-    let mut server = buffered::server(auth);
-    server.receive(&client.take_output()).unwrap();
-    let flight = server.take_output();
-    (client, flight)
+const fn tls12(auth: ClientAuth) -> Setup {
+    Setup {
+        versions: [Versions::Tls12; 2],
+        ..Setup::usual(auth)
+    }
 }
 
-fn client_waits_for_encrypted_extensions(client: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
-    let (mut client, mut flight) = client_waits_for_server_hello(client, auth);
+// a corpus knows a scene by its number: new ones go to the end
+
+pub(crate) const CLIENT_SCENES: [Scene; 9] = [
+    scene!(client_waits_for_server_hello, client, TLS13),
+    scene!(client_waits_for_encrypted_extensions, client, TLS13),
+    scene!(client_waits_for_encrypted_extensions, client, TLS13_AUTH),
+    scene!(connected_client, client, TLS13),
+    scene!(client_waits_for_server_hello, client, TLS12_AUTH),
+    scene!(client_waits_for_change_cipher_spec, client, TLS12),
+    scene!(client_waits_for_change_cipher_spec, client, TLS12_TICKETS),
+    scene!(client_that_resumes, client, TLS12_TICKETS),
+    scene!(connected_client, client, TLS12),
+];
+
+pub(crate) const SERVER_SCENES: [Scene; 9] = [
+    scene!(server_waits_for_client_hello, server, TLS13),
+    scene!(server_waits_for_finished, server, TLS13),
+    scene!(server_waits_for_finished, server, TLS13_AUTH),
+    scene!(connected_server, server, TLS13),
+    scene!(server_waits_for_client_hello, server, TLS12),
+    scene!(server_waits_for_finished, server, TLS12),
+    scene!(server_waits_for_finished, server, TLS12_AUTH),
+    scene!(server_that_resumes, server, TLS12_TICKETS),
+    scene!(connected_server, server, TLS12),
+];
+
+/// The scenes of both sides, those of one version after those of the other.
+pub(crate) fn all_scenes() -> Vec<Scene> {
+    let (client_tls13, client_tls12) = CLIENT_SCENES.split_at(4);
+    let (server_tls13, server_tls12) = SERVER_SCENES.split_at(4);
+    [client_tls13, server_tls13, client_tls12, server_tls12].concat()
+}
+
+fn client_waits_for_server_hello(client: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    let mut client = client(&configs);
+    let mut server = buffered::server(&configs);
+    server.receive(&client.take_output()).unwrap();
+    (client, server.take_output())
+}
+
+fn client_waits_for_encrypted_extensions(client: Make, setup: Setup) -> Staged {
+    let (mut client, mut flight) = client_waits_for_server_hello(client, setup);
     let rest = flight.split_off(first_record_len(&flight));
     client.receive(&flight).unwrap();
     (client, rest)
 }
 
-fn connected_client(mut client: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
-    let mut server = buffered::server(auth);
+/// A client of TLS 1.2 that has sent its second flight.
+fn client_waits_for_change_cipher_spec(client: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    let mut client = client(&configs);
+    let mut server = buffered::server(&configs);
+    server.receive(&client.take_output()).unwrap();
+    client.receive(&server.take_output()).unwrap();
+    server.receive(&client.take_output()).unwrap();
+    (client, server.take_output())
+}
+
+fn client_that_resumes(client: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    make_session(&configs);
+    let mut client = client(&configs);
+    let mut server = buffered::server(&configs);
+    server.receive(&client.take_output()).unwrap();
+    (client, server.take_output())
+}
+
+fn connected_client(client: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    let mut client = client(&configs);
+    let mut server = buffered::server(&configs);
     endpoints::handshake(&mut *client, &mut *server);
-    let flight = after_the_handshake(&mut *server);
+    let flight = after_the_handshake(&mut *server, setup);
     (client, flight)
 }
 
-fn server_waits_for_client_hello(server: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
-    let flight = buffered::client(auth).take_output();
-    (server, flight)
+fn server_waits_for_client_hello(server: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    let flight = buffered::client(&configs).take_output();
+    (server(&configs), flight)
 }
 
-/// A server that waits for Finished, or for the client's Certificate if it asked for one.
-fn server_waits_for_finished(mut server: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
-    let mut client = buffered::client(auth);
+/// A server that waits for the client's second flight.
+fn server_waits_for_finished(server: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    let mut server = server(&configs);
+    let mut client = buffered::client(&configs);
     server.receive(&client.take_output()).unwrap();
     client.receive(&server.take_output()).unwrap();
     let flight = client.take_output();
     (server, flight)
 }
 
-fn connected_server(mut server: Box<dyn Endpoint>, auth: ClientAuth) -> Staged {
-    let mut client = buffered::client(auth);
+fn server_that_resumes(server: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    make_session(&configs);
+    let flight = buffered::client(&configs).take_output();
+    (server(&configs), flight)
+}
+
+fn connected_server(server: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    let mut server = server(&configs);
+    let mut client = buffered::client(&configs);
     endpoints::handshake(&mut *client, &mut *server);
-    let flight = after_the_handshake(&mut *client);
+    let flight = after_the_handshake(&mut *client, setup);
     (server, flight)
 }
 
-/// Data, a KeyUpdate, data, and the end.
-fn after_the_handshake(peer: &mut dyn Endpoint) -> Vec<u8> {
+/// A first connection, for the next one to resume.
+fn make_session(configs: &Configs) {
+    let mut client = buffered::client(configs);
+    let mut server = buffered::server(configs);
+    endpoints::handshake(&mut *client, &mut *server);
+}
+
+/// Data, a KeyUpdate if there is such a thing, data, and the end.
+fn after_the_handshake(peer: &mut dyn Endpoint, setup: Setup) -> Vec<u8> {
     peer.send(b"first");
     let mut flight = peer.take_output();
-    peer.refresh_traffic_keys();
-    flight.extend(peer.take_output());
+    if setup.versions == [Versions::Tls13; 2] {
+        peer.refresh_traffic_keys();
+        flight.extend(peer.take_output());
+    }
     peer.send(b"second");
     flight.extend(peer.take_output());
     peer.close();
@@ -101,27 +182,25 @@ fn after_the_handshake(peer: &mut dyn Endpoint) -> Vec<u8> {
 mod buffered {
     use super::*;
 
-    pub(crate) fn client(auth: ClientAuth) -> Box<dyn Endpoint> {
-        Box::new(ThisBuffered::new(this::client(auth)))
+    pub(crate) fn client(configs: &Configs) -> Box<dyn Endpoint> {
+        Box::new(ThisBuffered::new(configs.client()))
     }
 
-    pub(crate) fn server(auth: ClientAuth) -> Box<dyn Endpoint> {
-        Box::new(ThisBuffered::new(this::server(auth)))
+    pub(crate) fn server(configs: &Configs) -> Box<dyn Endpoint> {
+        Box::new(ThisBuffered::new(configs.server()))
     }
 }
 
 mod unbuffered {
     use super::*;
 
-    pub(crate) fn client(auth: ClientAuth) -> Box<dyn Endpoint> {
-        let config = configs::this::client(this::provider(), KeyType::Ed25519, auth);
-        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name()).unwrap();
+    pub(crate) fn client(configs: &Configs) -> Box<dyn Endpoint> {
+        let conn = UnbufferedClientConnection::new(configs.client.clone(), server_name()).unwrap();
         Box::new(ThisUnbuffered::new(conn))
     }
 
-    pub(crate) fn server(auth: ClientAuth) -> Box<dyn Endpoint> {
-        let config = configs::this::server(this::provider(), KeyType::Ed25519, auth);
-        let conn = UnbufferedServerConnection::new(Arc::new(config)).unwrap();
+    pub(crate) fn server(configs: &Configs) -> Box<dyn Endpoint> {
+        let conn = UnbufferedServerConnection::new(configs.server.clone()).unwrap();
         Box::new(ThisUnbuffered::new(conn))
     }
 }
