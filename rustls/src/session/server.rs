@@ -12,7 +12,8 @@ use crate::server::ProducesTickets;
 /// Stores sessions on the server.
 ///
 /// Keys and values are opaque. A value holds the secrets of a session: whoever reads it can take over
-/// a resumed one. It survives neither this process nor this version of the library.
+/// a resumed one. Other processes and machines may use it if their configurations are alike; a release of this
+/// library that keeps sessions in another form passes over it.
 pub trait StoresServerSessions: Debug + Send + Sync {
     /// Whether this stores anything at all.
     fn can_cache(&self) -> bool;
@@ -26,6 +27,10 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     fn get(&self, key: &[u8]) -> Option<Vec<u8>>;
 
     /// Finds and removes the value stored under `key`, in one step: of two callers one gets it.
+    ///
+    /// That early data is not accepted twice ([`ServerConfig::max_early_data_size`]) rests on this alone.
+    ///
+    /// [`ServerConfig::max_early_data_size`]: crate::ServerConfig::max_early_data_size
     fn take(&self, key: &[u8]) -> Option<Vec<u8>>;
 }
 
@@ -85,7 +90,9 @@ impl ProducesTickets for NoTickets {
 mod memory {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
-    use core::fmt;
+    use core::{fmt, mem};
+
+    use zeroize::Zeroizing;
 
     use super::StoresServerSessions;
     #[cfg(not(feature = "std"))]
@@ -98,7 +105,7 @@ mod memory {
         sessions: Mutex<Sessions>,
     }
 
-    type Sessions = BoundedMap<Vec<u8>, Vec<u8>>;
+    type Sessions = BoundedMap<Vec<u8>, Zeroizing<Vec<u8>>>;
 
     impl ServerSessionMemoryCache {
         /// A storage for as many as `size` sessions.
@@ -129,7 +136,7 @@ mod memory {
         fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
             match self.sessions() {
                 Some(mut sessions) => {
-                    sessions.insert(key, value);
+                    sessions.insert(key, Zeroizing::new(value));
                     true
                 }
                 None => false,
@@ -137,11 +144,12 @@ mod memory {
         }
 
         fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.sessions()?.get(key).cloned()
+            self.sessions()?.get(key).map(|value| value.to_vec())
         }
 
         fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.sessions()?.remove(key)
+            let mut value = self.sessions()?.remove(key)?;
+            Some(mem::take(&mut *value))
         }
 
         fn can_cache(&self) -> bool {

@@ -55,7 +55,7 @@ impl TicketCount {
         });
         // RFC 9846 §4.3.9: no ticket for a client that does not combine a PSK with a key exchange, as nothing
         // else will be resumed
-        let accepts = accepts_resumption(extensions);
+        let accepts = accepts_resumption(extensions) && TicketKind::of(config).is_some();
         match requested {
             Some(requested) if config.max_tls13_tickets != 0 => {
                 // RFC 9149 §3: no more than were asked for, and within a limit of our own
