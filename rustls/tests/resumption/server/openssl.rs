@@ -91,22 +91,32 @@ fn their_sessions_are_resumed() {
     if !is_there() {
         return;
     }
-    for provider in PROVIDERS {
-        for suite in ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"] {
-            for settings in [Settings::new(provider), Settings::sealed(provider)] {
-                let config = Arc::new(settings.ours());
-                let file = path(&format!("{provider:?}-{suite}-{}", settings.sealed));
-                let options = ["-ciphersuites", suite, "-sess_out", &file];
-                let full = connect(&config, &options);
-                assert_eq!(full.kind, HandshakeKind::Full);
-                let options = [&options[..], &["-sess_in", &file]].concat();
-                for _ in 0..2 {
-                    let resumed = connect(&config, &options);
-                    assert_eq!(resumed.kind, HandshakeKind::Resumed);
-                    assert!(resumed.early_data.is_none());
+    // at the same time: s_client sleeps a second here and there
+    std::thread::scope(|scope| {
+        for provider in PROVIDERS {
+            for suite in ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"] {
+                for settings in [Settings::new(provider), Settings::sealed(provider)] {
+                    scope.spawn(move || resumes(&settings, suite));
                 }
             }
         }
+    });
+}
+
+fn resumes(settings: &Settings, suite: &str) {
+    let config = Arc::new(settings.ours());
+    let file = path(&format!(
+        "{:?}-{suite}-{}",
+        settings.provider, settings.sealed
+    ));
+    let options = ["-ciphersuites", suite, "-sess_out", &file];
+    let full = connect(&config, &options);
+    assert_eq!(full.kind, HandshakeKind::Full);
+    let options = [&options[..], &["-sess_in", &file]].concat();
+    for _ in 0..2 {
+        let resumed = connect(&config, &options);
+        assert_eq!(resumed.kind, HandshakeKind::Resumed);
+        assert!(resumed.early_data.is_none());
     }
 }
 
@@ -115,28 +125,32 @@ fn their_early_data_is_accepted_once() {
     if !is_there() {
         return;
     }
-    for provider in PROVIDERS {
-        let settings = Settings {
-            max_early_data_size: 20_000,
-            ..Settings::new(provider)
-        };
-        let config = Arc::new(settings.ours());
-        let sent: Vec<u8> = (0..20_000_u32).map(|at| at as u8).collect();
-        let (session, data) = (
-            path(&format!("{provider:?}-early")),
-            path(&format!("{provider:?}-data")),
-        );
-        fs::write(&data, &sent).unwrap();
-        connect(&config, &["-sess_out", &session]);
+    std::thread::scope(|scope| {
+        for provider in PROVIDERS {
+            let settings = Settings {
+                max_early_data_size: 20_000,
+                ..Settings::new(provider)
+            };
+            scope.spawn(move || accepts_once(&settings));
+        }
+    });
+}
 
-        let options = ["-sess_in", &session, "-early_data", &data];
-        let resumed = connect(&config, &options);
-        assert_eq!(resumed.kind, HandshakeKind::Resumed);
-        assert_eq!(resumed.early_data, Some(sent));
+fn accepts_once(settings: &Settings) {
+    let config = Arc::new(settings.ours());
+    let sent: Vec<u8> = (0..20_000_u32).map(|at| at as u8).collect();
+    let session = path(&format!("{:?}-early", settings.provider));
+    let data = path(&format!("{:?}-data", settings.provider));
+    fs::write(&data, &sent).unwrap();
+    connect(&config, &["-sess_out", &session]);
 
-        // the same session again, whose early data is skipped
-        let again = connect(&config, &options);
-        assert_eq!(again.kind, HandshakeKind::Full);
-        assert_eq!(again.early_data, None);
-    }
+    let options = ["-sess_in", &session, "-early_data", &data];
+    let resumed = connect(&config, &options);
+    assert_eq!(resumed.kind, HandshakeKind::Resumed);
+    assert_eq!(resumed.early_data, Some(sent));
+
+    // the same session again, whose early data is skipped
+    let again = connect(&config, &options);
+    assert_eq!(again.kind, HandshakeKind::Full);
+    assert_eq!(again.early_data, None);
 }
