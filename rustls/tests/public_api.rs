@@ -304,6 +304,10 @@ macro_rules! public_api_of {
                 config.enable_secret_extraction = false;
                 config.enable_early_data = false;
                 config.require_ems = false;
+                config.send_ticket_request = Some(TicketRequest {
+                    new_session_count: 2,
+                    resumption_count: 1,
+                });
                 config.resumption = Resumption::store(Arc::new(Everything))
                     .tls12_resumption(Tls12Resumption::SessionIdOnly);
                 config.resumption = Resumption::in_memory_sessions(1);
@@ -321,6 +325,25 @@ macro_rules! public_api_of {
                     | Tls12Resumption::SessionIdOnly
                     | Tls12Resumption::SessionIdOrTickets => Ok(config),
                 }
+            }
+
+            fn client_early_data(
+                conn: &mut r::ClientConnection,
+                state: &mut r::unbuffered::TransmitTlsData<'_, r::client::ClientConnectionData>,
+            ) -> Result<(), r::client::EarlyDataError> {
+                let _: bool = conn.is_early_data_accepted();
+                let early: Option<r::client::WriteEarlyData<'_>> = conn.early_data();
+                if let Some(mut early) = early {
+                    let _: usize = early.bytes_left();
+                    let _: &mut dyn std::io::Write = &mut early;
+                }
+                if let Some(mut early) = state.may_encrypt_early_data() {
+                    let _: usize = early.encrypt(&[], &mut [])?;
+                }
+                let exhausted = r::unbuffered::EncryptError::EncryptExhausted;
+                let _: Box<dyn std::error::Error> =
+                    r::client::EarlyDataError::from(exhausted).into();
+                Err(r::client::EarlyDataError::ExceededAllowedEarlyData)
             }
 
             fn server_verifier(

@@ -44,10 +44,10 @@ impl SentHello {
     pub(super) fn send_first(
         offer: Offer,
         shares: Option<KeyShares>,
-        session: Option<Box<OfferedSession>>,
+        mut session: Option<Box<OfferedSession>>,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let (encoded, session) = encode(&offer, shares.as_ref(), None, session, None)?;
+        let encoded = encode(&offer, shares.as_ref(), None, &mut session, None)?;
         transport.send_first_client_hello(&encoded)?;
         let mut ccs = CompatibilityCcs::default();
         if let Some(session) = session.as_ref().filter(|session| session.with_early_data) {
@@ -76,13 +76,13 @@ impl SentHello {
         offer: Box<Offer>,
         shares: KeyShares,
         cookie: Option<&[u8]>,
-        session: Option<Box<OfferedSession>>,
+        mut session: Option<Box<OfferedSession>>,
         retry: Retry,
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
         let before = Some(&retry.transcript);
-        let (encoded, session) = encode(&offer, Some(&shares), cookie, session, before)?;
+        let encoded = encode(&offer, Some(&shares), cookie, &mut session, before)?;
         ccs.send_once(transport);
         transport.send_handshake(&encoded)?;
         Ok(Self {
@@ -107,23 +107,23 @@ impl SentHello {
     }
 }
 
-/// Encodes a ClientHello that offers `session`, or none if it does not fit: a ticket may be as long as all
-/// extensions together. `transcript` is of the messages before a second ClientHello.
-#[allow(clippy::type_complexity)] // a message, and what it offers
+/// Encodes a ClientHello that offers `session`, which becomes `None` if it does not fit: a ticket may be as long
+/// as all extensions together. `transcript` is of the messages before a second ClientHello.
 fn encode(
     offer: &Offer,
     shares: Option<&KeyShares>,
     cookie: Option<&[u8]>,
-    session: Option<Box<OfferedSession>>,
+    session: &mut Option<Box<OfferedSession>>,
     transcript: Option<&Transcript>,
-) -> Result<(Vec<u8>, Option<Box<OfferedSession>>), Error> {
-    if let Some(session) = session
-        && let Ok(mut encoded) = offer.client_hello(shares, cookie, Some(&session))
-    {
-        session.bind(&mut encoded, transcript);
-        return Ok((encoded, Some(session)));
+) -> Result<Vec<u8>, Error> {
+    if let Some(offered) = session {
+        if let Ok(mut encoded) = offer.client_hello(shares, cookie, Some(offered)) {
+            offered.bind(&mut encoded, transcript);
+            return Ok(encoded);
+        }
+        *session = None;
     }
-    Ok((offer.client_hello(shares, cookie, None)?, None))
+    offer.client_hello(shares, cookie, None)
 }
 
 /// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the client's
