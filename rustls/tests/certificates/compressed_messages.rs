@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use harness::client_hello::ClientHello;
-use harness::configs::Provider;
+use harness::configs::{Provider, Versions};
 use harness::endpoints::Endpoint;
 use harness::scripted::{Identity, Outcome, Refused, Script, ScriptedClient, bytes};
 use harness::wire::{message, u8_vec, vector};
@@ -386,16 +386,23 @@ fn offers_that_are_wrong() {
         &[0],
         &[0, 1, 0],
     ] {
-        let hello = ClientHello::new().with(COMPRESS_CERTIFICATE, u8_vec(list));
-        let [ours, theirs] = servers(client_auth(), &[ZLIB]).map(|mut server| {
-            let received = server.receive(&hello.record());
-            let output = server.take_output();
-            (
-                received.clone(),
-                received.is_err().then(|| output.last().copied()),
-            )
-        });
-        assert_eq!(ours, theirs, "{list:?}");
+        // the one that becomes TLS 1.2 is checked as well
+        for hello in [ClientHello::new(), ClientHello::tls12()] {
+            let hello = hello.with(COMPRESS_CERTIFICATE, u8_vec(list));
+            let setup = Setup {
+                versions: Versions::Both,
+                ..client_auth()
+            };
+            let [ours, theirs] = servers(setup, &[ZLIB]).map(|mut server| {
+                let received = server.receive(&hello.record());
+                let output = server.take_output();
+                (
+                    received.clone(),
+                    received.is_err().then(|| output.last().copied()),
+                )
+            });
+            assert_eq!(ours, theirs, "{list:?}");
+        }
 
         let mut script = Script::with_request();
         let extension = bytes(COMPRESS_CERTIFICATE, &u8_vec(list));

@@ -2,7 +2,7 @@
 //! to every client, compared with 0.23.
 
 use harness::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
-use harness::configs::Provider;
+use harness::configs::{Provider, Versions};
 use harness::endpoints::Endpoint;
 use harness::scripted::{Identity, Script, ScriptedClient, bytes};
 use harness::wire::{Reader, u8_vec};
@@ -11,6 +11,19 @@ use rustls::{AlertDescription, HandshakeType};
 use crate::kit::{KINDS, Kind, Setup, this, upstream};
 
 const CLIENT_KINDS: [Option<Kind>; 3] = [None, Some(Kind::X509), Some(Kind::Raw)];
+
+/// The lists of types that clients offer, none among them.
+const LISTS: [Option<&[u8]>; 9] = [
+    None,
+    Some(&[]),
+    Some(&[0]),
+    Some(&[2]),
+    Some(&[2, 0]),
+    Some(&[0, 2]),
+    Some(&[1]),
+    Some(&[1, 2]),
+    Some(&[1, 0, 0xe0]),
+];
 
 /// How a server answers a ClientHello: its EncryptedExtensions, or its error.
 fn answer(
@@ -25,17 +38,6 @@ fn answer(
 
 #[test]
 fn every_offer_to_every_server() {
-    let lists: [Option<&[u8]>; 9] = [
-        None,
-        Some(&[]),
-        Some(&[0]),
-        Some(&[2]),
-        Some(&[2, 0]),
-        Some(&[0, 2]),
-        Some(&[1]),
-        Some(&[1, 2]),
-        Some(&[1, 0, 0xe0]),
-    ];
     let (mut accepted, mut refused) = (0, 0);
     for server in KINDS {
         for client in CLIENT_KINDS {
@@ -44,8 +46,8 @@ fn every_offer_to_every_server() {
                 client,
                 ..Setup::new(Provider::Ring)
             };
-            for of_client in lists {
-                for of_server in lists {
+            for of_client in LISTS {
+                for of_server in LISTS {
                     let mut hello = ClientHello::new();
                     if let Some(list) = of_client {
                         hello = hello.with(CLIENT_CERTIFICATE_TYPE, u8_vec(list));
@@ -67,6 +69,33 @@ fn every_offer_to_every_server() {
         }
     }
     assert!(accepted > 50 && refused > 50, "{accepted} {refused}");
+}
+
+/// In TLS 1.2, where a server with certificates goes by the same rules.
+#[test]
+fn every_offer_with_tls12() {
+    for client in [None, Some(Kind::X509)] {
+        let setup = Setup {
+            versions: Versions::Tls12,
+            client,
+            ..Setup::new(Provider::Ring)
+        };
+        for of_client in LISTS {
+            for of_server in LISTS {
+                let mut hello = ClientHello::tls12();
+                if let Some(list) = of_client {
+                    hello = hello.with(CLIENT_CERTIFICATE_TYPE, u8_vec(list));
+                }
+                if let Some(list) = of_server {
+                    hello = hello.with(SERVER_CERTIFICATE_TYPE, u8_vec(list));
+                }
+                let hello = hello.record();
+                let ours = this::server(this::server_config(setup)).receive(&hello);
+                let theirs = upstream::server(upstream::server_config(setup)).receive(&hello);
+                assert_eq!(ours, theirs, "{client:?} {of_client:?} {of_server:?}");
+            }
+        }
+    }
 }
 
 /// RFC 7250 §4.2: the client is told unsupported_certificate.
