@@ -1,23 +1,28 @@
 //! Sessions: by id and by ticket, and when they are not resumed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use harness::client_hello::{
-    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
-    host_name, protocols,
+    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, SERVER_NAME,
+    SESSION_TICKET, host_name, protocols,
 };
 use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use harness::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
-use harness::wire::Reader;
-use rustls::HandshakeType;
-use rustls::pki_types::UnixTime;
-use rustls::server::NoServerSessionStorage;
+use harness::wire::{Reader, u8_vec, u16_vec};
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
+use rustls::{
+    CertificateError, ContentType, DigitallySignedStruct, DistinguishedName, Error, HandshakeType,
+    SignatureScheme,
+};
 
 use super::{Server, Setup, servers, servers_with};
 
@@ -146,7 +151,7 @@ fn data_flows_on_a_resumed_session() {
         let mut client = server.connect(&offer, Some(&session)).unwrap();
         client.finish().unwrap();
         client
-            .send_raw(rustls::ContentType::ApplicationData, b"to the server")
+            .send_raw(ContentType::ApplicationData, b"to the server")
             .unwrap();
         assert_eq!(client.received_by_server(), b"to the server");
         client.server.send(b"to the client");
@@ -552,6 +557,123 @@ fn sessions_of_tls13_are_none_of_tls12() {
                 let client = server.connect(&offer, None).unwrap();
                 assert!(!client.is_resumed());
             }
+        }
+    }
+}
+
+/// A session's id is on the wire in the clear: whoever has seen it cannot make the server forget the session
+/// with it, in either version.
+#[test]
+fn sessions_are_not_lost_to_who_knows_their_ids() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            versions: Versions::Both,
+            ..Setup::new(provider)
+        };
+        let (server, _) = this_server(setup, |_| ());
+        let hello = ClientHello::tls12();
+        let session = session(&server, &hello);
+        for identity in [session.id.clone(), [&[3, 3], &session.id[..]].concat()] {
+            let identity = [&u16_vec(&identity)[..], &[0; 4]].concat();
+            let offered = [u16_vec(&identity), u16_vec(&u8_vec(&[7; 32]))].concat();
+            let tls13 = ClientHello::new()
+                .and(PSK_KEY_EXCHANGE_MODES, vec![1, 1])
+                .and(PRE_SHARED_KEY, offered);
+            server.connection().receive(&tls13.record()).unwrap();
+        }
+        let offer = offering(&hello, &session);
+        // nor by a handshake that fails
+        let mut client = server.connect(&offer, Some(&session)).unwrap();
+        client.change_cipher_spec().unwrap();
+        client
+            .send_raw(ContentType::Handshake, &[20, 0, 0, 12, 0])
+            .unwrap();
+        drop(client);
+        assert!(resumes(&server, &offer, &session));
+    }
+}
+
+/// Accepts the clients that another verifier accepts, until it is told not to.
+#[derive(Debug)]
+struct Fickle {
+    inner: Arc<dyn ClientCertVerifier>,
+    refuses: AtomicBool,
+}
+
+impl ClientCertVerifier for Fickle {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.inner.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        if self.refuses.load(Ordering::Relaxed) {
+            return Err(Error::InvalidCertificate(CertificateError::Revoked));
+        }
+        self.inner
+            .verify_client_cert(end_entity, intermediates, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+#[test]
+fn a_client_that_is_not_accepted_any_longer_resumes_nothing() {
+    for setup in setups() {
+        let crypto = Arc::new(setup.provider.this());
+        let key_type = KeyType::EcdsaP256;
+        let roots = harness::configs::this::roots(key_type);
+        let inner = WebPkiClientVerifier::builder_with_provider(roots, crypto.clone());
+        let fickle = Arc::new(Fickle {
+            inner: inner.build().unwrap(),
+            refuses: AtomicBool::new(false),
+        });
+        let identity = &key_type.identities().server;
+        let (server, _) = this_server(setup, |config| {
+            let ticketer = setup.tickets.then(rustls::crypto::ring::Ticketer::new);
+            *config = rustls::ServerConfig::builder_with_provider(crypto)
+                .with_protocol_versions(&[&rustls::version::TLS12])
+                .unwrap()
+                .with_client_cert_verifier(fickle.clone())
+                .with_single_cert(identity.chain.clone(), identity.key())
+                .unwrap();
+            if let Some(ticketer) = ticketer {
+                config.ticketer = ticketer.unwrap();
+            }
+        });
+        let hello = hello(setup.tickets);
+        let mut client = server.connect(&hello, None).unwrap();
+        authenticate(&mut client);
+        let session = client.session();
+        let offer = offering(&hello, &session);
+        for refuses in [false, true, false] {
+            fickle.refuses.store(refuses, Ordering::Relaxed);
+            let client = server.connect(&offer, Some(&session)).unwrap();
+            assert_eq!(client.is_resumed(), !refuses);
         }
     }
 }
