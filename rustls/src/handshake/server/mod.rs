@@ -143,6 +143,10 @@ impl Machine<ServerConnectionData> for ServerHandshake {
     }
 
     fn fail(&mut self) {
-        *self = Self::Failed;
+        match mem::replace(self, Self::Failed) {
+            #[cfg(feature = "tls12")]
+            Self::Tls12(state) => state.fail(),
+            _ => {}
+        }
     }
 }

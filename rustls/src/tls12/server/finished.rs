@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use super::connected::Connected;
 use super::handshake::Handshake;
 use super::hello::Kind;
 use crate::conn::established::Established;
@@ -39,7 +40,7 @@ impl WaitFinished {
         finished: &Finished<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Connected, Failure> {
         let WaitChangeCipherSpec {
             mut handshake,
             master_secret,
@@ -61,6 +62,6 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls12(master_secret));
         cx.transport.start_receiving();
         cx.transport.start_sending();
-        Ok(())
+        Ok(Connected::new(handshake))
     }
 }

@@ -27,8 +27,10 @@ pub(super) struct Handshake {
     pub(super) transcript: Transcript,
     /// The extended master secret was agreed on (RFC 7627).
     pub(super) is_extended: bool,
-    /// Of the ServerHello: the name under which the session is stored, if it is not empty.
+    /// Of the ServerHello.
     pub(super) session_id: SessionId,
+    /// The session is in the storage under this id, or will be.
+    pub(super) is_stored: bool,
     /// The ServerHello has promised a ticket (RFC 5077 §3.2).
     pub(super) sends_ticket: bool,
     /// `None` when the clock does not know: no session is kept then.

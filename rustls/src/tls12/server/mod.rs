@@ -24,12 +24,13 @@
 //!     WaitFinished                                                                  finished
 //!       │ Finished; after a full handshake NewSessionTicket, ChangeCipherSpec, Finished
 //!       ▼
-//!     Connected ◄─┐
+//!     Connected ◄─┐                                                                 connected
 //!       └─────────┘ ClientHello: refused                                            ../renegotiation
 //! ```
 
 mod abbreviated;
 mod client_auth;
+mod connected;
 mod finished;
 mod full;
 mod handshake;
@@ -45,9 +46,9 @@ use alloc::boxed::Box;
 use rustls_core::codec::Codec;
 
 use self::client_auth::{WaitCertificate, WaitCertificateVerify};
+use self::connected::Connected;
 use self::finished::{WaitChangeCipherSpec, WaitFinished};
 use self::key_exchange::{Exchanged, WaitClientKeyExchange};
-use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::handshake::{Failure, ServerContext, unexpected, unexpected_content};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -62,7 +63,7 @@ pub(crate) enum State {
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitChangeCipherSpec(Box<WaitChangeCipherSpec>),
     WaitFinished(Box<WaitFinished>),
-    Connected,
+    Connected(Connected),
 }
 
 impl State {
@@ -93,20 +94,20 @@ impl State {
 
             (Self::WaitFinished(state), HandshakeType::Finished) => state
                 .read_finished(&message.decode(Finished::read)?, encoded, cx)
-                .map(|()| Self::Connected),
+                .map(Self::Connected),
 
-            (Self::Connected, HandshakeType::ClientHello) => {
-                refuse_renegotiation(cx).map(|()| Self::Connected)
+            (Self::Connected(state), HandshakeType::ClientHello) => {
+                state.refuse_renegotiation(cx).map(Self::Connected)
             }
 
             (Self::WaitChangeCipherSpec(_), _) => Err(unexpected_content(
                 ContentType::Handshake,
                 &[ContentType::ChangeCipherSpec],
             )),
-            (Self::Connected, _) => Err(unexpected_content(
+            (Self::Connected(state), _) => Err(state.fail(unexpected_content(
                 ContentType::Handshake,
                 &[ContentType::ApplicationData],
-            )),
+            ))),
             // RFC 5246 §7.4: messages out of order are an unexpected_message
             (state, _) => Err(unexpected(&message, state.expected())),
         }
@@ -121,7 +122,10 @@ impl State {
             Self::WaitChangeCipherSpec(state) => {
                 return state.read_change_cipher_spec(cx).map(Self::WaitFinished);
             }
-            Self::Connected => ContentType::ApplicationData,
+            Self::Connected(state) => {
+                state.forget_session();
+                ContentType::ApplicationData
+            }
             _ => ContentType::Handshake,
         };
         Err(unexpected_content(
@@ -130,13 +134,20 @@ impl State {
         ))
     }
 
+    /// The connection has failed.
+    pub(crate) fn fail(self) {
+        if let Self::Connected(state) = self {
+            state.forget_session();
+        }
+    }
+
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitClientKeyExchange(_) => &[HandshakeType::ClientKeyExchange],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
-            Self::WaitChangeCipherSpec(_) | Self::Connected => &[],
+            Self::WaitChangeCipherSpec(_) | Self::Connected(_) => &[],
         }
     }
 }

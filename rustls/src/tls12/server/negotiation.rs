@@ -57,6 +57,7 @@ pub(crate) fn negotiate(
         transcript,
         is_extended: hello.extensions.extended_master_secret,
         session_id: SessionId::EMPTY,
+        is_stored: false,
         // RFC 5077 §3.2: for clients that say that they support tickets
         sends_ticket: hello.extensions.session_ticket.is_some()
             && config.ticketer.enabled()
@@ -67,10 +68,12 @@ pub(crate) fn negotiate(
     };
     let Some(session) = session else {
         handshake.session_id = handshake.new_session_id()?;
+        handshake.is_stored = !handshake.session_id.is_empty();
         return send_flight(handshake, &parameters, hello, cx);
     };
     // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echo says that the session is resumed
     handshake.session_id = hello.legacy_session_id;
+    handshake.is_stored = session.is_stored;
     handshake.authenticated_at = session.authenticated_at;
     cx.negotiated.peer_certificates = session.client_chain;
     let master_secret = MasterSecret::resumed(

@@ -29,6 +29,8 @@ pub(super) struct FoundSession {
     /// In seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
+    /// It is in the storage, not in a ticket.
+    pub(super) is_stored: bool,
 }
 
 /// Finds the session that `hello` offers, if it may be resumed with `suite`.
@@ -46,15 +48,15 @@ pub(super) fn find_session(
     let Some(now) = now else {
         return Ok(None);
     };
-    let Some((value, lifetime)) = kept_value(hello, config) else {
+    let Some(kept) = find_kept(hello, config) else {
         return Ok(None);
     };
-    let Ok(session) = Tls12Session::read_bytes(&value) else {
+    let Ok(session) = Tls12Session::read_bytes(&kept.value) else {
         return Ok(None);
     };
     let facts = &session.facts;
     if session.suite != suite.common.suite
-        || !facts.fits(config, cx.data.server_name(), lifetime, now)
+        || !facts.fits(config, cx.data.server_name(), kept.lifetime, now)
     {
         return Ok(None);
     }
@@ -76,24 +78,43 @@ pub(super) fn find_session(
         master_secret: Zeroizing::new(*session.master_secret),
         authenticated_at: facts.authenticated_at,
         client_chain: facts.owned_chain(),
+        is_stored: kept.is_stored,
     }))
 }
 
-/// The value of the session that `hello` names, and how many seconds it may be kept.
-///
-/// RFC 5077 §3.4: beside a ticket the session id stands for nothing.
-fn kept_value(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<(Zeroizing<Vec<u8>>, u32)> {
-    let (value, lifetime) = match hello.extensions.session_ticket {
-        Some(ticket @ [_, ..]) if config.ticketer.enabled() => {
-            (config.ticketer.decrypt(ticket)?, config.ticketer.lifetime())
-        }
+/// A session as it was kept.
+struct Kept {
+    value: Zeroizing<Vec<u8>>,
+    /// For how many seconds.
+    lifetime: u32,
+    is_stored: bool,
+}
+
+/// Finds what `hello` names. RFC 5077 §3.4: beside a ticket the session id stands for nothing.
+fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
+    match hello.extensions.session_ticket {
+        Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Kept {
+            value: Zeroizing::new(config.ticketer.decrypt(ticket)?),
+            lifetime: config.ticketer.lifetime(),
+            is_stored: false,
+        }),
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
-            (config.session_storage.get(&key)?, STORED_LIFETIME)
+            Some(Kept {
+                value: Zeroizing::new(config.session_storage.get(&key)?),
+                lifetime: STORED_LIFETIME,
+                is_stored: true,
+            })
         }
-        _ => return None,
-    };
-    Some((Zeroizing::new(value), lifetime))
+        _ => None,
+    }
+}
+
+/// Removes the session `id` from the storage.
+pub(super) fn forget_session(id: &SessionId, config: &ServerConfig) {
+    let forgotten = config.session_storage.take(&storage_key(id));
+    // it holds a secret
+    drop(forgotten.map(Zeroizing::new));
 }
 
 /// Under which key the storage has the session `id`. TLS 1.3 takes out what it looks up, by names of 32 bytes: an
@@ -115,9 +136,9 @@ impl Handshake {
         Ok(id.into())
     }
 
-    /// Keeps the session under its id, if it has one.
+    /// Keeps the session under its id, if it is to be stored.
     pub(super) fn store_session(&self, master_secret: &MasterSecret, cx: &ServerContext<'_>) {
-        if self.session_id.is_empty() {
+        if !self.is_stored {
             return;
         }
         if let Some(mut value) = self.session_value(master_secret, cx) {
