@@ -403,3 +403,59 @@ impl Endpoint for Shared {
         self.0.lock().unwrap().refresh_traffic_keys();
     }
 }
+
+/// A server that chooses its configuration by the ClientHello, with early data right behind it.
+#[test]
+fn behind_an_acceptor() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        let config = Arc::new(settings.ours());
+        let server = Server::Buffered(config.clone());
+        let mut client = harness::configs::this::client(
+            provider.this(),
+            harness::servers::KEY_TYPE,
+            settings.auth,
+        );
+        client.enable_early_data = true;
+        let client = Arc::new(client);
+        let connect = || {
+            let name = harness::configs::server_name();
+            rustls::ClientConnection::new(client.clone(), name).unwrap()
+        };
+        harness::endpoints::handshake(
+            &mut harness::endpoints::ThisBuffered::new(connect()),
+            &mut *server.accept(),
+        );
+        let mut conn = connect();
+        std::io::Write::write_all(&mut conn.early_data().unwrap(), b"early").unwrap();
+        let mut client = harness::endpoints::ThisBuffered::new(conn);
+        let flight = client.take_output();
+        for len in [1, 7, flight.len()] {
+            let mut acceptor = rustls::server::Acceptor::default();
+            let mut pieces = flight.chunks(len);
+            let accepted = loop {
+                acceptor.read_tls(&mut pieces.next().unwrap()).unwrap();
+                if let Some(accepted) = acceptor.accept().unwrap_or_else(|_| panic!("refused")) {
+                    break accepted;
+                }
+            };
+            let conn = accepted.into_connection(config.clone());
+            let mut conn = conn.unwrap_or_else(|_| panic!("refused"));
+            let is_first = conn.early_data().is_some();
+            let mut end = harness::endpoints::ThisBuffered::new(conn);
+            end.process().unwrap();
+            for piece in pieces {
+                end.receive(piece).unwrap();
+            }
+            // the session is used up after the first time
+            let expected: &[u8] = if is_first { b"early" } else { b"" };
+            assert_eq!(early_data(&mut end), expected);
+            assert_eq!(is_first, len == 1);
+            if is_first {
+                client.receive(&end.take_output()).unwrap();
+                harness::endpoints::exchange(&mut client, &mut end).unwrap();
+                assert!(!end.is_handshaking());
+            }
+        }
+    }
+}

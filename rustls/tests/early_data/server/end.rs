@@ -175,3 +175,42 @@ fn it_may_be_fragmented() {
         }
     }
 }
+
+/// With any byte of it changed, as with upstream.
+#[test]
+fn every_byte_matters() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        for at in 0..end().len() {
+            for bit in 0..8 {
+                let outcomes = settings.servers().map(|server| {
+                    let mut client = accepted(&settings, &server);
+                    client
+                        .send_raw(ContentType::ApplicationData, b"early")
+                        .unwrap();
+                    let mut changed = end();
+                    changed[at] ^= 1 << bit;
+                    let sent = client.send(&changed).and_then(|()| {
+                        client.start_handshake();
+                        client.finish()
+                    });
+                    assert_eq!(early_data(&mut *client.server), b"early");
+                    sent
+                });
+                let [buffered, unbuffered, upstream] = outcomes;
+                buffered.as_ref().unwrap_err();
+                assert_eq!(buffered, unbuffered, "bit {bit} of byte {at}");
+                if at == 0 {
+                    // RFC 9846 §4: out of order, whatever it contains. Upstream reads it first
+                    assert_eq!(buffered.unwrap_err().alert.as_deref(), Some(&[2, 10][..]));
+                    upstream.unwrap_err();
+                } else {
+                    let (ours, theirs) = (buffered.unwrap_err(), upstream.unwrap_err());
+                    assert_eq!(ours.error, theirs.error, "bit {bit} of byte {at}");
+                    // upstream says nothing of messages that are too long
+                    assert!(theirs.alert.is_none() || theirs.alert == ours.alert);
+                }
+            }
+        }
+    }
+}
