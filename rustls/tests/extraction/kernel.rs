@@ -61,7 +61,7 @@ impl End {
     }
 
     /// Of `case`, after the handshake with `peer`.
-    fn connected(case: &Case, peer: &mut UpstreamBuffered) -> Self {
+    fn connected(case: &Case, peer: &mut dyn Endpoint) -> Self {
         let parts = match case.role {
             Role::Client => {
                 let mut ours = case.unbuffered_client();
@@ -83,7 +83,7 @@ impl End {
         Self::new(case, parts)
     }
 
-    fn send(&mut self, peer: &mut UpstreamBuffered, payload: &[u8]) {
+    fn send(&mut self, peer: &mut dyn Endpoint, payload: &[u8]) {
         peer.receive(&self.sending.seal(DATA, payload)).unwrap();
         let mut received = Vec::new();
         peer.read_into(&mut received);
@@ -91,7 +91,7 @@ impl End {
     }
 
     /// Sends a KeyUpdate, and all that follows under the next key.
-    fn update(&mut self, peer: &mut UpstreamBuffered, requests: bool) {
+    fn update(&mut self, peer: &mut dyn Endpoint, requests: bool) {
         let update = message(KEY_UPDATE, &[u8::from(requests)]);
         let sealed = self.sending.seal(HANDSHAKE, &update);
         peer.receive(&sealed).unwrap();
@@ -100,7 +100,7 @@ impl End {
     }
 
     /// Takes what the peer has to send.
-    fn receive(&mut self, peer: &mut UpstreamBuffered) {
+    fn receive(&mut self, peer: &mut dyn Endpoint) {
         for record in wire::records(&peer.take_output()) {
             let (typ, content) = self.receiving.open(&record).expect("the right keys");
             match (typ, content.first()) {
@@ -135,26 +135,30 @@ fn keys_are_updated_by_either_side() {
     for provider in PROVIDERS {
         for role in ROLES {
             let case = tls13(provider, role);
-            let mut peer = case.peer();
-            let mut end = End::connected(&case, &mut peer);
-            for round in 0..5 {
-                // the peer asks, and is answered
-                peer.refresh_traffic_keys();
-                peer.send(b"under new keys");
-                end.receive(&mut peer);
-                assert_eq!(core::mem::take(&mut end.plaintext), b"under new keys");
-                end.send(&mut peer, &[round; 50]);
-                // this side asks
-                end.update(&mut peer, true);
-                end.send(&mut peer, &[round; 60]);
-                peer.send(b"answered");
-                end.receive(&mut peer);
-                assert_eq!(core::mem::take(&mut end.plaintext), b"answered");
-                // and does so of its own
-                end.update(&mut peer, false);
-                end.send(&mut peer, &[round; 70]);
-            }
+            exchange_keys(&case, &mut case.peer());
+            exchange_keys(&case, &mut case.our_peer());
         }
+    }
+}
+
+fn exchange_keys(case: &Case, peer: &mut dyn Endpoint) {
+    let mut end = End::connected(case, peer);
+    for round in 0..5 {
+        // the peer asks, and is answered
+        peer.refresh_traffic_keys();
+        peer.send(b"under new keys");
+        end.receive(peer);
+        assert_eq!(core::mem::take(&mut end.plaintext), b"under new keys");
+        end.send(peer, &[round; 50]);
+        // this side asks
+        end.update(peer, true);
+        end.send(peer, &[round; 60]);
+        peer.send(b"answered");
+        end.receive(peer);
+        assert_eq!(core::mem::take(&mut end.plaintext), b"answered");
+        // and does so of its own
+        end.update(peer, false);
+        end.send(peer, &[round; 70]);
     }
 }
 

@@ -110,6 +110,15 @@ impl Case {
         }
     }
 
+    /// Our connection of the other side.
+    fn our_peer(&self) -> ThisBuffered {
+        let role = match self.role {
+            Role::Client => Role::Server,
+            Role::Server => Role::Client,
+        };
+        Self { role, ..*self }.buffered()
+    }
+
     fn unbuffered_client(&self) -> ThisUnbuffered<UnbufferedClientConnection> {
         let conn = UnbufferedClientConnection::new(self.client_config(), server_name());
         ThisUnbuffered::new(conn.unwrap())
