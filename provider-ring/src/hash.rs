@@ -3,13 +3,13 @@
 use ring::{digest, hmac};
 use rustls_core::blocks::{Computation, HashFunction};
 use rustls_core::crypto::hash::{HashAlgorithm, Output};
-use rustls_core::crypto::hmac::Tag;
+use rustls_core::crypto::hmac::{Key, Tag};
 
 pub(crate) struct Sha256;
 
 impl HashFunction for Sha256 {
     type Context = Context;
-    type Hmac = Hmac;
+    type HmacKey = HmacKey;
 
     const ALGORITHM: HashAlgorithm = HashAlgorithm::SHA256;
 
@@ -17,8 +17,8 @@ impl HashFunction for Sha256 {
         Context(digest::Context::new(&digest::SHA256))
     }
 
-    fn hmac(key: &[u8]) -> Hmac {
-        Hmac::new(hmac::HMAC_SHA256, key)
+    fn hmac(key: &[u8]) -> HmacKey {
+        HmacKey(hmac::Key::new(hmac::HMAC_SHA256, key))
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Sha384;
 
 impl HashFunction for Sha384 {
     type Context = Context;
-    type Hmac = Hmac;
+    type HmacKey = HmacKey;
 
     const ALGORITHM: HashAlgorithm = HashAlgorithm::SHA384;
 
@@ -34,15 +34,15 @@ impl HashFunction for Sha384 {
         Context(digest::Context::new(&digest::SHA384))
     }
 
-    fn hmac(key: &[u8]) -> Hmac {
-        Hmac::new(hmac::HMAC_SHA384, key)
+    fn hmac(key: &[u8]) -> HmacKey {
+        HmacKey(hmac::Key::new(hmac::HMAC_SHA384, key))
     }
 }
 
 #[derive(Clone)]
 pub(crate) struct Context(digest::Context);
 
-impl Computation<Output> for Context {
+impl Computation for Context {
     fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
@@ -52,45 +52,25 @@ impl Computation<Output> for Context {
     }
 }
 
-/// A key is kept as it is until there is input: a computation starts with a copy of it in any case.
-pub(crate) enum Hmac {
-    Key(hmac::Key),
-    Started(hmac::Context),
-}
+pub(crate) struct HmacKey(hmac::Key);
 
-impl Hmac {
-    fn new(algorithm: hmac::Algorithm, key: &[u8]) -> Self {
-        Self::Key(hmac::Key::new(algorithm, key))
-    }
-}
-
-impl Clone for Hmac {
-    /// What is cloned will be computed with.
-    fn clone(&self) -> Self {
-        Self::Started(match self {
-            Self::Key(key) => hmac::Context::with_key(key),
-            Self::Started(context) => context.clone(),
-        })
-    }
-}
-
-impl Computation<Tag> for Hmac {
-    fn update(&mut self, data: &[u8]) {
-        match self {
-            Self::Key(key) => {
-                let mut context = hmac::Context::with_key(key);
-                context.update(data);
-                *self = Self::Started(context);
-            }
-            Self::Started(context) => context.update(data),
+impl Key for HmacKey {
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        // a context is some hundred bytes: it is made, used and finished in one place
+        let mut context = hmac::Context::with_key(&self.0);
+        if !first.is_empty() {
+            context.update(first);
         }
+        for piece in middle {
+            context.update(piece);
+        }
+        if !last.is_empty() {
+            context.update(last);
+        }
+        Tag::new(context.sign().as_ref())
     }
 
-    fn finish(self) -> Tag {
-        let tag = match self {
-            Self::Key(key) => hmac::sign(&key, &[]),
-            Self::Started(context) => context.sign(),
-        };
-        Tag::new(tag.as_ref())
+    fn tag_len(&self) -> usize {
+        self.0.algorithm().digest_algorithm().output_len()
     }
 }

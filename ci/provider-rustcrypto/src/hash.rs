@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use hmac::{EagerHash, Hmac, KeyInit, Mac};
 use rustls::crypto::blocks::{Computation, HashFunction};
 use rustls::crypto::hash::{HashAlgorithm, Output};
-use rustls::crypto::hmac::Tag;
+use rustls::crypto::hmac::{Key, Tag};
 use sha2::Digest;
 use sha2::digest::typenum::Unsigned;
 
@@ -18,7 +18,7 @@ where
     Hmac<D>: Mac + KeyInit + Clone + Send + Sync,
 {
     type Context = Hashing<D>;
-    type Hmac = Signing<D>;
+    type HmacKey = Signing<D>;
 
     const ALGORITHM: HashAlgorithm = match <D as sha2::digest::OutputSizeUser>::OutputSize::USIZE {
         32 => HashAlgorithm::SHA256,
@@ -38,7 +38,7 @@ where
 #[derive(Clone)]
 pub(crate) struct Hashing<D>(D);
 
-impl<D: Digest + Clone + Send + Sync + 'static> Computation<Output> for Hashing<D> {
+impl<D: Digest + Clone + Send + Sync + 'static> Computation for Hashing<D> {
     fn update(&mut self, data: &[u8]) {
         self.0.update(data);
     }
@@ -48,19 +48,22 @@ impl<D: Digest + Clone + Send + Sync + 'static> Computation<Output> for Hashing<
     }
 }
 
-#[derive(Clone)]
 pub(crate) struct Signing<D: EagerHash>(Hmac<D>);
 
-impl<D> Computation<Tag> for Signing<D>
+impl<D> Key for Signing<D>
 where
-    D: EagerHash + Clone + 'static,
+    D: Digest + EagerHash + 'static,
     Hmac<D>: Mac + Clone + Send + Sync,
 {
-    fn update(&mut self, data: &[u8]) {
-        self.0.update(data);
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        let mut mac = self.0.clone();
+        mac.update(first);
+        middle.iter().for_each(|piece| mac.update(piece));
+        mac.update(last);
+        Tag::new(&mac.finalize().into_bytes())
     }
 
-    fn finish(self) -> Tag {
-        Tag::new(&self.0.finalize().into_bytes())
+    fn tag_len(&self) -> usize {
+        <D as sha2::digest::OutputSizeUser>::OutputSize::USIZE
     }
 }

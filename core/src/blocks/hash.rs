@@ -10,10 +10,10 @@ use crate::crypto::tls13::{Hkdf, HkdfExpander, HkdfExpanderUsingHmac, OkmBlock};
 /// A library's hash function, and HMAC with it.
 pub trait HashFunction: Send + Sync + 'static {
     /// A hash computation under way.
-    type Context: Computation<Output>;
+    type Context: Computation;
 
-    /// An HMAC computation under way.
-    type Hmac: Computation<Tag>;
+    /// HMAC under one key.
+    type HmacKey: Key + 'static;
 
     /// Which hash function this is: SHA-256, SHA-384 or SHA-512.
     const ALGORITHM: HashAlgorithm;
@@ -21,8 +21,8 @@ pub trait HashFunction: Send + Sync + 'static {
     /// Starts hashing.
     fn hash() -> Self::Context;
 
-    /// Starts HMAC under `key`, which may have any length (RFC 2104 §2).
-    fn hmac(key: &[u8]) -> Self::Hmac;
+    /// Prepares `key`, which may have any length (RFC 2104 §2), for HMAC.
+    fn hmac(key: &[u8]) -> Self::HmacKey;
 
     /// True when this is a FIPS-approved implementation.
     fn fips() -> bool {
@@ -30,13 +30,13 @@ pub trait HashFunction: Send + Sync + 'static {
     }
 }
 
-/// A computation over input that comes in pieces. A clone continues independently.
-pub trait Computation<T>: Clone + Send + Sync + 'static {
+/// A computation of a hash over input that comes in pieces. A clone continues independently.
+pub trait Computation: Clone + Send + Sync + 'static {
     /// Adds `data` to the input.
     fn update(&mut self, data: &[u8]);
 
-    /// The result over all the input.
-    fn finish(self) -> T;
+    /// The hash of all the input.
+    fn finish(self) -> Output;
 }
 
 /// [`Hash`], [`Hmac`] and [`Hkdf`] over the hash function `H` of a library.
@@ -60,10 +60,6 @@ impl<H: HashFunction> Hashing<H> {
 
     /// `HashLen` zero bytes: RFC 5869 §2.2, RFC 9846 §7.1.
     const ZEROS: &'static [u8] = [0; Tag::MAX_LEN].split_at(Self::OUTPUT_LEN).0;
-
-    fn key(key: &[u8]) -> HmacKey<H> {
-        HmacKey(H::hmac(key))
-    }
 }
 
 impl<H: HashFunction> Hash for Hashing<H> {
@@ -92,7 +88,7 @@ impl<H: HashFunction> Hash for Hashing<H> {
 
 struct HashContext<C>(C);
 
-impl<C: Computation<Output>> Context for HashContext<C> {
+impl<C: Computation> Context for HashContext<C> {
     fn fork_finish(&self) -> Output {
         self.0.clone().finish()
     }
@@ -112,7 +108,7 @@ impl<C: Computation<Output>> Context for HashContext<C> {
 
 impl<H: HashFunction> Hmac for Hashing<H> {
     fn with_key(&self, key: &[u8]) -> Box<dyn Key> {
-        Box::new(Self::key(key))
+        Box::new(H::hmac(key))
     }
 
     fn hash_output_len(&self) -> usize {
@@ -124,27 +120,6 @@ impl<H: HashFunction> Hmac for Hashing<H> {
     }
 }
 
-/// A [`Key`] of HMAC with the hash function `H`.
-pub struct HmacKey<H: HashFunction>(H::Hmac);
-
-impl<H: HashFunction> Key for HmacKey<H> {
-    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        let mut hmac = self.0.clone();
-        let pieces = [first]
-            .into_iter()
-            .chain(middle.iter().copied())
-            .chain([last]);
-        for piece in pieces.filter(|piece| !piece.is_empty()) {
-            hmac.update(piece);
-        }
-        hmac.finish()
-    }
-
-    fn tag_len(&self) -> usize {
-        Hashing::<H>::OUTPUT_LEN
-    }
-}
-
 impl<H: HashFunction> Hkdf for Hashing<H> {
     fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
         self.extract_from_secret(salt, Self::ZEROS)
@@ -152,24 +127,20 @@ impl<H: HashFunction> Hkdf for Hashing<H> {
 
     /// RFC 5869 §2.2: `PRK = HMAC(salt, IKM)`.
     fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
-        let mut hmac = H::hmac(salt.unwrap_or(Self::ZEROS));
-        hmac.update(secret);
-        let prk = hmac.finish();
-        Box::new(HkdfExpanderUsingHmac::new(Self::key(prk.as_ref())))
+        let prk = H::hmac(salt.unwrap_or(Self::ZEROS)).sign(&[secret]);
+        Box::new(HkdfExpanderUsingHmac::new(H::hmac(prk.as_ref())))
     }
 
     fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
-        Box::new(HkdfExpanderUsingHmac::new(Self::key(okm.as_ref())))
+        Box::new(HkdfExpanderUsingHmac::new(H::hmac(okm.as_ref())))
     }
 
     fn with_expander(&self, okm: &OkmBlock, expand: &mut dyn FnMut(&dyn HkdfExpander)) {
-        expand(&HkdfExpanderUsingHmac::new(Self::key(okm.as_ref())));
+        expand(&HkdfExpanderUsingHmac::new(H::hmac(okm.as_ref())));
     }
 
     fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
-        let mut hmac = H::hmac(key.as_ref());
-        hmac.update(message);
-        hmac.finish()
+        H::hmac(key.as_ref()).sign(&[message])
     }
 
     fn fips(&self) -> bool {

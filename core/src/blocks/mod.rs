@@ -20,7 +20,7 @@
 //! implement by itself where its library does more, a record engine in hardware for example.
 
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
-pub use hash::{Computation, HashFunction, Hashing, HmacKey};
+pub use hash::{Computation, HashFunction, Hashing};
 pub use signing::{
     KeyKind, KeyLoader, KeyPair, KeyRejected, any_ecdsa_type, any_eddsa_type, any_supported_type,
 };
