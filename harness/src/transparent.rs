@@ -37,6 +37,8 @@ pub struct Setup {
     /// Whether sessions are kept: then each connection with the same configurations resumes an earlier one.
     /// Servers give out the first ones any number of times, clients the last one of the thread once.
     pub resumes: Option<Resumes>,
+    /// Whether early data is sent, and taken.
+    pub early_data: bool,
     /// Whether certificates are compressed, with zlib, which takes the feature `compression`.
     pub compresses: bool,
 }
@@ -50,6 +52,7 @@ impl Setup {
             retry: false,
             hashes_transcript: true,
             resumes: None,
+            early_data: false,
             compresses: false,
         }
     }
@@ -137,6 +140,10 @@ macro_rules! transparent {
                     server.time_provider = Arc::new(FixedClock);
                     // one, so that a client has no choice
                     server.send_tls13_tickets = 1;
+                    if setup.early_data {
+                        client.enable_early_data = true;
+                        server.max_early_data_size = 1000;
+                    }
                     let kept = Arc::new(Kept::default());
                     client.resumption = Resumption::store(Arc::new(OfThread::default()));
                     match setup.resumes {

@@ -71,6 +71,7 @@ impl<'a> HandshakeMessage<'a> {
         r.expect_empty(match self.typ {
             HandshakeType::ClientHello => "ClientHelloPayload",
             HandshakeType::ServerHello => "ServerHelloPayload",
+            HandshakeType::EndOfEarlyData => "EndOfEarlyData",
             _ => "HandshakeMessagePayload",
         })?;
         Ok(decoded)

@@ -96,12 +96,15 @@ struct Conversation {
     this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
     framing: Framing,
+    sends_early: bool,
     ours: Flights,
     theirs: Flights,
     /// What a client receives in the connection before, which makes the session that this one resumes: ours,
     /// and upstream's.
     before: Option<[Vec<Vec<u8>>; 2]>,
 }
+
+const EARLY: &[u8] = b"early data";
 
 /// What client and server receive.
 type Flights = [Vec<Vec<u8>>; 2];
@@ -161,6 +164,7 @@ impl Conversation {
             this,
             upstream,
             framing,
+            sends_early: setup.early_data,
             ours,
             theirs,
             before,
@@ -184,7 +188,11 @@ impl Conversation {
                 before.receive(flight).unwrap();
             }
         }
-        self.new_endpoint(side, receiver)
+        let mut endpoint = self.new_endpoint(side, receiver);
+        if self.sends_early && side == Side::Client {
+            endpoint.send_early(EARLY);
+        }
+        endpoint
     }
 
     fn new_endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
@@ -213,6 +221,8 @@ impl Conversation {
 fn record(kind: &str, client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Flights {
     let mut flights = Flights::default();
     let [to_client, to_server] = &mut flights;
+    // which is accepted in the second connection only
+    client.send_early(EARLY);
     while client.is_handshaking() || server.is_handshaking() {
         let flight = client.take_output();
         server.receive(&flight).unwrap();
@@ -283,6 +293,14 @@ fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
         resumes: Some(Resumes::Stored),
         ..setup(ClientAuth::None)
     };
+    let early_data = Setup {
+        early_data: true,
+        ..resuming
+    };
+    let early_data_with_retry = Setup {
+        retry: true,
+        ..early_data
+    };
     let resuming_with_retry = Setup {
         retry: true,
         ..resuming
@@ -329,6 +347,29 @@ fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
             [
                 &["HelloRetryRequest for a PSK", "", ""],
                 &["", "second ClientHello with a PSK", "", ""],
+            ],
+        ),
+        (
+            make(early_data, true),
+            [
+                &["server's flight for early data", ""],
+                &[
+                    "ClientHello and early data",
+                    "client's flight after early data",
+                    "",
+                ],
+            ],
+        ),
+        (
+            make(early_data_with_retry, true),
+            [
+                &["", "", ""],
+                &[
+                    "ClientHello and early data before retry",
+                    "second ClientHello after early data",
+                    "",
+                    "",
+                ],
             ],
         ),
     ]

@@ -1,0 +1,529 @@
+//! Where this crate's answer to wrong bytes is not upstream's, and why.
+
+/// A difference that is meant.
+///
+/// Patterns are of [`Outcome::name`](crate::outcome::Outcome::name): `error / alert`, where a `*` stands for anything.
+pub(super) struct Deviation {
+    pub(super) ours: &'static str,
+    pub(super) theirs: &'static str,
+    /// What the description of the case contains.
+    pub(super) case: &'static str,
+    /// Why. The RFC's MUST, if it is one.
+    #[expect(dead_code, reason = "for the reader")]
+    because: &'static str,
+}
+
+const fn deviation(
+    ours: &'static str,
+    theirs: &'static str,
+    case: &'static str,
+    because: &'static str,
+) -> Deviation {
+    Deviation {
+        ours,
+        theirs,
+        case,
+        because,
+    }
+}
+
+#[rustfmt::skip] // a table
+pub(super) const DEVIATIONS: [Deviation; 81] = [
+    // Alerts of the peer
+    deviation(
+        "AlertReceived(*) / none",
+        "AlertReceived(*) / 50",
+        "",
+        "RFC 9846 §6.2: an error alert ends the connection, whatever its level, and nothing is sent after it",
+    ),
+    // Limits, of which upstream does not tell the peer
+    deviation(
+        "InvalidMessage(HandshakePayloadTooLarge) / 50",
+        "InvalidMessage(HandshakePayloadTooLarge) / none",
+        "",
+        "RFC 9846 §6: a length out of range is a decode_error",
+    ),
+    deviation(
+        "PeerMisbehaved(TooManyEmptyFragments) / 10",
+        "PeerMisbehaved(TooManyEmptyFragments) / none",
+        "",
+        "the peer is told",
+    ),
+    // Records
+    deviation(
+        "PeerSentOversizedRecord / 22",
+        "*",
+        "",
+        "RFC 9846 §5.1: a record of more than 2^14 bytes in the clear is a record_overflow, whatever is in it",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / none",
+        "",
+        "RFC 9846 §5.4: a plaintext of zeros is an unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "none / none",
+        "",
+        "RFC 9846 §5.4: an empty handshake record is an unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "InvalidMessage(MissingData(\"AlertLevel\")) / 50",
+        "",
+        "RFC 9846 §5.4: an empty alert is an unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
+        "",
+        "RFC 9846 §5.1: handshake messages must not be interleaved; the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
+        "DecryptError / 20",
+        "",
+        "RFC 9846 §5.1: nor with change_cipher_spec",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: * } / 10",
+        "*",
+        "",
+        "RFC 9846 §5.2: the outer type of a protected record is always application_data",
+    ),
+    deviation(
+        "InvalidMessage(InvalidContentType) / 10",
+        "InvalidMessage(InvalidContentType) / 50",
+        "",
+        "RFC 9846 §5: an unexpected record type is an unexpected_message",
+    ),
+    // change_cipher_spec
+    deviation(
+        "*",
+        "InappropriateMessage { expect_types: [Handshake], got_type: ChangeCipherSpec } / 10",
+        "",
+        "RFC 9846 §5: a client drops it before the ServerHello, too",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalMiddleboxChangeCipherSpec) / 10",
+        "PeerMisbehaved(IllegalMiddleboxChangeCipherSpec) / none",
+        "",
+        "RFC 9846 §5: unexpected_message",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalMiddleboxChangeCipherSpec) / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §5: any other value is an unexpected_message",
+    ),
+    deviation(
+        "InappropriateMessage { * got_type: ChangeCipherSpec } / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §5: before and after the handshake it is an unexpected_message, whatever its value",
+    ),
+    // Handshake messages
+    deviation(
+        "InappropriateHandshakeMessage { * } / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §4: a message in the wrong place is an unexpected_message, well-formed or not",
+    ),
+    deviation(
+        "InvalidMessage(MissingData(\"Finished\")) / 50",
+        "DecryptError / 51",
+        "",
+        "RFC 9846 §6.2: a message of incorrect length is a decode_error",
+    ),
+    deviation(
+        "InvalidMessage(TrailingData(\"Finished\")) / 50",
+        "DecryptError / 51",
+        "",
+        "RFC 9846 §6.2: a message of incorrect length is a decode_error",
+    ),
+    deviation(
+        "NoCertificatesPresented / 50",
+        "InappropriateHandshakeMessage { * } / 10",
+        "",
+        "RFC 9846 §4.5.1: a server's empty Certificate is a decode_error, whatever follows",
+    ),
+    // ClientHello
+    deviation(
+        "PeerIncompatible(Tls12NotOffered) / 70",
+        "none / none",
+        "",
+        "RFC 9846 §4.2.2: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "PeerIncompatible(SupportedVersionsExtensionRequired) / 70",
+        "*",
+        "",
+        "RFC 9846 §E.2: without supported_versions it is a protocol_version, whatever else is missing",
+    ),
+    deviation(
+        "PeerIncompatible(SignatureAlgorithmsExtensionRequired) / 109",
+        "PeerIncompatible(SignatureAlgorithmsExtensionRequired) / 40",
+        "",
+        "RFC 9846 §9.2: missing_extension",
+    ),
+    deviation(
+        "PeerIncompatible(KeyShareExtensionRequired) / 109",
+        "PeerIncompatible(KeyShareExtensionRequired) / 40",
+        "",
+        "RFC 9846 §9.2: missing_extension",
+    ),
+    deviation(
+        "PeerIncompatible(NamedGroupsExtensionRequired) / 109",
+        "PeerIncompatible(NoKxGroupsInCommon) / 40",
+        "",
+        "RFC 9846 §9.2: missing_extension",
+    ),
+    deviation(
+        "PeerMisbehaved(ServerNameDifferedOnRetry) / 47",
+        "PeerMisbehaved(ServerNameDifferedOnRetry) / none",
+        "",
+        "the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "PeerIncompatible(NoKxGroupsInCommon) / 40",
+        "",
+        "RFC 9846 §4.2.2: the second ClientHello has the share asked for; RFC 9846 §6: what is semantically invalid is an illegal_parameter",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "none / none",
+        "second ClientHello",
+        "RFC 9846 §4.2.2: random and legacy_session_id are those of the first",
+    ),
+    deviation(
+        "none / none",
+        "InvalidMessage(*) / 50",
+        "0xfd00",
+        "ECH is not known here: RFC 9846 §4.2.2: servers ignore unrecognized extensions",
+    ),
+    deviation(
+        "none / none",
+        "InvalidMessage(*) / 50",
+        "0xfe0d",
+        "as above",
+    ),
+    // ServerHello and HelloRetryRequest
+    deviation(
+        "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
+        "none / none",
+        "HelloRetryRequest",
+        "RFC 9846 §4.2.3, §4.2.4: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalHelloRetryRequestWithUnsupportedVersion) / 47",
+        "PeerMisbehaved(IllegalHelloRetryRequestWithNoChanges) / 47",
+        "",
+        "RFC 9846 §4.2.4: the version is determined first",
+    ),
+    deviation(
+        "General(\"the ServerHello echoes another legacy_session_id\") / 47",
+        "InvalidCertificate(BadSignature) / 51",
+        "",
+        "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",
+    ),
+    deviation(
+        "PeerMisbehaved(SelectedTls12UsingTls13VersionExtension) / 47",
+        "PeerIncompatible(ServerTlsVersionIsDisabledByOurConfig) / 70",
+        "",
+        "RFC 9846 §4.3.1: a version before TLS 1.3 in supported_versions is an illegal_parameter",
+    ),
+    deviation(
+        "PeerIncompatible(ServerTlsVersionIsDisabledByOurConfig) / 70",
+        "InvalidMessage(*) / 50",
+        "server's flight",
+        "RFC 9846 §4.3.1: supported_versions comes first; without it the version is not offered",
+    ),
+    deviation(
+        "PeerMisbehaved(SelectedUnofferedCipherSuite) / 47",
+        "PeerMisbehaved(SelectedUnofferedCipherSuite) / 40",
+        "",
+        "RFC 9846 §4.2.3: illegal_parameter",
+    ),
+    deviation(
+        "InvalidMessage(UnsupportedCompression) / 47",
+        "InvalidMessage(UnsupportedCompression) / 50",
+        "",
+        "RFC 9846 §4.2.3, §4.2.4: compression other than null is an illegal_parameter",
+    ),
+    // Extensions of the server
+    deviation(
+        "PeerMisbehaved(UnexpectedCleartextExtension) / 47",
+        "*",
+        "",
+        "RFC 9846 §4.3: offered, and not for a ServerHello, is an illegal_parameter, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §4.3: not offered is an unsupported_extension, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
+        "PeerMisbehaved(UnexpectedCleartextExtension) / 110",
+        "",
+        "the same alert with the better error: it was not offered",
+    ),
+    deviation(
+        "PeerMisbehaved(DisallowedEncryptedExtension) / 47",
+        "*",
+        "",
+        "RFC 9846 §4.3: known, and not for this message, is an illegal_parameter, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedEncryptedExtension) / 110",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 9846 §4.3: not offered is an unsupported_extension, well-formed or not",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedEncryptedExtension) / 110",
+        "PeerMisbehaved(DisallowedEncryptedExtension) / 110",
+        "",
+        "the same alert with the better error: it was not offered",
+    ),
+    deviation(
+        "InvalidMessage(UnknownCertificateExtension) / 110",
+        "InvalidMessage(UnknownCertificateExtension) / 50",
+        "",
+        "RFC 9846 §4.3: not asked for is an unsupported_extension",
+    ),
+    // TLS 1.2
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [HelloRequest], got_type: * } / 10",
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: Handshake } / 10",
+        "1.2",
+        "the same alert; the error says which message it was",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [HelloRequest], got_type: * } / 10",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "1.2",
+        "the same alert; keys of TLS 1.2 change with a change_cipher_spec, and not with a Finished",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [*], got_type: * } / 10",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "ClientHello of",
+        "the same alert; nor with a ClientHello",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: Handshake } / 10",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "ClientHello of 1.2",
+        "the same alert; nor with a ClientHello",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2: a byte of another message",
+        "RFC 5246 §6.2.1: handshake messages may be in several records; none is due that would change keys",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2, by session ID: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2, by ticket: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "of 1.2 with a ticket: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: Handshake } / 10",
+        "InvalidMessage(*) / 50",
+        "",
+        "RFC 5246 §7.2.2: an inappropriate message is an unexpected_message, well-formed or not",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [Handshake], got_type: * } / 10",
+        "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: * } / 10",
+        "",
+        "the same alert; application data is refused before the handshake is asked what it waits for",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [CertificateRequest, ServerHelloDone], got_type: * } / 10",
+        "InappropriateHandshakeMessage { expect_types: [ServerHelloDone], got_type: * } / 10",
+        "",
+        "RFC 5246 §7.3: a CertificateRequest may come there, too",
+    ),
+    deviation(
+        "DecryptError / 20",
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: ChangeCipherSpec } / 10",
+        "1.2",
+        "RFC 5246 §7.1, §6.2.3.3: after a change_cipher_spec every record is protected, another of them as well; one that is not is a bad_record_mac",
+    ),
+    deviation(
+        "DecryptError / 20",
+        "InvalidMessage(*) / 50",
+        "1.2",
+        "as above, whatever is in it",
+    ),
+    deviation(
+        "InvalidMessage(InvalidEmptyPayload) / 50",
+        "none / none",
+        "1.2",
+        "RFC 5246 §6.2.1: zero-length fragments of handshake messages must not be sent",
+    ),
+    deviation(
+        "InvalidMessage(InvalidEmptyPayload) / 50",
+        "InvalidMessage(MissingData(\"AlertLevel\")) / 50",
+        "1.2",
+        "the same alert; RFC 5246 §6.2.1: nor of alerts",
+    ),
+    deviation(
+        "InvalidMessage(MissingData(\"*\")) / 50",
+        "InvalidMessage(InvalidCcs) / 50",
+        "1.2",
+        "the same alert; an empty change_cipher_spec has no value that could be wrong",
+    ),
+    deviation(
+        "none / 100 of level 1",
+        "InvalidMessage(*) / 50",
+        "1.2",
+        "RFC 5246 §7.2.2: a ClientHello on a complete connection is refused with no_renegotiation, unread",
+    ),
+    deviation(
+        "InvalidMessage(TrailingData(\"HelloRequest\")) / 50",
+        "none / 100 of level 1",
+        "1.2",
+        "RFC 5246 §7.4.1.1: a HelloRequest is empty; §7.2.2: a message of incorrect length is a decode_error",
+    ),
+    deviation(
+        "InvalidMessage(*) / 50",
+        "InvalidMessage(*) / none",
+        "1.2",
+        "RFC 5246 §7.2.2: decode_error; the peer is told",
+    ),
+    deviation(
+        "InvalidMessage(*) / 50",
+        "InvalidMessage(MissingKeyExchange) / 50",
+        "server's flight of 1.2",
+        "the same alert; the error says what is wrong with it",
+    ),
+    deviation(
+        "PeerIncompatible(NoSignatureSchemesInCommon) / 40",
+        "General(\"incompatible signing key\") / none",
+        "1.2",
+        "RFC 5246 §7.2.2: no acceptable set of security parameters is a handshake_failure; the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(ResumptionOfferedWithVariedEms) / 47",
+        "PeerMisbehaved(ResumptionOfferedWithVariedEms) / none",
+        "1.2",
+        "RFC 7627 §5.3: the client aborts the handshake; it says so",
+    ),
+    deviation(
+        "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
+        "PeerIncompatible(*) / 70",
+        "server's flight of 1.2",
+        "RFC 5246 §7.4.1.4: an extension that was not offered is an unsupported_extension; a client of TLS 1.2 alone offers no supported_versions",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "ClientHello of 1.2 to a server of both: a byte of another message",
+        "as above",
+    ),
+    deviation(
+        "AlertReceived(CloseNotify) / none",
+        "none / none",
+        "1.2",
+        "RFC 5246 §7.2.1: a close_notify ends the connection; before the handshake is complete that is an error, as it authenticates nothing",
+    ),
+    deviation(
+        "PeerMisbehaved(SelectedUnusableCipherSuiteForVersion) / 47",
+        "*",
+        "to a client of both",
+        "RFC 9846 §4.2.3: without supported_versions it is a ServerHello of TLS 1.2, with a suite of TLS 1.3; that comes before its extensions",
+    ),
+    // Resumption
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "second ClientHello",
+        "RFC 9846 §4.2.2: random and legacy_session_id are those of the first; that is checked before its binders",
+    ),
+    deviation(
+        "General(\"the ServerHello echoes another legacy_session_id\") / 47",
+        "DecryptError / 51",
+        "server's flight",
+        "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",
+    ),
+    deviation(
+        "PeerIncompatible(Tls12NotOffered) / 70",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello",
+        "RFC 9846 §4.2.2: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "none / none",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello",
+        "RFC 9846 §4.3.9: a server selects no mode that was not listed; without psk_dhe_ke no PSK is looked at",
+    ),
+    deviation(
+        "PeerMisbehaved(MissingPskExtensionInSecondClientHello) / 109",
+        "PeerIncompatible(NoKxGroupsInCommon) / 40",
+        "ClientHello",
+        "RFC 9846 §4.2.2: the second ClientHello updates pre_shared_key, and has it",
+    ),
+    // Early data
+    deviation(
+        "PeerMisbehaved(RejectedEarlyDataInterleavedWithHandshakeMessage) / 10",
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
+        "early data before retry",
+        "RFC 9846 §5.1: unexpected_message; the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(MissingPskModesExtension) / 109",
+        "none / none",
+        "before retry",
+        "RFC 9846 §4.3.9: pre_shared_key without psk_key_exchange_modes aborts the handshake, with a retry or without",
+    ),
+    deviation(
+        "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData } / 10",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello and early data",
+        "RFC 9846 §4.3.9: without psk_dhe_ke no PSK is looked at; early data is skipped then, but this cipher opens it",
+    ),
+    deviation(
+        "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
+        "*",
+        "client's flight after early data",
+        "RFC 9846 §5.1: keys change with EndOfEarlyData, so nothing may follow it in its record",
+    ),
+    deviation(
+        "General(\"early data was accepted under another application protocol\") / 47",
+        "none / none",
+        "server's flight for early data",
+        "RFC 9846 §4.3.10: a client verifies that early data was accepted under its own protocol",
+    ),
+    deviation(
+        "PeerMisbehaved(EarlyDataExtensionWithoutResumption) / 110",
+        "PeerMisbehaved(EarlyDataExtensionWithoutResumption) / none",
+        "server's flight for early data",
+        "RFC 9846 §4.3: an extension without what it answers is an unsupported_extension; the peer is told",
+    ),
+    deviation(
+        "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
+        "InappropriateHandshakeMessage { expect_types: [EndOfEarlyData], got_type: * } / 10",
+        "early data",
+        "RFC 9846 §5.4: an empty handshake record is an unexpected_message",
+    ),
+];
