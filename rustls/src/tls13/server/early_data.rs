@@ -14,7 +14,8 @@ use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
 use crate::session::value::Tls13Session;
 
 /// RFC 9846 §8.3: by how much a ClientHello may come later or sooner than its ticket's age says, in
-/// milliseconds. Six times what the RFC calls usual: what a repeated one could gain, single use denies it.
+/// milliseconds. The RFC speaks of ten seconds; here it is 0.23's minute, as single use is what keeps early data
+/// from being repeated.
 const MAX_AGE_DIFFERENCE: u64 = 60_000;
 
 /// How many bytes of records are skipped where no early data is allowed. A client that sends some was allowed
