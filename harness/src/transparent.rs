@@ -5,6 +5,8 @@
 //! protected handshake messages is on the wire where a test can change any byte of it, and what a connection is
 //! sent can be recorded once and replayed to any number of others.
 
+mod stores;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -14,8 +16,6 @@ use crate::configs::{self, ClientAuth, KeyType, Versions};
 pub const TAG: [u8; 16] = [0x77; 16];
 const SHARE: [u8; 32] = [9; 32];
 const SECRET: [u8; 32] = [5; 32];
-/// The one ticket.
-const TICKET: [u8; 48] = [0x71; 48];
 
 const SHA384_OF_NOTHING: [u8; 48] = [
     0x38, 0xb0, 0x60, 0xa7, 0x51, 0xac, 0x96, 0x38, 0x4c, 0xd9, 0x32, 0x7e, 0xb1, 0xb1, 0xe3, 0x6a,
@@ -74,14 +74,7 @@ macro_rules! transparent {
     ($module:ident, $tls:ident, $configs:ident, $provider:path) => {
         /// The provider, configurations and connections of one crate.
         pub mod $module {
-            use std::cell::RefCell;
-            use std::collections::HashMap;
-            use std::sync::Mutex;
-            use std::sync::atomic::{AtomicUsize, Ordering};
-
-            use $tls::client::{
-                ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
-            };
+            use $tls::client::Resumption;
             use $tls::crypto::cipher::{
                 AeadKey, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
                 MessageDecrypter, MessageEncrypter, Tls12AeadAlgorithm, Tls13AeadAlgorithm,
@@ -92,14 +85,16 @@ macro_rules! transparent {
                 ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
                 SupportedKxGroup,
             };
-            use $tls::pki_types::{ServerName, UnixTime};
-            use $tls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+            use $tls::pki_types::UnixTime;
+            use $tls::server::NoServerSessionStorage;
             use $tls::time_provider::TimeProvider;
             use $tls::{
                 CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, Error, NamedGroup,
                 PeerMisbehaved, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
             };
 
+            pub use super::stores::$module::forget_sessions;
+            use super::stores::$module::{Kept, OfThread};
             use super::*;
 
             /// Configurations of the two sides, shared by all connections.
@@ -284,121 +279,6 @@ macro_rules! transparent {
             impl TimeProvider for FixedClock {
                 fn current_time(&self) -> Option<UnixTime> {
                     Some(UnixTime::since_unix_epoch(Duration::from_secs(NOW)))
-                }
-            }
-
-            thread_local! {
-                /// The latest sessions that clients got in this thread, by number of the store.
-                static SESSIONS: RefCell<HashMap<usize, Sessions>> = RefCell::default();
-            }
-
-            #[derive(Default)]
-            struct Sessions {
-                tls12: Option<Tls12ClientSessionValue>,
-                tls13: Option<Tls13ClientSessionValue>,
-            }
-
-            /// A client's latest session of each version, for each thread: what others do meanwhile changes
-            /// nothing. No group is remembered.
-            #[derive(Debug)]
-            struct OfThread(usize);
-
-            /// Has all clients forget the sessions that they got in this thread.
-            pub fn forget_sessions() {
-                SESSIONS.take();
-            }
-
-            impl Default for OfThread {
-                fn default() -> Self {
-                    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-                    Self(NUMBER.fetch_add(1, Ordering::Relaxed))
-                }
-            }
-
-            impl OfThread {
-                fn with<T>(&self, f: impl FnOnce(&mut Sessions) -> T) -> T {
-                    SESSIONS.with_borrow_mut(|sessions| f(sessions.entry(self.0).or_default()))
-                }
-            }
-
-            impl ClientSessionStore for OfThread {
-                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
-
-                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
-                    None
-                }
-
-                fn set_tls12_session(
-                    &self,
-                    _: ServerName<'static>,
-                    value: Tls12ClientSessionValue,
-                ) {
-                    self.with(|sessions| sessions.tls12 = Some(value));
-                }
-
-                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-                    self.with(|sessions| sessions.tls12.clone())
-                }
-
-                fn remove_tls12_session(&self, _: &ServerName<'static>) {
-                    self.with(|sessions| sessions.tls12 = None);
-                }
-
-                fn insert_tls13_ticket(
-                    &self,
-                    _: ServerName<'static>,
-                    value: Tls13ClientSessionValue,
-                ) {
-                    self.with(|sessions| sessions.tls13 = Some(value));
-                }
-
-                fn take_tls13_ticket(
-                    &self,
-                    _: &ServerName<'static>,
-                ) -> Option<Tls13ClientSessionValue> {
-                    self.with(|sessions| sessions.tls13.take())
-                }
-            }
-
-            /// The sessions of a server, which stay when they are taken, and when others come by that name.
-            #[derive(Debug, Default)]
-            struct Kept(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
-
-            impl StoresServerSessions for Kept {
-                fn can_cache(&self) -> bool {
-                    true
-                }
-
-                fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-                    self.0.lock().unwrap().entry(key).or_insert(value);
-                    true
-                }
-
-                fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-                    self.0.lock().unwrap().get(key).cloned()
-                }
-
-                fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-                    self.get(key)
-                }
-            }
-
-            impl ProducesTickets for Kept {
-                fn enabled(&self) -> bool {
-                    true
-                }
-
-                fn lifetime(&self) -> u32 {
-                    60 * 60
-                }
-
-                fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-                    self.put(TICKET.to_vec(), plain.to_vec())
-                        .then(|| TICKET.to_vec())
-                }
-
-                fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
-                    self.get(ticket)
                 }
             }
 

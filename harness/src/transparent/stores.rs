@@ -1,0 +1,142 @@
+//! Where the ends keep sessions so that connections do the same however often they are made.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The one ticket.
+const TICKET: [u8; 48] = [0x71; 48];
+
+macro_rules! stores {
+    ($module:ident, $tls:ident) => {
+        pub(super) mod $module {
+            use $tls::NamedGroup;
+            use $tls::client::{
+                ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue,
+            };
+            use $tls::pki_types::ServerName;
+            use $tls::server::{ProducesTickets, StoresServerSessions};
+
+            use super::*;
+
+            thread_local! {
+                /// The latest sessions that clients got in this thread, by number of the store.
+                static SESSIONS: RefCell<HashMap<usize, Sessions>> = RefCell::default();
+            }
+
+            #[derive(Default)]
+            struct Sessions {
+                tls12: Option<Tls12ClientSessionValue>,
+                tls13: Option<Tls13ClientSessionValue>,
+            }
+
+            /// A client's latest session of each version, for each thread: what others do meanwhile changes
+            /// nothing. No group is remembered.
+            #[derive(Debug)]
+            pub(crate) struct OfThread(usize);
+
+            /// Has all clients forget the sessions that they got in this thread.
+            pub fn forget_sessions() {
+                SESSIONS.take();
+            }
+
+            impl Default for OfThread {
+                fn default() -> Self {
+                    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+                    Self(NUMBER.fetch_add(1, Ordering::Relaxed))
+                }
+            }
+
+            impl OfThread {
+                fn with<T>(&self, f: impl FnOnce(&mut Sessions) -> T) -> T {
+                    SESSIONS.with_borrow_mut(|sessions| f(sessions.entry(self.0).or_default()))
+                }
+            }
+
+            impl ClientSessionStore for OfThread {
+                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
+
+                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+                    None
+                }
+
+                fn set_tls12_session(
+                    &self,
+                    _: ServerName<'static>,
+                    value: Tls12ClientSessionValue,
+                ) {
+                    self.with(|sessions| sessions.tls12 = Some(value));
+                }
+
+                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+                    self.with(|sessions| sessions.tls12.clone())
+                }
+
+                fn remove_tls12_session(&self, _: &ServerName<'static>) {
+                    self.with(|sessions| sessions.tls12 = None);
+                }
+
+                fn insert_tls13_ticket(
+                    &self,
+                    _: ServerName<'static>,
+                    value: Tls13ClientSessionValue,
+                ) {
+                    self.with(|sessions| sessions.tls13 = Some(value));
+                }
+
+                fn take_tls13_ticket(
+                    &self,
+                    _: &ServerName<'static>,
+                ) -> Option<Tls13ClientSessionValue> {
+                    self.with(|sessions| sessions.tls13.take())
+                }
+            }
+
+            /// The sessions of a server, which stay when they are taken, and when others come by that name.
+            #[derive(Debug, Default)]
+            pub(crate) struct Kept(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
+
+            impl StoresServerSessions for Kept {
+                fn can_cache(&self) -> bool {
+                    true
+                }
+
+                fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+                    self.0.lock().unwrap().entry(key).or_insert(value);
+                    true
+                }
+
+                fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    self.0.lock().unwrap().get(key).cloned()
+                }
+
+                fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    self.get(key)
+                }
+            }
+
+            impl ProducesTickets for Kept {
+                fn enabled(&self) -> bool {
+                    true
+                }
+
+                fn lifetime(&self) -> u32 {
+                    60 * 60
+                }
+
+                fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+                    self.put(TICKET.to_vec(), plain.to_vec())
+                        .then(|| TICKET.to_vec())
+                }
+
+                fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
+                    self.get(ticket)
+                }
+            }
+        }
+    };
+}
+
+stores!(this, rustls);
+stores!(upstream, rustls_upstream);
