@@ -10,7 +10,7 @@ use harness::client_hello::{
 use harness::configs::{KeyType, PROVIDERS, Versions};
 use harness::scripted::Refused;
 use harness::wire::{u8_vec, u16_vec, u16s, vector};
-use rustls::HandshakeType;
+use rustls::{HandshakeType, SignatureScheme};
 
 use super::{Server, Setup, servers, servers_with};
 
@@ -327,6 +327,61 @@ fn the_status_is_stapled() {
                 assert_eq!(status, None, "{}", server.name);
                 assert!(!client.extensions.contains(&(STATUS_REQUEST, vec![])));
             }
+        }
+    }
+}
+
+/// Remembers which schemes it was told of.
+#[derive(Debug)]
+struct Curious {
+    key: Arc<rustls::sign::CertifiedKey>,
+    schemes: std::sync::Mutex<Vec<SignatureScheme>>,
+}
+
+impl rustls::server::ResolvesServerCert for Curious {
+    fn resolve(
+        &self,
+        hello: rustls::server::ClientHello<'_>,
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        *self.schemes.lock().unwrap() = hello.signature_schemes().to_vec();
+        Some(self.key.clone())
+    }
+}
+
+/// A certificate is chosen by the schemes that a suite in common can use: others would choose one in vain.
+#[test]
+fn resolvers_see_the_schemes_that_suites_can_use() {
+    for provider in PROVIDERS {
+        let identity = &KeyType::EcdsaP256.identities().server;
+        let key = rustls::sign::CertifiedKey::from_der(
+            identity.chain.clone(),
+            identity.key(),
+            &provider.this(),
+        );
+        let curious = Arc::new(Curious {
+            key: Arc::new(key.unwrap()),
+            schemes: Default::default(),
+        });
+        let resolver = curious.clone();
+        let servers = servers_with(
+            Setup::new(provider),
+            |config| config.cert_resolver = resolver,
+            |_| (),
+        );
+        let all = [0x0403, 0x0804, 0x0807, 0x0401];
+        for (suites, expected) in [
+            (vec![0xc02b, 0xc02f], &all[..]),
+            (vec![0xc02b], &[0x0403, 0x0807]),
+            (vec![0xc02f], &[0x0804, 0x0401]),
+        ] {
+            let hello = ClientHello::tls12()
+                .edit(|hello| hello.cipher_suites = suites)
+                .with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&all)));
+            // whether there is a suite for the key does not matter here
+            let _ = servers[0].connect(&hello, None);
+            let told = curious.schemes.lock().unwrap();
+            let told: Vec<u16> = told.iter().map(|scheme| u16::from(*scheme)).collect();
+            assert_eq!(told, expected);
         }
     }
 }

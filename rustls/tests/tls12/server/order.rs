@@ -1,13 +1,19 @@
 //! Flights in which messages are missing, early, repeated or of another kind: the same error and alert as
 //! upstream's, or what is said here.
 
+use std::sync::Arc;
+
 use harness::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use harness::configs::{ClientAuth, KeyType, PROVIDERS};
+use harness::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::{message, u16_vec, u16s};
 use rustls::ContentType::{Alert, ApplicationData, ChangeCipherSpec, Handshake};
-use rustls::HandshakeType;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, HandshakeType, SignatureScheme};
 
 use super::{Setup, servers};
 
@@ -492,6 +498,92 @@ fn signatures_with_another_hash_than_the_suites() {
                     assert_eq!(client.server.peer_certificates(), [&*identity.chain[0]]);
                 }
             }
+        }
+    }
+}
+
+/// RFC 5246 §7.2.1: nothing follows a close_notify.
+#[test]
+fn a_closed_server_refuses_to_renegotiate_in_silence() {
+    for provider in PROVIDERS {
+        for server in servers(Setup::new(provider)).iter().take(2) {
+            let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+            client.finish().unwrap();
+            client.server.close();
+            client.receive_output();
+            assert_eq!(client.alerts, [[1, 0]]);
+            send_hello(&mut client).unwrap();
+            assert_eq!(client.alerts, [[1, 0]], "{}", server.name);
+        }
+    }
+}
+
+/// Asks for ECDSA with SHA-256 and takes any signature, whatever its scheme.
+#[derive(Debug)]
+struct Credulous;
+
+impl ClientCertVerifier for Credulous {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> std::result::Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, Error> {
+        panic!("this is TLS 1.2")
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ECDSA_NISTP256_SHA256]
+    }
+}
+
+/// RFC 5246 §7.4.8: the algorithm is one of the CertificateRequest, whatever the verifier makes of it.
+#[test]
+fn a_scheme_must_have_been_asked_for() {
+    for provider in PROVIDERS {
+        let identity = &KeyType::EcdsaP256.identities().server;
+        let config = rustls::ServerConfig::builder_with_provider(Arc::new(provider.this()))
+            .with_protocol_versions(&[&rustls::version::TLS12])
+            .unwrap()
+            .with_client_cert_verifier(Arc::new(Credulous))
+            .with_single_cert(identity.chain.clone(), identity.key());
+        let config = Arc::new(config.unwrap());
+        for (scheme, is_refused) in [(0x0403, false), (0x0503, true), (0x0201, true)] {
+            let conn = rustls::ServerConnection::new(config.clone()).unwrap();
+            let mut client = ScriptedClient::new(
+                Box::new(ThisBuffered::new(conn)),
+                &provider.this(),
+                &ClientHello::tls12(),
+                None,
+            )
+            .unwrap();
+            send_certificate(&mut client).unwrap();
+            let result = client.send(&ScriptedClient::certificate_verify_of(scheme, &[1; 70]));
+            let refused = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme) / [2, 47]";
+            let expected = if is_refused { refused } else { "fine" };
+            assert_eq!(outcome(result), expected);
         }
     }
 }

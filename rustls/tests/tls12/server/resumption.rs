@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use harness::client_hello::{
     ALPN, ClientHello, EXTENDED_MASTER_SECRET, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, SERVER_NAME,
-    SESSION_TICKET, host_name, protocols,
+    SESSION_TICKET, STATUS_REQUEST, host_name, protocols,
 };
 use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use harness::endpoints::ThisBuffered;
@@ -18,6 +18,7 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::time_provider::TimeProvider;
 use rustls::{
     CertificateError, ContentType, DigitallySignedStruct, DistinguishedName, Error, HandshakeType,
@@ -434,17 +435,53 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
         let pair = Pair::new(setup, |_| ());
         let mut session = session(&pair.first, &hello);
         let start = now();
-        for hours in (6..).step_by(6) {
+        let mut ended = None;
+        for hours in (6..300).step_by(6) {
             pair.clock.0.store(start + hours * 3600, Ordering::Relaxed);
             let offer = offering(&hello, &session);
             let mut client = pair.second.connect(&offer, Some(&session)).unwrap();
             if !client.is_resumed() {
-                assert_eq!(hours, 7 * 24 + 6);
+                ended = Some(hours);
                 break;
             }
             client.finish().unwrap();
             session = client.session();
         }
+        assert_eq!(ended, Some(7 * 24 + 6));
+    }
+}
+
+/// RFC 6066 §3: a ServerHello that resumes a session acknowledges no name; nor does a status follow (§8).
+#[test]
+fn a_resumed_session_acknowledges_neither_name_nor_status() {
+    for setup in setups() {
+        let identity = &KeyType::EcdsaP256.identities().server;
+        let (server, _) = this_server(setup, |config| {
+            let provider = config.crypto_provider().clone();
+            let key = CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider);
+            let mut key = key.unwrap();
+            key.ocsp = Some(b"response".to_vec());
+            config.cert_resolver = Arc::new(SingleCertAndKey::from(key));
+            if setup.tickets {
+                config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+            }
+        });
+        let hello = hello(setup.tickets).and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
+        let acknowledged = |client: &ScriptedClient| {
+            let types = client.extensions.iter().map(|(typ, _)| *typ);
+            types
+                .filter(|typ| [SERVER_NAME, STATUS_REQUEST].contains(typ))
+                .count()
+        };
+        let mut client = server.connect(&hello, None).unwrap();
+        assert_eq!(acknowledged(&client), 2);
+        client.finish().unwrap();
+        let session = client.session();
+        let client = server
+            .connect(&offering(&hello, &session), Some(&session))
+            .unwrap();
+        assert!(client.is_resumed());
+        assert_eq!(acknowledged(&client), 0);
     }
 }
 
