@@ -183,7 +183,7 @@ impl CommonState {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the configuration does not allow it, or something waits to be sent first;
+    /// [`Error::General`] when the configuration does not allow it, or something waits to be sent or read first;
     /// [`Error::HandshakeNotComplete`]; the error that ended the connection.
     pub(crate) fn extract_secrets(&self) -> Result<ExtractedSecrets, Error> {
         if !self.is_extractable {
@@ -199,6 +199,9 @@ impl CommonState {
             return Err(Error::General(
                 "secrets cannot be extracted while TLS records wait to be sent".into(),
             ));
+        }
+        if records.has_received() {
+            return Err(received_would_be_lost());
         }
         let (sending, receiving) = established.extract(self.side)?;
         Ok(ExtractedSecrets {
@@ -223,6 +226,11 @@ impl CommonState {
             _ => Err(Error::HandshakeNotComplete),
         }
     }
+}
+
+/// The connection is consumed: what it has received, nobody would ever see, nor miss.
+pub(super) fn received_would_be_lost() -> Error {
+    Error::General("secrets cannot be extracted while received data waits to be read".into())
 }
 
 impl fmt::Debug for CommonState {

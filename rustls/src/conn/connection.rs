@@ -245,13 +245,13 @@ impl<Data> ConnectionCommon<Data> {
     /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
     /// TLS).
     ///
-    /// It is dangerous: whoever has the keys can read and forge everything. What was received and not read
-    /// yet is lost, so read it first.
+    /// It is dangerous: whoever has the keys can read and forge everything.
     ///
     /// # Errors
     ///
     /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
-    /// to be sent or the peer's request for a KeyUpdate has not been answered, and when the crypto provider
+    /// to be sent or the peer's request for a KeyUpdate has not been answered, while something that was received
+    /// has not been read, part of a record or of a message included, and when the crypto provider
     /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.driver.common.extract_secrets()

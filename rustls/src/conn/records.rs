@@ -123,6 +123,17 @@ impl Records {
         )
     }
 
+    /// True when something was received that the application has not got yet, or nobody has made sense of yet.
+    pub(crate) fn has_received(&self) -> bool {
+        #[cfg(feature = "std")]
+        let has_early_data = self.early_data.is_some();
+        #[cfg(not(feature = "std"))]
+        let has_early_data = false;
+        // RFC 9846 §6.1: data received after a closure alert is ignored
+        let has_unopened = self.receiving != Receiving::Closed && !self.received.all_opened();
+        self.received.unread() != 0 || has_unopened || has_early_data || !self.joiner.is_empty()
+    }
+
     /// True when this side has closed, or will once the data that waits is sent.
     pub(crate) fn is_sending_over(&self) -> bool {
         matches!(

@@ -8,7 +8,7 @@ use core::fmt;
 use core::num::NonZeroUsize;
 use core::ops::{Deref, Range};
 
-use super::common_state::CommonState;
+use super::common_state::{CommonState, received_would_be_lost};
 use super::driver::{Driver, Processed};
 use super::established::{Established, KEY_UPDATE_LEN};
 use super::kernel::KernelConnection;
@@ -260,23 +260,28 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
     /// TLS).
     ///
-    /// It is dangerous: whoever has the keys can read and forge everything. What was received and not read
-    /// yet is lost, so read it first.
+    /// It is dangerous: whoever has the keys can read and forge everything.
     ///
     /// # Errors
     ///
     /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
-    /// to be sent or the peer's request for a KeyUpdate has not been answered, and when the crypto provider
+    /// to be sent or the peer's request for a KeyUpdate has not been answered, while something that was received
+    /// has not been read, part of a record or of a message included, and when the crypto provider
     /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
-        self.driver.common.extract_secrets()
+        self.into_kernel_connection().map(|(secrets, _)| secrets)
     }
 
     /// The same, with what is left of the connection.
     pub(crate) fn into_kernel_connection(
         self,
     ) -> Result<(ExtractedSecrets, KernelConnection<Data>), Error> {
-        KernelConnection::new(self.driver)
+        let kernel = KernelConnection::new(self.driver)?;
+        // the caller has not been told to discard these bytes, which are no record any more
+        if self.opened.is_some() {
+            return Err(received_would_be_lost());
+        }
+        Ok(kernel)
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn configure(
     {
         common.is_fips = config.fips();
     }
-    Ok(Box::new(ServerHandshake::start(config)?))
+    Ok(Box::new(ServerHandshake::start(config)))
 }
 
 /// A buffered server connection.
@@ -69,8 +69,8 @@ impl ServerConnection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration relies on raw public keys,
-    /// or names more authorities for client certificates than a CertificateRequest has room for.
+    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration names more authorities for
+    /// client certificates than a CertificateRequest has room for.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: ConnectionCommon::new(start(config)?),
@@ -189,8 +189,8 @@ impl UnbufferedServerConnection {
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration relies on raw public keys,
-    /// or names more authorities for client certificates than a CertificateRequest has room for.
+    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration names more authorities for
+    /// client certificates than a CertificateRequest has room for.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(config)?),

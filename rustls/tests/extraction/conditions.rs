@@ -1,10 +1,15 @@
 //! When secrets are handed out, and what is said otherwise.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
+use harness::bare_records::Records;
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::Endpoint;
 use rustls::Error;
+use rustls::unbuffered::ConnectionState;
+
+use crate::{ROLES, Role, tls13};
 
 macro_rules! conditions {
     ($module:ident, $tls:ident) => {
@@ -122,7 +127,7 @@ macro_rules! conditions {
                 hand_over(&mut client, &mut server);
                 client.writer().write_all(b"data").unwrap();
                 log.push(format!("unsent: {}", extract(client)));
-                log.push(format!("unread: {}", extract(server)));
+                drop(server);
 
                 let [mut client, server] = connected(provider);
                 client.refresh_traffic_keys().unwrap();
@@ -169,6 +174,113 @@ fn a_failure_is_the_answer_first_of_all() {
     assert!(server.wants_write());
     let extracted = server.dangerous_extract_secrets();
     assert_eq!(extracted.err(), Some(Error::DecryptError));
+}
+
+/// 0.23 drops what was received and has not been read, and says nothing of it: whoever goes on with the keys would
+/// have a gap in the data, or the second half of a record or message without the first.
+#[test]
+fn not_while_something_waits_to_be_read() {
+    fn assert_refused(conn: rustls::Connection, what: &str) {
+        let extracted = conn.dangerous_extract_secrets();
+        assert!(matches!(extracted, Err(Error::General(_))), "{what}");
+    }
+
+    for provider in PROVIDERS {
+        let [mut client, mut server] = this::connected(provider);
+        client.writer().write_all(b"data").unwrap();
+        let mut record = Vec::new();
+        client.write_tls(&mut record).unwrap();
+        server.read_tls(&mut &record[..]).unwrap();
+        assert_refused(server, "a record that was not processed");
+
+        // in parts
+        for len in [1, 5, record.len() - 1] {
+            let [mut client, mut server] = this::connected(provider);
+            client.writer().write_all(b"data").unwrap();
+            let mut record = Vec::new();
+            client.write_tls(&mut record).unwrap();
+            server.read_tls(&mut &record[..len]).unwrap();
+            server.process_new_packets().unwrap();
+            assert_refused(server, "a part of a record");
+        }
+
+        let [mut client, mut server] = this::connected(provider);
+        client.writer().write_all(b"data").unwrap();
+        this::hand_over(&mut client, &mut server);
+        let mut data = [0; 4];
+        for len in [1, 2] {
+            assert_eq!(server.reader().read(&mut data[..len]).unwrap(), len);
+        }
+        assert_refused(server, "plaintext");
+
+        // and with all of it read
+        let [mut client, mut server] = this::connected(provider);
+        client.writer().write_all(b"data").unwrap();
+        this::hand_over(&mut client, &mut server);
+        server.reader().read_exact(&mut data).unwrap();
+        assert_eq!(server.dangerous_extract_secrets().unwrap().rx.0, 1);
+
+        // what comes after a close_notify is ignored
+        let [mut client, mut server] = this::connected(provider);
+        client.send_close_notify();
+        let mut bytes = Vec::new();
+        client.write_tls(&mut bytes).unwrap();
+        bytes.extend(b"more");
+        server.read_tls(&mut &bytes[..]).unwrap();
+        assert!(server.process_new_packets().unwrap().peer_has_closed());
+        server.dangerous_extract_secrets().unwrap();
+    }
+}
+
+/// The same where the caller has what was received: it has been changed there, or counted already.
+#[test]
+fn not_while_a_record_is_open_in_the_callers_buffer() {
+    for provider in PROVIDERS {
+        for takes_record in [false, true] {
+            let case = tls13(provider, Role::Client);
+            let (mut ours, mut peer) = (case.unbuffered_client(), case.peer());
+            case.connect(&mut ours, &mut peer);
+            peer.send(b"data");
+            let mut incoming = peer.take_output();
+            let record_len = incoming.len();
+            if takes_record {
+                // a ticket or KeyUpdate behind it is opened when the next record is asked for
+                peer.refresh_traffic_keys();
+                incoming.extend(peer.take_output());
+            }
+            let mut conn = ours.conn;
+            let status = conn.process_tls_records(&mut incoming);
+            assert_eq!(status.discard, 0);
+            let Ok(ConnectionState::ReadTraffic(mut state)) = status.state else {
+                panic!("no data");
+            };
+            if takes_record {
+                let record = state.next_record().unwrap().unwrap();
+                assert_eq!((record.payload, record.discard), (&b"data"[..], record_len));
+                assert!(state.next_record().is_none());
+            }
+            let extracted = conn.dangerous_into_kernel_connection();
+            assert!(matches!(extracted, Err(Error::General(_))));
+        }
+    }
+}
+
+/// A message of which only the beginning has come is lost with the connection.
+#[test]
+fn not_in_the_middle_of_a_message() {
+    for provider in PROVIDERS {
+        for role in ROLES {
+            let case = tls13(provider, role);
+            let mut peer = case.our_peer();
+            let mut ours = case.buffered();
+            case.connect(&mut ours, &mut peer);
+            let secrets = peer.conn.dangerous_extract_secrets().unwrap();
+            let mut sending = Records::new(true, secrets.tx);
+            ours.receive(&sending.seal(22, &[4, 0, 0])).unwrap();
+            let extracted = ours.conn.dangerous_extract_secrets();
+            assert!(matches!(extracted, Err(Error::General(_))));
+        }
+    }
 }
 
 /// RFC 9846 §4.7.3: the peer's request must be answered before the next application data, and whoever gets the

@@ -32,7 +32,6 @@ use super::{Failure, Machine, ServerContext, unexpected};
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;
 use crate::enums::HandshakeType;
-use crate::error::Error;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{ServerConfig, ServerConnectionData};
@@ -56,12 +55,8 @@ pub(crate) enum ServerHandshake {
 
 impl ServerHandshake {
     /// Starts a handshake.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::General`] when `config` asks for raw public keys, which are not supported.
-    pub(crate) fn start(config: Arc<ServerConfig>) -> Result<Self, Error> {
-        Ok(Self::Hello(WaitClientHello::first(config)))
+    pub(crate) fn start(config: Arc<ServerConfig>) -> Self {
+        Self::Hello(WaitClientHello::first(config))
     }
 
     /// Which message is legal when, as long as no version is chosen.
