@@ -3,5 +3,6 @@
 mod client;
 mod connection;
 mod ffdhe;
+mod injected;
 mod server;
 mod versions;

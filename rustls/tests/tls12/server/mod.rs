@@ -3,7 +3,7 @@
 
 mod hello;
 mod order;
-mod resumption;
+pub(crate) mod resumption;
 mod tampering;
 
 use std::sync::Arc;

@@ -28,7 +28,7 @@ use rustls::{
 use super::{Server, Setup, servers, servers_with};
 
 /// A ClientHello that asks for a session to be kept in this way.
-fn hello(tickets: bool) -> ClientHello {
+pub(crate) fn hello(tickets: bool) -> ClientHello {
     let hello = ClientHello::tls12();
     if tickets {
         hello.with(SESSION_TICKET, vec![])
@@ -38,7 +38,7 @@ fn hello(tickets: bool) -> ClientHello {
 }
 
 /// `hello`, offering `session`.
-fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
+pub(crate) fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
     let mut hello = hello.clone();
     if session.ticket.is_empty() {
         hello.session_id = session.id.clone();
@@ -51,7 +51,7 @@ fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
 }
 
 /// A session with `server`.
-fn session(server: &Server, hello: &ClientHello) -> Session {
+pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
     let mut client = server.connect(hello, None).unwrap();
     assert!(!client.is_resumed());
     client.finish().unwrap();

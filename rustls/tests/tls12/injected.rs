@@ -1,0 +1,219 @@
+//! Content that has no place, put in at every point of full and of abbreviated handshakes: both sides refuse what
+//! upstream refuses, and more only where RFC 5246 says so.
+
+use harness::client_hello::{ClientHello, SESSION_TICKET};
+use harness::configs::{PROVIDERS, Versions};
+use harness::scripted::tls12::client::ScriptedClient;
+use harness::scripted::tls12::server::{Script, Step};
+use harness::scripted::{Identity, Refused, bytes};
+use rustls::{ContentType, HandshakeType};
+
+use crate::client::{Client, End, clients};
+use crate::server::resumption::{hello, offering, session};
+use crate::server::{Server, Setup, servers};
+
+/// An empty one, with its header.
+const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];
+
+fn contents() -> Vec<(ContentType, Vec<u8>)> {
+    use ContentType::*;
+    vec![
+        (ApplicationData, b"early".to_vec()),
+        (ApplicationData, vec![]),
+        (Alert, vec![1, 0]),
+        (Alert, vec![2, 0]),
+        (Alert, vec![1, 100]),
+        (Alert, vec![1, 90]),
+        (Alert, vec![2, 40]),
+        (Alert, vec![1]),
+        (Alert, vec![1, 100, 1, 100]),
+        (ChangeCipherSpec, vec![1]),
+        (ChangeCipherSpec, vec![]),
+        (Handshake, vec![]),
+        (Handshake, vec![0, 0, 0, 0]),
+        (Handshake, CLIENT_HELLO.to_vec()),
+        (Handshake, vec![20, 0, 0]),
+        (Handshake, vec![14, 0, 0, 0]),
+        (Handshake, vec![16, 0, 0, 1, 0]),
+        (Handshake, [&[20, 0, 0, 12][..], &[0; 12]].concat()),
+        (Heartbeat, vec![1, 2, 3]),
+        (Unknown(99), vec![1, 2, 3]),
+    ]
+}
+
+/// Whether upstream goes on after this content and this crate does not.
+fn is_deviation(typ: ContentType, content: &[u8]) -> bool {
+    match typ {
+        // RFC 5246 §7.2.1: a close_notify closes the connection, during the handshake as well
+        ContentType::Alert => content == [1, 0],
+        // RFC 5246 §6.2.1: no empty fragments of the handshake
+        ContentType::Handshake => content.is_empty(),
+        _ => false,
+    }
+}
+
+/// How a handshake goes on: the client's sessions are those of its configuration.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Full,
+    Id,
+    Ticket,
+    NewTicket,
+}
+
+impl Kind {
+    /// Gives `client` a session, if there is to be one, and returns the script that goes on.
+    fn script(self, client: &Client, identity: &Identity) -> Script {
+        let first = match self {
+            Self::Full => return Script::with_request(),
+            Self::Id => Script::new().with_session_id(&[7; 32]),
+            Self::Ticket | Self::NewTicket => Script::with_ticket(),
+        };
+        let outcome = client.run(identity, &first);
+        assert_eq!(outcome.error, None);
+        let mut script = Script::resuming(outcome.session.unwrap());
+        script.hello.session_id = None;
+        if let Self::NewTicket = self {
+            script.hello.extensions.push(bytes(SESSION_TICKET, &[]));
+            script = script.with_step(1, Step::Send(HandshakeType::NewSessionTicket));
+        }
+        script
+    }
+
+    /// How each of `clients` ends when `content` stands before the step `at`; whether that is the last.
+    fn ends(
+        self,
+        clients: &[Client],
+        identity: &Identity,
+        at: usize,
+        (typ, content): &(ContentType, Vec<u8>),
+    ) -> (Vec<End>, bool) {
+        let mut is_last = false;
+        let ends = clients.iter().map(|client| {
+            let script = self.script(client, identity);
+            is_last = at == script.steps.len();
+            let script = script
+                .with_step(at, Step::Raw(*typ, content.clone()))
+                .edit(|script| script.steps.push(Step::Await));
+            End::of(&client.run(identity, &script))
+        });
+        (ends.collect(), is_last)
+    }
+}
+
+#[test]
+fn by_servers() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        for kind in [Kind::Full, Kind::Id, Kind::Ticket, Kind::NewTicket] {
+            for at in 0.. {
+                let mut was_last = false;
+                for content in contents() {
+                    let clients = clients(&identity, provider, Versions::Tls12);
+                    let (ends, is_last) = kind.ends(&clients, &identity, at, &content);
+                    was_last = is_last;
+                    let [ours, unbuffered, theirs] = &ends[..] else {
+                        panic!("not three clients");
+                    };
+                    let what = format!("{kind:?}: {content:?} at {at}");
+                    assert_eq!(ours.error, unbuffered.error, "{what}");
+                    assert_eq!(ours.alert, unbuffered.alert, "{what}");
+                    if ours.error.is_some() != theirs.error.is_some() {
+                        assert!(theirs.error.is_none(), "{what} is accepted: {theirs:?}");
+                        assert!(is_deviation(content.0, &content.1), "{what}: {ours:?}");
+                    }
+                }
+                if was_last {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+type Message = fn(&mut ScriptedClient) -> Result<(), Refused>;
+
+/// What a client does, message by message.
+fn steps(is_resumed: bool) -> Vec<Message> {
+    let mut steps: Vec<Message> = vec![];
+    if !is_resumed {
+        steps.push(|client| {
+            let message = client.key_exchange();
+            client.send(&message)
+        });
+    }
+    steps.push(ScriptedClient::change_cipher_spec);
+    steps.push(|client| {
+        let message = client.finished();
+        client.send(&message)
+    });
+    steps.push(|client| client.send_raw(ContentType::ApplicationData, b"data"));
+    steps
+}
+
+fn connect(server: &Server, hello: &ClientHello, is_resumed: bool) -> ScriptedClient {
+    if !is_resumed {
+        return server.connect(hello, None).unwrap();
+    }
+    let session = session(server, hello);
+    let client = server.connect(&offering(hello, &session), Some(&session));
+    let client = client.unwrap();
+    assert!(client.is_resumed());
+    client
+}
+
+/// Sends everything, with `content` before the step `at`, and returns what the application got.
+fn converse(
+    client: &mut ScriptedClient,
+    is_resumed: bool,
+    at: usize,
+    (typ, content): &(ContentType, Vec<u8>),
+) -> Result<Vec<u8>, Refused> {
+    for (i, step) in steps(is_resumed).iter().enumerate() {
+        if i == at {
+            client.send_raw(*typ, content)?;
+        }
+        step(client)?;
+    }
+    Ok(client.received_by_server())
+}
+
+#[test]
+fn by_clients() {
+    for provider in PROVIDERS {
+        for (tickets, is_resumed) in [(false, false), (false, true), (true, true)] {
+            let setup = Setup {
+                tickets,
+                ..Setup::new(provider)
+            };
+            let hello = hello(tickets);
+            for at in 0..steps(is_resumed).len() {
+                for content in contents() {
+                    let outcomes = servers(setup).into_iter().map(|server| {
+                        let mut client = connect(&server, &hello, is_resumed);
+                        converse(&mut client, is_resumed, at, &content)
+                            .map_err(|refused| format!("{refused:?}"))
+                    });
+                    let outcomes: Vec<_> = outcomes.collect();
+                    let [ours, unbuffered, theirs] = &outcomes[..] else {
+                        panic!("not three servers");
+                    };
+                    let what = format!("resumed {is_resumed}, {tickets}: {content:?} at {at}");
+                    assert_eq!(ours, unbuffered, "{what}");
+                    match (ours, theirs) {
+                        (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs, "{what}"),
+                        // an attempt to renegotiate is refused without being read
+                        (Ok(ours), Err(_)) if content.1 == CLIENT_HELLO => {
+                            assert_eq!(ours, b"data", "{what}");
+                        }
+                        (Ok(_), Err(theirs)) => panic!("{what} is accepted: {theirs}"),
+                        (Err(ours), Ok(_)) => {
+                            assert!(is_deviation(content.0, &content.1), "{what}: {ours}");
+                        }
+                        (Err(_), Err(_)) => {}
+                    }
+                }
+            }
+        }
+    }
+}
