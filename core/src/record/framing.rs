@@ -162,9 +162,7 @@ impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
     fn iv(salt: &[u8], explicit: &[u8]) -> Iv {
         let mut iv = [0u8; NONCE_LEN];
         iv[..GCM_SALT_LEN].copy_from_slice(salt);
-        if !A::NONCES_GROW {
-            iv[GCM_SALT_LEN..].copy_from_slice(explicit);
-        }
+        iv[GCM_SALT_LEN..].copy_from_slice(explicit);
         Iv::new(iv)
     }
 }
@@ -177,9 +175,15 @@ const GCM_EXPLICIT_NONCE_LEN: usize = NONCE_LEN - GCM_SALT_LEN;
 
 impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
     fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
+        let explicit = if A::NONCES_GROW {
+            // those of the records are their sequence numbers
+            &[0; GCM_EXPLICIT_NONCE_LEN]
+        } else {
+            extra
+        };
         Box::new(Tls12GcmEncrypter {
             key: A::sealing_key(&key),
-            iv: Self::iv(iv, extra),
+            iv: Self::iv(iv, explicit),
         })
     }
 
@@ -206,6 +210,12 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
         iv: &[u8],
         explicit: &[u8],
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        let explicit = if A::NONCES_GROW {
+            // RFC 5288 §3: others count up from here, and must not come across the sequence numbers
+            &[0x80, 0, 0, 0, 0, 0, 0, 0]
+        } else {
+            explicit
+        };
         Ok(A::CIPHER.traffic_secrets(key, Self::iv(iv, explicit)))
     }
 
