@@ -70,7 +70,8 @@ impl<Data> Driver<Data> {
     /// Takes one record from the front of `buf` and acts on it; `None` when it is not complete.
     ///
     /// An error ends the connection; the alert for the peer waits to be sent then.
-    #[inline]
+    // a part of the two loops over received records: as a call it would pass its result through memory
+    #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
         let records = &mut self.common.records;
         let record = match records.receiver.open(buf) {
@@ -131,12 +132,20 @@ impl<Data> Driver<Data> {
         }
     }
 
+    /// [`Self::process_record`] where speed is no matter.
+    #[cfg(feature = "std")]
+    #[cold]
+    #[inline(never)]
+    fn process_rare_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
+        self.process_record(buf)
+    }
+
     /// Processes a record that may carry early data, which is taken out of the buffer; false when it is not
     /// complete.
     #[cfg(feature = "std")]
     #[cold]
     fn process_early_record(&mut self, received: &mut ReceiveBuffer) -> Result<bool, Error> {
-        let Some(record) = self.process_record(received.unopened())? else {
+        let Some(record) = self.process_rare_record(received.unopened())? else {
             return Ok(false);
         };
         let early_data = &received.unopened()[record.plaintext];
@@ -173,7 +182,7 @@ impl<Data> Driver<Data> {
     #[cfg(feature = "std")]
     fn receive_first_message(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
         while self.common.records.joiner.peek().is_none() {
-            match self.process_record(received.unopened())? {
+            match self.process_rare_record(received.unopened())? {
                 Some(record) => received.keep(record.record_len, record.plaintext),
                 None => break,
             }
