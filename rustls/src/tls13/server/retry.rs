@@ -23,7 +23,8 @@ pub(crate) struct Retry {
     random: Random,
     legacy_session_id: SessionId,
     server_name: Option<DnsName<'static>>,
-    offered_psk: bool,
+    /// A session was offered whose hash, as its binder's length shows, is the suite's.
+    offered_usable_psk: bool,
 }
 
 /// Asks for a share of `group`.
@@ -62,7 +63,7 @@ pub(super) fn send_hello_retry_request(
         random: hello.random,
         legacy_session_id: hello.legacy_session_id,
         server_name,
-        offered_psk: hello.extensions.pre_shared_key.is_some(),
+        offered_usable_psk: offers_psk_of_hash(hello, suite),
     })
 }
 
@@ -85,8 +86,8 @@ pub(super) fn check_second_hello(
     if extensions.early_data {
         return Err(PeerMisbehaved::EarlyDataAttemptedInSecondClientHello);
     }
-    // RFC 9846 §4.2.2: pre_shared_key is updated, not removed
-    if retry.offered_psk && extensions.pre_shared_key.is_none() {
+    // RFC 9846 §4.2.2: pre_shared_key is updated; only what does not go with the suite may be removed
+    if retry.offered_usable_psk && extensions.pre_shared_key.is_none() {
         return Err(PeerMisbehaved::MissingPskExtensionInSecondClientHello);
     }
     // RFC 9846 §4.3.8: one share, and of the group asked for
@@ -94,4 +95,10 @@ pub(super) fn check_second_hello(
         Some([share]) if share.group == retry.group.name() => Ok(()),
         _ => Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest),
     }
+}
+
+fn offers_psk_of_hash(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> bool {
+    let hash_len = suite.common.hash_provider.output_len();
+    let offered = hello.extensions.pre_shared_key.as_ref();
+    offered.is_some_and(|it| it.binders.iter().any(|binder| binder.0.len() == hash_len))
 }

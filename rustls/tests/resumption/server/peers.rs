@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use harness::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close};
+use harness::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
+};
 use harness::servers::{KEY_TYPE, Server, Settings};
+use rustls::SupportedCipherSuite;
 use rustls_upstream as theirs;
 
 /// A client of upstream, and one of this crate.
@@ -155,6 +158,52 @@ fn after_a_hello_retry_request() {
                     handshake(&mut *client, &mut *server);
                     assert!(server.negotiated().contains("Resumed"));
                 }
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.2.2: a client leaves out a session that does not go with the suite of the HelloRetryRequest, and is
+/// not to blame for it.
+#[test]
+fn after_a_hello_retry_request_of_another_hash() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        let mut crypto = provider.this();
+        let hash_len =
+            |suite: &SupportedCipherSuite| suite.tls13().unwrap().common.hash_provider.output_len();
+        crypto.cipher_suites.retain(|suite| suite.tls13().is_some());
+        crypto.cipher_suites.retain(|suite| hash_len(suite) == 32);
+        let mut before = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+        before.max_early_data_size = 1000;
+        let mut crypto = provider.this();
+        crypto.cipher_suites.retain(|suite| suite.tls13().is_some());
+        crypto.cipher_suites.retain(|suite| hash_len(suite) == 48);
+        crypto.kx_groups.reverse();
+        crypto.kx_groups.truncate(1); // of which no client sends a share
+        let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+        after.session_storage = before.session_storage.clone();
+        let (before, after) = (Arc::new(before), Arc::new(after));
+        for (first, second) in [
+            (
+                Server::Buffered(before.clone()),
+                Server::Buffered(after.clone()),
+            ),
+            (
+                Server::Unbuffered(before.clone()),
+                Server::Unbuffered(after.clone()),
+            ),
+        ] {
+            for client in Client::both(&settings, ClientAuth::None) {
+                kind(&client, &first);
+                let (mut client, mut server) = (client.connect(), second.accept());
+                handshake(&mut *client, &mut *server);
+                let negotiated = server.negotiated();
+                assert!(
+                    negotiated.contains("FullWithHelloRetryRequest"),
+                    "{negotiated}"
+                );
+                send_and_check(&mut *server, &mut *client, b"data");
             }
         }
     }
