@@ -87,6 +87,7 @@ fn flights(input: &[u8]) {
 #[derive(Debug, PartialEq)]
 struct Outcome {
     error: Option<String>,
+    early_data: Vec<u8>,
     plaintext: Vec<u8>,
     is_handshaking: bool,
     peer_has_closed: bool,
@@ -111,8 +112,9 @@ fn outcome(endpoint: &mut dyn Endpoint, bytes: &[u8], piece_len: usize) -> Outco
             break;
         }
     }
-    let mut plaintext = Vec::new();
+    let (mut early_data, mut plaintext) = (Vec::new(), Vec::new());
     if error.is_none() {
+        endpoint.read_early_into(&mut early_data);
         endpoint.read_into(&mut plaintext);
     }
     let output = endpoint.take_output();
@@ -122,6 +124,7 @@ fn outcome(endpoint: &mut dyn Endpoint, bytes: &[u8], piece_len: usize) -> Outco
     }
     Outcome {
         error,
+        early_data,
         plaintext,
         is_handshaking: endpoint.is_handshaking(),
         peer_has_closed: endpoint.peer_has_closed(),
@@ -134,13 +137,17 @@ mod tests {
 
     #[test]
     fn genuine_flights_are_accepted() {
+        let mut early_data = Vec::new();
         for (number, scene) in all_scenes().iter().enumerate() {
             for staged in [scene.buffered, scene.unbuffered] {
                 let (mut endpoint, flight) = staged();
                 assert!(!flight.is_empty(), "{number}");
                 let end = outcome(&mut *endpoint, &flight, flight.len());
                 assert_eq!(end.error, None, "{number}");
+                early_data.extend(end.early_data);
             }
         }
+        // of one scene, in both APIs
+        assert_eq!(early_data, b"early dataand more".repeat(2));
     }
 }

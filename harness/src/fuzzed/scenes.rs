@@ -1,5 +1,7 @@
 //! Endpoints at some point of a connection, and what a genuine peer sends them next.
 
+use std::ops::Range;
+
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 
@@ -40,6 +42,19 @@ const TLS12_TICKETS: Setup = Setup {
     ..TLS12
 };
 
+const TLS13_STORED: Setup = Setup {
+    resumes: Some(Resumes::Stored),
+    ..TLS13
+};
+const EARLY: Setup = Setup {
+    early_data: true,
+    ..TLS13_STORED
+};
+const EARLY_RETRY: Setup = Setup {
+    retry: true,
+    ..EARLY
+};
+
 const fn tls12(auth: ClientAuth) -> Setup {
     Setup {
         versions: [Versions::Tls12; 2],
@@ -49,7 +64,7 @@ const fn tls12(auth: ClientAuth) -> Setup {
 
 // a corpus knows a scene by its number: new ones go to the end
 
-pub(crate) const CLIENT_SCENES: [Scene; 9] = [
+pub(crate) const CLIENT_SCENES: [Scene; 12] = [
     scene!(client_waits_for_server_hello, client, TLS13),
     scene!(client_waits_for_encrypted_extensions, client, TLS13),
     scene!(client_waits_for_encrypted_extensions, client, TLS13_AUTH),
@@ -59,9 +74,12 @@ pub(crate) const CLIENT_SCENES: [Scene; 9] = [
     scene!(client_waits_for_change_cipher_spec, client, TLS12_TICKETS),
     scene!(client_that_resumes, client, TLS12_TICKETS),
     scene!(connected_client, client, TLS12),
+    scene!(client_that_resumes, client, TLS13_STORED),
+    scene!(client_that_resumes, client, EARLY),
+    scene!(client_that_resumes, client, EARLY_RETRY),
 ];
 
-pub(crate) const SERVER_SCENES: [Scene; 9] = [
+pub(crate) const SERVER_SCENES: [Scene; 12] = [
     scene!(server_waits_for_client_hello, server, TLS13),
     scene!(server_waits_for_finished, server, TLS13),
     scene!(server_waits_for_finished, server, TLS13_AUTH),
@@ -71,13 +89,17 @@ pub(crate) const SERVER_SCENES: [Scene; 9] = [
     scene!(server_waits_for_finished, server, TLS12_AUTH),
     scene!(server_that_resumes, server, TLS12_TICKETS),
     scene!(connected_server, server, TLS12),
+    scene!(server_that_resumes, server, TLS13_STORED),
+    scene!(server_that_gets_early_data, server, EARLY),
+    scene!(server_that_gets_early_data, server, EARLY_RETRY),
 ];
 
-/// The scenes of both sides, those of one version after those of the other.
+/// The scenes of both sides: of full handshakes of TLS 1.3, of TLS 1.2, and of what resumes sessions of TLS 1.3.
 pub(crate) fn all_scenes() -> Vec<Scene> {
-    let (client_tls13, client_tls12) = CLIENT_SCENES.split_at(4);
-    let (server_tls13, server_tls12) = SERVER_SCENES.split_at(4);
-    [client_tls13, server_tls13, client_tls12, server_tls12].concat()
+    let groups = [0..4, 4..9, 9..12];
+    let of_group =
+        |group: Range<usize>| [&CLIENT_SCENES[group.clone()], &SERVER_SCENES[group]].concat();
+    groups.into_iter().flat_map(of_group).collect()
 }
 
 fn client_waits_for_server_hello(client: Make, setup: Setup) -> Staged {
@@ -110,6 +132,7 @@ fn client_that_resumes(client: Make, setup: Setup) -> Staged {
     let configs = Configs::new(setup);
     make_session(&configs);
     let mut client = client(&configs);
+    client.send_early(b"early");
     let mut server = buffered::server(&configs);
     server.receive(&client.take_output()).unwrap();
     (client, server.take_output())
@@ -145,6 +168,26 @@ fn server_that_resumes(server: Make, setup: Setup) -> Staged {
     let configs = Configs::new(setup);
     make_session(&configs);
     let flight = buffered::client(&configs).take_output();
+    (server(&configs), flight)
+}
+
+/// All that a client sends whose early data is accepted, or not; another server like this one has answered.
+fn server_that_gets_early_data(server: Make, setup: Setup) -> Staged {
+    let configs = Configs::new(setup);
+    make_session(&configs);
+    let mut client = buffered::client(&configs);
+    let mut other = buffered::server(&configs);
+    for piece in [&b"early data"[..], b"and more"] {
+        assert_eq!(client.send_early(piece), piece.len());
+    }
+    let mut flight = Vec::new();
+    while other.is_handshaking() {
+        let output = client.take_output();
+        other.receive(&output).unwrap();
+        client.receive(&other.take_output()).unwrap();
+        flight.extend(output);
+    }
+    flight.extend(after_the_handshake(&mut *client, setup));
     (server(&configs), flight)
 }
 
