@@ -1,11 +1,13 @@
 //! Our client resumes, and sends early data, to `openssl s_server`. Skipped where there is no `openssl`.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use std::{fs, thread};
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS};
 use rustls::ClientConfig;
@@ -20,11 +22,14 @@ const SUITES: [&str; 3] = [
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
+/// How long to wait for what never comes. It decides no test that passes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A running `s_server`, ended when it is dropped.
 struct Server {
     process: Child,
     /// What it prints: what it receives, among other things.
-    output: ChildStdout,
+    output: Receiver<String>,
     printed: String,
     port: u16,
 }
@@ -61,7 +66,17 @@ impl Server {
                 return None;
             }
         };
-        let output = process.stdout.take().unwrap();
+        let mut stdout = process.stdout.take().unwrap();
+        let (sender, output) = channel();
+        thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(len @ 1..) = stdout.read(&mut chunk) {
+                let printed = String::from_utf8_lossy(&chunk[..len]).into_owned();
+                if sender.send(printed).is_err() {
+                    break;
+                }
+            }
+        });
         let mut server = Self {
             process,
             output,
@@ -88,10 +103,10 @@ impl Server {
     }
 
     fn read_more(&mut self) {
-        let mut chunk = [0; 4096];
-        let len = self.output.read(&mut chunk).unwrap();
-        assert_ne!(len, 0, "s_server ended after {:?}", self.printed);
-        self.printed += &String::from_utf8_lossy(&chunk[..len]);
+        match self.output.recv_timeout(PATIENCE) {
+            Ok(more) => self.printed += &more,
+            Err(error) => panic!("s_server: {error} after {:?}", self.printed),
+        }
     }
 }
 
@@ -112,6 +127,7 @@ fn connect(
     let (mut client, first) = Client::start(api, config, early);
     let mut sock = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     sock.set_nodelay(true).unwrap();
+    sock.set_read_timeout(Some(PATIENCE)).unwrap();
     sock.write_all(&first).unwrap();
     let mut buf = [0; 20_000];
     while client.endpoint().is_handshaking() || client.tickets_received() == 0 {
