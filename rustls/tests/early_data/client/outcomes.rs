@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
 use harness::endpoints::{
     Endpoint, ThisBuffered, exchange, handshake, send_and_check, talk_and_close,
 };
@@ -386,7 +386,7 @@ fn between_our_own_ends() {
     for provider in PROVIDERS {
         for api in APIS {
             for accepted in [true, false] {
-                let auth = configs::ClientAuth::None;
+                let auth = ClientAuth::None;
                 let mut server_config =
                     configs::this::server(provider.this(), KeyType::Ed25519, auth);
                 server_config.max_early_data_size = LIMIT;
@@ -419,6 +419,50 @@ fn between_our_own_ends() {
                 assert_eq!(client.is_early_data_accepted(), accepted);
                 assert!(read == if accepted { early } else { vec![] });
                 talk_and_close(client.endpoint(), &mut server);
+            }
+        }
+    }
+}
+
+/// RFC 9846 §E.3: a client that has sent early data goes on with TLS 1.3, or not at all. The server was replaced by an
+/// older one, and one that would have had a choice is an attacker's.
+#[test]
+fn an_older_server_gets_nothing_for_early_data() {
+    for provider in PROVIDERS {
+        let key_type = KeyType::Ed25519;
+        let old = |tls13_too| {
+            let versions = match tls13_too {
+                true => Versions::Both,
+                false => Versions::Tls12,
+            };
+            let crypto = provider.upstream();
+            let auth = ClientAuth::None;
+            let mut config = configs::upstream::server_of(versions, crypto, key_type, auth);
+            config.max_early_data_size = LIMIT;
+            Arc::new(config)
+        };
+        for api in APIS {
+            for enable_early_data in [true, false] {
+                let auth = ClientAuth::None;
+                let mut config =
+                    configs::this::client_of(Versions::Both, provider.this(), key_type, auth);
+                config.enable_early_data = enable_early_data;
+                let config = Arc::new(config);
+                prime(&config, &old(true));
+                let (mut client, flight) = Client::start(api, &config, &[]);
+                let mut old = server(&old(false));
+                // it does not read what it takes for application data
+                let hello_len = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
+                old.receive(&flight[..hello_len]).unwrap();
+                let result = client.endpoint().receive(&old.take_output());
+                if enable_early_data {
+                    let expected = "PeerMisbehaved(OfferedEarlyDataWithOldProtocolVersion)";
+                    assert_eq!(result.unwrap_err(), expected);
+                    assert!(client.endpoint().is_handshaking());
+                } else {
+                    result.unwrap();
+                    handshake(client.endpoint(), &mut old);
+                }
             }
         }
     }
