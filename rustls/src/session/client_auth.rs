@@ -54,8 +54,8 @@ impl ClientAuthId {
     }
 }
 
-/// Whether `verifier` accepts at the time `now` the certificates that a session was authenticated with. A
-/// session without certificates is judged by its [`ClientAuthId`] alone.
+/// Whether `verifier` accepts at the time `now` the certificates that a session was authenticated with, or that there
+/// were none: it may not have demanded any when the session began, and have done so when the ticket was made.
 ///
 /// RFC 9846 §4.7.1 recommends to take the certificate's lifetime and its revocation into account; and a
 /// verifier may have other roots or other rules than when the session began.
@@ -65,7 +65,7 @@ pub(super) fn is_still_accepted(
     now: UnixTime,
 ) -> bool {
     match chain {
-        [] => true,
+        [] => !(verifier.offer_client_auth() && verifier.client_auth_mandatory()),
         [end_entity, intermediates @ ..] => verifier
             .verify_client_cert(end_entity, intermediates, now)
             .is_ok(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
-use harness::endpoints::{ThisBuffered, exchange};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::servers::{KEY_TYPE, Server, Settings};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -148,8 +148,50 @@ fn other_roots_ask_again() {
 #[test]
 fn a_certificate_that_is_refused_is_not_resumed() {
     all(|settings, unbuffered| {
-        let verifier = Arc::new(Revoking {
+        let (verifier, config) = Changing::new(settings);
+        let client = client(settings.provider, ClientAuth::Required);
+        assert_eq!(connect(&client, &config, unbuffered), "Full");
+        assert_eq!(connect(&client, &config, unbuffered), "Resumed");
+        verifier.revoked.store(true, Ordering::SeqCst);
+        let error = connect(&client, &config, unbuffered);
+        assert_eq!(error, "server: InvalidCertificate(Revoked)");
+    });
+}
+
+/// A verifier that comes to demand certificates while a client without one connects.
+#[test]
+fn a_demand_is_not_evaded_by_a_session() {
+    all(|settings, unbuffered| {
+        let (verifier, config) = Changing::new(settings);
+        verifier.is_optional.store(true, Ordering::SeqCst);
+        let client = client(settings.provider, ClientAuth::None);
+        assert_eq!(connect(&client, &config, unbuffered), "Full");
+        assert_eq!(connect(&client, &config, unbuffered), "Resumed");
+
+        let conn = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
+        let mut early = ThisBuffered::new(conn);
+        let mut server = Server::Unbuffered(config.clone()).accept();
+        server.receive(&early.take_output()).unwrap();
+        verifier.is_optional.store(false, Ordering::SeqCst);
+        exchange(&mut early, &mut *server).unwrap();
+        let error = connect(&client, &config, unbuffered);
+        assert_eq!(error, "server: NoCertificatesPresented");
+    });
+}
+
+/// Accepts any certificate until it accepts none, and may do without.
+#[derive(Debug)]
+struct Changing {
+    revoked: AtomicBool,
+    is_optional: AtomicBool,
+    provider: rustls::crypto::CryptoProvider,
+}
+
+impl Changing {
+    fn new(settings: &Settings) -> (Arc<Self>, Arc<ServerConfig>) {
+        let verifier = Arc::new(Self {
             revoked: AtomicBool::new(false),
+            is_optional: AtomicBool::new(false),
             provider: settings.provider.this(),
         });
         let identity = &KEY_TYPE.identities().server;
@@ -161,24 +203,15 @@ fn a_certificate_that_is_refused_is_not_resumed() {
             .with_single_cert(identity.chain.clone(), identity.key())
             .unwrap();
         config.ticketer = settings.ours().ticketer;
-        let config = Arc::new(config);
-        let client = client(settings.provider, ClientAuth::Required);
-        assert_eq!(connect(&client, &config, unbuffered), "Full");
-        assert_eq!(connect(&client, &config, unbuffered), "Resumed");
-        verifier.revoked.store(true, Ordering::SeqCst);
-        let error = connect(&client, &config, unbuffered);
-        assert_eq!(error, "server: InvalidCertificate(Revoked)");
-    });
+        (verifier, Arc::new(config))
+    }
 }
 
-/// Accepts any certificate until it accepts none.
-#[derive(Debug)]
-struct Revoking {
-    revoked: AtomicBool,
-    provider: rustls::crypto::CryptoProvider,
-}
+impl ClientCertVerifier for Changing {
+    fn client_auth_mandatory(&self) -> bool {
+        !self.is_optional.load(Ordering::SeqCst)
+    }
 
-impl ClientCertVerifier for Revoking {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
