@@ -4,20 +4,24 @@
 //! goes on in that version's states. A side is one enum over the versions:
 //!
 //! ```text
-//!                      Hello ── version ──► Tls13(State)
+//!                      Hello ── version ──► Tls13(State) or Tls12(State)
 //!                        │                       │
 //!                        └──── an error ─────────┴──► Failed
 //!
-//!   handshake::client ──► offer, key_shares, offered ──► tls13::client
-//!   handshake::server ──► client_hello               ──► tls13::server
-//!                          both ──► transcript, flight ──► conn::transport
+//!   handshake::client ──► offer, key_shares, offered_session ──► tls13::client, tls12::client
+//!   handshake::server ──► client_hello                       ──► tls13::server, tls12::server
+//!                both ──► transcript, flight                 ──► conn::transport
 //! ```
+//!
+//! Beside these it has what both versions do alike: `finished` (the check of the peer's), `raw_public_key`,
+//! `server::{certificate, protocol}` and `client::client_auth`.
 //!
 //! What a handshake may touch of its connection is [`Context`]; how it fails is [`Failure`].
 
 pub(crate) mod client;
 mod context;
 mod failure;
+pub(crate) mod finished;
 pub(crate) mod flight;
 pub(crate) mod raw_public_key;
 pub(crate) mod server;

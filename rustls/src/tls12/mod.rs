@@ -3,14 +3,12 @@
 //!
 //! ```text
 //!   client ──┐   ┌─► key_schedule    secrets in, secrets out
-//!            ├───┼─► finished        the check of the peer's Finished
-//!   server ──┘   ├─► ffdhe           the check of the peer's share of a finite-field group
-//!                └─► renegotiation   how it is refused
+//!            ├───┼─► ffdhe           the check of the peer's share of a finite-field group
+//!   server ──┘   └─► renegotiation   how it is refused
 //! ```
 
 pub(crate) mod client;
 pub(crate) mod ffdhe;
-pub(crate) mod finished;
 pub(crate) mod key_schedule;
 pub(crate) mod renegotiation;
 pub(crate) mod server;

@@ -3,16 +3,14 @@
 //!
 //! ```text
 //!   client ──┐   ┌─► key_schedule              secrets in, secrets out
-//!            │   ├─► certificate_verify        what a CertificateVerify signs
-//!            ├───┼─► certificate_compression   CompressedCertificate, sent and received
-//!   server ──┘   ├─► finished                  the check of the peer's Finished
+//!            ├───┼─► certificate_verify        what a CertificateVerify signs
+//!   server ──┘   ├─► certificate_compression   CompressedCertificate, sent and received
 //!                └─► key_update                the peer's KeyUpdate
 //! ```
 
 pub(crate) mod certificate_compression;
 mod certificate_verify;
 pub(crate) mod client;
-mod finished;
 pub(crate) mod key_schedule;
 pub(crate) mod key_update;
 pub(crate) mod server;

@@ -13,11 +13,11 @@ use crate::conn::established::Established;
 use crate::conn::transport::Transport;
 use crate::enums::Side;
 use crate::error::Error;
+use crate::handshake::finished::check_finished;
 use crate::handshake::flight::Flight;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::Finished;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
-use crate::tls12::finished::check_finished;
 use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
 
 /// A handshake whose secrets are known.

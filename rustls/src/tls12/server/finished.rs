@@ -7,9 +7,9 @@ use super::handshake::Handshake;
 use super::hello::Kind;
 use crate::conn::established::Established;
 use crate::enums::Side;
+use crate::handshake::finished::check_finished;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
-use crate::tls12::finished::check_finished;
 use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
 
 /// Waits for the client's change_cipher_spec.

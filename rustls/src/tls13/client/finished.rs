@@ -8,10 +8,10 @@ use super::in_progress::{EarlyData, Handshake};
 use crate::conn::established::{Established, Tls13Secrets};
 use crate::conn::transport::Transport;
 use crate::error::Error;
+use crate::handshake::finished::check_finished;
 use crate::handshake::flight::Flight;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::{EndOfEarlyData, Finished};
-use crate::tls13::finished::check_finished;
 use crate::tls13::key_schedule::finished_verify_data;
 
 /// The server is authenticated.
@@ -36,12 +36,12 @@ impl WaitFinished {
     ) -> Result<Connected, Failure> {
         let mut handshake = self.handshake;
         let suite = handshake.suite;
-        check_finished(
+        let expected = finished_verify_data(
             suite,
             &handshake.server_handshake_traffic_secret,
             &handshake.transcript.current(),
-            &finished,
-        )?;
+        );
+        check_finished(expected.as_ref(), &finished)?;
         // RFC 9846 §5.1: the server's keys change after it; checked before anything is sent in answer
         cx.transport.check_aligned()?;
 

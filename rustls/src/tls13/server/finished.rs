@@ -6,13 +6,13 @@ use super::tickets::TicketSender;
 use crate::conn::established::Established;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
+use crate::handshake::finished::check_finished;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
 use crate::server::ServerConfig;
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::finished::check_finished;
-use crate::tls13::key_schedule::MainSecret;
+use crate::tls13::key_schedule::{MainSecret, finished_verify_data};
 
 /// Waits for the client's Finished.
 pub(crate) struct WaitFinished {
@@ -43,12 +43,12 @@ impl WaitFinished {
             authenticated_at,
         } = self;
 
-        check_finished(
+        let expected = finished_verify_data(
             suite,
             &client_handshake_traffic_secret,
             &transcript.current(),
-            finished,
-        )?;
+        );
+        check_finished(expected.as_ref(), finished)?;
         transcript.add(encoded);
 
         let Some(Established::Tls13(secrets)) = cx.established else {
