@@ -17,3 +17,7 @@ pub(crate) mod value;
 /// RFC 9846 §4.7.1: how long a ticket may be used at most, in seconds. Servers must not promise more, and
 /// clients must not keep one for longer.
 pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;
+
+/// RFC 5246 §8.1: length in bytes of the master secret, which is the secret of a session of TLS 1.2.
+#[cfg(feature = "tls12")]
+pub(crate) const MASTER_SECRET_LEN: usize = 48;

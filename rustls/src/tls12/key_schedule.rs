@@ -27,10 +27,8 @@ use crate::crypto::hash::Output;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::msgs::client_hello::Random;
+use crate::session::MASTER_SECRET_LEN;
 use crate::suites::{ConnectionTrafficSecrets, Tls12CipherSuite};
-
-/// Length in bytes of every master secret (RFC 5246 §8.1).
-pub(crate) const MASTER_SECRET_LEN: usize = 48;
 
 /// The `verify_data` of a Finished message: 12 bytes in all suites (RFC 5246 §7.4.9).
 pub(crate) type VerifyData = [u8; 12];

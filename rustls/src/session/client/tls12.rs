@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 
 use super::ClientSessionCommon;
 use crate::msgs::client_hello::SessionId;
+use crate::session::MASTER_SECRET_LEN;
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::MASTER_SECRET_LEN;
 
 /// A session of TLS 1.2: its id or its ticket, and the master secret that goes with it.
 #[derive(Clone)]

@@ -8,6 +8,7 @@ use rustls_core::codec::{Codec, Reader};
 use super::{HEADER_LEN, SessionFacts, encode_exactly, encode_header, read_header};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
+use crate::session::MASTER_SECRET_LEN;
 
 /// A session of TLS 1.2 that may be resumed.
 #[derive(PartialEq, Eq)]
@@ -18,9 +19,6 @@ pub(crate) struct Tls12Session<'a> {
     pub(crate) extended_master_secret: bool,
     pub(crate) facts: SessionFacts<'a>,
 }
-
-/// RFC 5246 §8.1: length in bytes of a master secret.
-const MASTER_SECRET_LEN: usize = 48;
 
 impl Tls12Session<'_> {
     /// The encoding, in a vector that never grew: no copy of the secret is left in freed memory.

@@ -12,10 +12,11 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ServerContext;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::server::ServerConfig;
+use crate::session::MASTER_SECRET_LEN;
 use crate::session::chain::PeerChain;
 use crate::session::value::{SessionFacts, Tls12Session};
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::{MASTER_SECRET_LEN, MasterSecret};
+use crate::tls12::key_schedule::MasterSecret;
 
 /// How long a session may be resumed from the storage, in seconds: what RFC 5246 §F.1.4 suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
