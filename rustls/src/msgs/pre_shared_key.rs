@@ -18,7 +18,6 @@ impl OfferedPsks<'_> {
     /// How many bytes at the end of the ClientHello the binders take, their length prefix included.
     ///
     /// What is before them is what they authenticate: RFC 9846 §4.3.11.2.
-    #[allow(dead_code)] // for servers, which do not resume yet
     pub(crate) fn binders_len(&self) -> usize {
         let binders: usize = self
             .binders

@@ -8,9 +8,12 @@
 //!   Hello(WaitClientHello)   │                                    client_hello
 //!        │ ClientHello: which version?
 //!        ├───────────────────┘
-//!        ▼
-//!   Tls13(State)                                                  tls13::server
+//!        ├──────────────────┐
+//!        ▼                  ▼
+//!   Tls13(State)       Tls12(State)                               tls13::server, tls12::server
 //! ```
+//!
+//! - `protocol`, `certificate`: what is chosen alike in both versions.
 
 pub(crate) mod certificate;
 pub(crate) mod client_hello;
@@ -54,7 +57,7 @@ pub(crate) enum ServerHandshake {
 }
 
 impl ServerHandshake {
-    /// Starts a handshake.
+    /// Starts a handshake: waits for a ClientHello.
     pub(crate) fn start(config: Arc<ServerConfig>) -> Self {
         Self::Hello(WaitClientHello::first(config))
     }
@@ -121,15 +124,15 @@ impl Machine<ServerConnectionData> for ServerHandshake {
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut ServerContext<'_>) -> Result<(), Failure> {
         match mem::replace(self, Self::Failed) {
-            Self::Tls12(state) => *self = Self::Tls12(state.read_change_cipher_spec(cx)?),
-            _ => {
-                return Err(unexpected_content(
-                    ContentType::ChangeCipherSpec,
-                    &[ContentType::Handshake],
-                ));
+            Self::Tls12(state) => {
+                *self = Self::Tls12(state.read_change_cipher_spec(cx)?);
+                Ok(())
             }
+            _ => Err(unexpected_content(
+                ContentType::ChangeCipherSpec,
+                &[ContentType::Handshake],
+            )),
         }
-        Ok(())
     }
 
     #[cfg(feature = "std")]
