@@ -12,7 +12,7 @@ use rustls::server::{Accepted, AcceptedAlert, Acceptor};
 use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup};
 use rustls_upstream as theirs;
 
-use crate::servers::{PROVIDERS, Sent, Setup, ours_with, records};
+use crate::servers::{PROVIDERS, Sent, Setup, ours_with, records, shown};
 
 /// A ClientHello that says something to every question.
 fn full_hello() -> ClientHello {
@@ -23,29 +23,6 @@ fn full_hello() -> ClientHello {
         .with(CLIENT_CERTIFICATE_TYPE, u8_vec(&[2, 0]))
         .with(SERVER_CERTIFICATE_TYPE, u8_vec(&[0, 2]))
         .with(CERTIFICATE_AUTHORITIES, u16_vec(&authorities))
-}
-
-/// What both crates' views show, in the order of their methods.
-macro_rules! shown {
-    ($accepted:expr) => {{
-        let accepted = &$accepted;
-        let hello = accepted.client_hello();
-        let authorities = hello.certificate_authorities();
-        format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-            hello.server_name(),
-            hello.signature_schemes(),
-            hello.alpn().map(|names| names.collect::<Vec<_>>()),
-            hello.cipher_suites(),
-            hello.server_cert_types(),
-            hello.client_cert_types(),
-            authorities.map(|names| names
-                .iter()
-                .map(|n| n.as_ref().to_vec())
-                .collect::<Vec<_>>()),
-            hello.named_groups(),
-        )
-    }};
 }
 
 /// Feeds `pieces`, asking after each; the first answer that is not "not yet".
@@ -76,10 +53,10 @@ fn both_shown(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
     let ours = accepted!(rustls, pieces);
     let upstream = accepted!(theirs, pieces);
     [
-        ours.map(|accepted| accepted.map(|it| shown!(it)))
+        ours.map(|accepted| accepted.map(|it| shown!(it.client_hello())))
             .map_err(|(error, _)| format!("{error:?}")),
         upstream
-            .map(|accepted| accepted.map(|it| shown!(it)))
+            .map(|accepted| accepted.map(|it| shown!(it.client_hello())))
             .map_err(|(error, _)| format!("{error:?}")),
     ]
 }
@@ -110,7 +87,8 @@ fn everything_that_the_client_says_is_shown() {
 #[test]
 fn a_hello_that_is_cut_anywhere_is_read() {
     let hello = full_hello().record();
-    let whole = Ok(Some(shown!(accept(&[&hello]))));
+    let accepted = accept(&[&hello]);
+    let whole = Ok(Some(shown!(accepted.client_hello())));
     for at in 0..=hello.len() {
         let [ours, upstream] = both_shown(&[&hello[..at], &hello[at..]]);
         assert_eq!(ours, whole, "cut at {at}");
@@ -126,7 +104,8 @@ fn a_hello_that_is_cut_anywhere_is_read() {
 fn a_hello_over_many_records_is_read() {
     let setup = Setup::new(PROVIDERS[0]);
     let message = full_hello().message();
-    let whole = shown!(accept(&[&full_hello().record()]));
+    let accepted = accept(&[&full_hello().record()]);
+    let whole = shown!(accepted.client_hello());
     for len in [1, 2, 3, 4, 5, 7, 64, 100, message.len() - 1] {
         let fragments: Vec<u8> = message
             .chunks(len)
@@ -134,7 +113,7 @@ fn a_hello_over_many_records_is_read() {
             .collect();
         for cut in [0, 1, 4, 5, 6, fragments.len() - 1] {
             let accepted = accept(&[&fragments[..cut], &fragments[cut..]]);
-            assert_eq!(shown!(accepted), whole, "fragments of {len}");
+            assert_eq!(shown!(accepted.client_hello()), whole, "fragments of {len}");
             let connection = accepted.into_connection(Arc::new(setup.our_config()));
             assert!(connection.is_ok_and(|connection| connection.wants_write()));
         }

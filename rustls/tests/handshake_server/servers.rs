@@ -181,6 +181,29 @@ pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
     conn.server_name()
 }
 
+/// What both crates' `ClientHello`s show, in the order of their methods.
+macro_rules! shown {
+    ($hello:expr) => {{
+        let hello = $hello;
+        let authorities = hello.certificate_authorities();
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            hello.server_name(),
+            hello.signature_schemes(),
+            hello.alpn().map(|names| names.collect::<Vec<_>>()),
+            hello.cipher_suites(),
+            hello.server_cert_types(),
+            hello.client_cert_types(),
+            authorities.map(|names| names
+                .iter()
+                .map(|n| n.as_ref().to_vec())
+                .collect::<Vec<_>>()),
+            hello.named_groups(),
+        )
+    }};
+}
+pub(crate) use shown;
+
 /// Resolves no certificate, and keeps what it was asked.
 #[derive(Debug)]
 struct Nothing(Arc<Mutex<Option<String>>>);
@@ -192,22 +215,7 @@ macro_rules! impl_resolver {
                 &self,
                 hello: $lib::server::ClientHello<'_>,
             ) -> Option<Arc<$lib::sign::CertifiedKey>> {
-                let authorities = hello.certificate_authorities();
-                let seen = format!(
-                    "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                    hello.server_name(),
-                    hello.signature_schemes(),
-                    hello.alpn().map(|names| names.collect::<Vec<_>>()),
-                    hello.cipher_suites(),
-                    hello.server_cert_types(),
-                    hello.client_cert_types(),
-                    authorities.map(|names| names
-                        .iter()
-                        .map(|n| n.as_ref().to_vec())
-                        .collect::<Vec<_>>()),
-                    hello.named_groups(),
-                );
-                *self.0.lock().unwrap() = Some(seen);
+                *self.0.lock().unwrap() = Some(shown!(hello));
                 None
             }
         }
