@@ -27,15 +27,16 @@ fn groups_come_in_upstreams_order() {
     let classical = [X25519, secp256r1, secp384r1];
     let hybrid = [X25519MLKEM768, secp256r1MLKEM768];
     let kem = [MLKEM768, MLKEM1024];
-    let (default, all) = match cfg!(feature = "prefer-post-quantum") {
-        true => (
+    let (default, all) = if cfg!(feature = "prefer-post-quantum") {
+        (
             [&hybrid[..1], &classical].concat(),
             [&hybrid[..], &classical, &kem].concat(),
-        ),
-        false => (
+        )
+    } else {
+        (
             [&classical[..], &hybrid[..1]].concat(),
             [&classical[..], &hybrid, &kem].concat(),
-        ),
+        )
     };
     // FIPS approves X25519 as the second half of a hybrid only
     let mut default = default;
@@ -150,24 +151,27 @@ fn parts_of_hybrids_come_in_the_drafts_order() {
         let client = hybrid.start().unwrap();
         let share = client.pub_key().to_vec();
         let (_, component) = client.hybrid_component().unwrap();
-        let expected = match classical_first {
-            true => &share[..len],
-            false => &share[share.len() - len..],
+        let expected = if classical_first {
+            &share[..len]
+        } else {
+            &share[share.len() - len..]
         };
         assert_eq!(component, expected);
 
         // the secret's classical part is what the component alone would have given
         let server = hybrid.start_and_complete(&share).unwrap();
-        let server_part = match classical_first {
-            true => &server.pub_key[..len],
-            false => &server.pub_key[server.pub_key.len() - len..],
+        let server_part = if classical_first {
+            &server.pub_key[..len]
+        } else {
+            &server.pub_key[server.pub_key.len() - len..]
         };
         let classical = client.complete_hybrid_component(server_part).unwrap();
         let secret = server.secret.secret_bytes();
         assert_eq!(secret.len(), 64);
-        match classical_first {
-            true => assert_eq!(&secret[..32], classical.secret_bytes()),
-            false => assert_eq!(&secret[32..], classical.secret_bytes()),
+        if classical_first {
+            assert_eq!(&secret[..32], classical.secret_bytes())
+        } else {
+            assert_eq!(&secret[32..], classical.secret_bytes())
         }
     };
     secret_of_parts(aws_lc::kx_group::X25519MLKEM768, false, 32);

@@ -105,13 +105,15 @@ impl Setup {
 
     /// Receiver and sender, which is upstream's, after the handshake.
     fn connected(self, receiver: Receiver) -> [Box<dyn Endpoint>; 2] {
-        let [mut receiver, mut sender] = match self.to_client {
-            true => [self.client(receiver), self.server(Receiver::Upstream)],
-            false => [self.server(receiver), self.client(Receiver::Upstream)],
+        let [mut receiver, mut sender] = if self.to_client {
+            [self.client(receiver), self.server(Receiver::Upstream)]
+        } else {
+            [self.server(receiver), self.client(Receiver::Upstream)]
         };
-        match self.to_client {
-            true => handshake(&mut *receiver, &mut *sender),
-            false => handshake(&mut *sender, &mut *receiver),
+        if self.to_client {
+            handshake(&mut *receiver, &mut *sender)
+        } else {
+            handshake(&mut *sender, &mut *receiver)
         }
         [receiver, sender]
     }

@@ -63,13 +63,16 @@ fn required_size(error: EncryptError) -> usize {
 /// Lengths at both ends, and around the ends of records.
 fn encrypt(traffic: &mut WriteTraffic<'_, impl Sized>, plaintext: &[u8]) -> Vec<u8> {
     const RECORD: usize = 5 + (1 << 14) + 1 + 16;
-    let around = |required: usize| match required < 200 {
-        true => every_length(required),
-        false => [0, RECORD, 2 * RECORD, required]
-            .iter()
-            .flat_map(|at| at.saturating_sub(30)..at + 30)
-            .chain((0..required).step_by(997))
-            .collect(),
+    let around = |required: usize| {
+        if required < 200 {
+            every_length(required)
+        } else {
+            [0, RECORD, 2 * RECORD, required]
+                .iter()
+                .flat_map(|at| at.saturating_sub(30)..at + 30)
+                .chain((0..required).step_by(997))
+                .collect()
+        }
     };
     write_everywhere(around, |out| {
         traffic.encrypt(plaintext, out).map_err(required_size)
@@ -197,9 +200,10 @@ fn in_place_everywhere(
         }
         assert_eq!(
             sealed,
-            Err(match head < headroom {
-                true => InPlaceError::HeadroomTooShort { required: headroom },
-                false => InPlaceError::TailroomTooShort { required: tailroom },
+            Err(if head < headroom {
+                InPlaceError::HeadroomTooShort { required: headroom }
+            } else {
+                InPlaceError::TailroomTooShort { required: tailroom }
             })
         );
         assert!(buf == before, "wrote with {head} and {tail} bytes of room");

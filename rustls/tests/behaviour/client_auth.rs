@@ -132,9 +132,10 @@ macro_rules! scripts {
                     _: &[CertificateDer<'_>],
                     _: UnixTime,
                 ) -> Result<ClientCertVerified, Error> {
-                    match self.certificate {
-                        true => Err(self.error.clone()),
-                        false => Ok(ClientCertVerified::assertion()),
+                    if self.certificate {
+                        Err(self.error.clone())
+                    } else {
+                        Ok(ClientCertVerified::assertion())
                     }
                 }
 

@@ -155,9 +155,10 @@ impl Read for Recorded {
         let len = self.bytes.len().min(buf.len());
         buf[..len].copy_from_slice(&self.bytes[..len]);
         self.bytes.drain(..len);
-        match len == 0 && !self.ends {
-            true => Err(ErrorKind::WouldBlock.into()),
-            false => Ok(len),
+        if len == 0 && !self.ends {
+            Err(ErrorKind::WouldBlock.into())
+        } else {
+            Ok(len)
         }
     }
 }

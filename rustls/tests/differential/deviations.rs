@@ -60,9 +60,10 @@ impl Judge {
         match reason {
             Some(reason) => *findings.used.entry(reason).or_default() += 1,
             _ => {
-                let class = match our_name == their_name {
-                    true => format!("ours   {ours}\n  theirs {theirs}"),
-                    false => format!("ours   {our_name}\n  theirs {their_name}"),
+                let class = if our_name == their_name {
+                    format!("ours   {ours}\n  theirs {theirs}")
+                } else {
+                    format!("ours   {our_name}\n  theirs {their_name}")
                 };
                 findings.differ(class, scene, what);
             }

@@ -224,14 +224,13 @@ fn changed(scene: &Scene, judge: &Judge, at: usize) {
             |flight| {
                 let mut bytes = Vec::new();
                 for (i, record) in scene.records(flight).iter().enumerate() {
-                    bytes.extend(match i == at && record.protected {
-                        false => record.encode(),
-                        true => {
-                            let typ = [record.typ];
-                            let zeros = vec![0; padding];
-                            let inner = [&record.content[..], &typ, &zeros, &TAG].concat();
-                            frame(APPLICATION_DATA, &inner)
-                        }
+                    bytes.extend(if i == at && record.protected {
+                        let typ = [record.typ];
+                        let zeros = vec![0; padding];
+                        let inner = [&record.content[..], &typ, &zeros, &TAG].concat();
+                        frame(APPLICATION_DATA, &inner)
+                    } else {
+                        record.encode()
                     });
                 }
                 bytes

@@ -230,9 +230,10 @@ macro_rules! configs {
                 } else {
                     "X25519"
                 };
-                provider.kx_groups = match with_other_group {
-                    true => vec![is_named(other), is_named(name)],
-                    false => vec![is_named(name)],
+                provider.kx_groups = if with_other_group {
+                    vec![is_named(other), is_named(name)]
+                } else {
+                    vec![is_named(name)]
                 };
                 provider
             }

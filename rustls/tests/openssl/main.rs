@@ -199,9 +199,10 @@ impl Case {
 
     /// OpenSSL's options that restrict it to version, suite and groups.
     fn their_options(&self, groups: String) -> Vec<String> {
-        let (version, suites) = match self.is_tls12() {
-            true => ("-tls1_2", "-cipher"),
-            false => ("-tls1_3", "-ciphersuites"),
+        let (version, suites) = if self.is_tls12() {
+            ("-tls1_2", "-cipher")
+        } else {
+            ("-tls1_3", "-ciphersuites")
         };
         let options = [version, suites, self.suite, "-groups", &groups];
         options.map(String::from).to_vec()
@@ -396,9 +397,10 @@ fn their_client_with_our_server() {
     let much: Vec<u8> = (0..4 << 20).map(|_| 0x80 | noise.next() as u8).collect();
     for_all_cases(|case| {
         // much data once for each suite and provider
-        let data = match case.key_type == KeyType::EcdsaP256 && case.group == GROUPS[1] {
-            true => &much[..],
-            false => &much[..64 << 10],
+        let data = if case.key_type == KeyType::EcdsaP256 && case.group == GROUPS[1] {
+            &much[..]
+        } else {
+            &much[..64 << 10]
         };
         let files = Files::new("server", case.key_type);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

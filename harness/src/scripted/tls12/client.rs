@@ -306,9 +306,10 @@ impl ReadHello {
         let suite = body.u16().into();
         let _compression_method = body.number(1);
         // RFC 5246 §7.4.1.3: there may be no extensions at all
-        let extensions = match body.is_empty() {
-            true => vec![],
-            false => body.extensions(),
+        let extensions = if body.is_empty() {
+            vec![]
+        } else {
+            body.extensions()
         };
         Self {
             random,

@@ -133,9 +133,10 @@ impl Script {
     /// One that resumes `session`, whose ID or else the client's it echoes.
     pub fn resuming(session: Session) -> Self {
         let mut script = Self::new();
-        script.hello.session_id = match session.id.is_empty() {
-            true => None,
-            false => Some(session.id.clone()),
+        script.hello.session_id = if session.id.is_empty() {
+            None
+        } else {
+            Some(session.id.clone())
         };
         script.steps = vec![
             Step::Send(HandshakeType::ServerHello),

@@ -168,10 +168,7 @@ fn sessions_with_and_without_early_data() {
                     for round in ["first", "second"] {
                         let line = format!("{round} of {provider:?} {api:?}");
                         let early = format!("early {line}\n");
-                        let pieces: &[&[u8]] = match early_data {
-                            true => &[early.as_bytes()],
-                            false => &[],
-                        };
+                        let pieces: &[&[u8]] = if early_data { &[early.as_bytes()] } else { &[] };
                         let (mut client, mut sock) = connect(api, &config, &server, pieces);
                         assert!(client.endpoint().negotiated().contains("Resumed"), "{line}");
                         assert_eq!(client.is_early_data_accepted(), early_data, "{line}");

@@ -197,9 +197,10 @@ fn acceptance_has_conditions() {
                         .send_raw(ContentType::ApplicationData, b"early")
                         .unwrap();
                 }
-                match case.accepted {
-                    true => client.end_early_data().unwrap(),
-                    false => client.start_handshake(),
+                if case.accepted {
+                    client.end_early_data().unwrap()
+                } else {
+                    client.start_handshake()
                 }
                 finish(&mut client);
                 let expected: &[u8] = if case.accepted { b"early" } else { b"" };
@@ -257,10 +258,7 @@ fn the_server_may_answer_early() {
                     .unwrap();
                 client.server.send(b"answer");
                 client.receive_output();
-                let expected: &[u8] = match send_half_rtt_data {
-                    true => b"answer",
-                    false => b"",
-                };
+                let expected: &[u8] = if send_half_rtt_data { b"answer" } else { b"" };
                 assert_eq!(client.plaintext, expected);
                 client.end_early_data().unwrap();
                 client.finish().unwrap();

@@ -79,9 +79,10 @@ fn a_hello_retry_request_rejects_it() {
                 second.session_storage = first.session_storage.clone();
                 second.max_early_data_size = settings.max_early_data_size;
                 let second = Arc::new(second);
-                let second = match unbuffered {
-                    true => Server::Unbuffered(second),
-                    false => Server::Buffered(second),
+                let second = if unbuffered {
+                    Server::Unbuffered(second)
+                } else {
+                    Server::Buffered(second)
                 };
                 let heard = send(&settings, &Server::Buffered(first.into()), &second);
                 assert_eq!(heard, (false, vec![]));

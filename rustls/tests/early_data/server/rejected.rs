@@ -46,9 +46,10 @@ fn a_replay_gets_a_full_handshake() {
                 client
                     .send_raw(ContentType::ApplicationData, b"pay")
                     .unwrap_or_else(|refused| panic!("{refused:?}"));
-                match accepts {
-                    true => client.end_early_data().unwrap(),
-                    false => client.start_handshake(),
+                if accepts {
+                    client.end_early_data().unwrap()
+                } else {
+                    client.start_handshake()
                 }
                 finish(&mut client);
                 let expected: &[u8] = if accepts { b"pay" } else { b"" };

@@ -22,9 +22,10 @@ fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
 fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: bool) -> String {
     let conn = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
     let mut client = ThisBuffered::new(conn);
-    let server = match unbuffered {
-        true => Server::Unbuffered(config.clone()),
-        false => Server::Buffered(config.clone()),
+    let server = if unbuffered {
+        Server::Unbuffered(config.clone())
+    } else {
+        Server::Buffered(config.clone())
     };
     let mut server = server.accept();
     match exchange(&mut client, &mut *server) {
@@ -222,9 +223,10 @@ impl ClientCertVerifier for Changing {
         _: &[CertificateDer<'_>],
         _: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        match self.revoked.load(Ordering::SeqCst) {
-            true => Err(rustls::CertificateError::Revoked.into()),
-            false => Ok(ClientCertVerified::assertion()),
+        if self.revoked.load(Ordering::SeqCst) {
+            Err(rustls::CertificateError::Revoked.into())
+        } else {
+            Ok(ClientCertVerified::assertion())
         }
     }
 

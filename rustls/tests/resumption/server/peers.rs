@@ -97,9 +97,10 @@ fn a_client_is_who_it_was() {
                     sealed,
                     ..Settings::new(provider)
                 };
-                let expected: &[_] = match auth.is_presented() {
-                    true => &KEY_TYPE.identities().client.chain,
-                    false => &[],
+                let expected: &[_] = if auth.is_presented() {
+                    &KEY_TYPE.identities().client.chain
+                } else {
+                    &[]
                 };
                 for client in Client::both(&settings, auth) {
                     for server in settings.servers() {

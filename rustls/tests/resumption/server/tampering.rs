@@ -125,9 +125,12 @@ fn connect_edited(
     match server.connect(settings, hello(), Some(&offer)) {
         Ok(_) => Ok(()),
         Err(refused) => {
-            let expected = match refused.error.contains("IncorrectBinder") {
-                true => [2, 51],  // decrypt_error
-                false => [2, 47], // illegal_parameter
+            let expected = if refused.error.contains("IncorrectBinder") {
+                // decrypt_error
+                [2, 51]
+            } else {
+                // illegal_parameter
+                [2, 47]
             };
             assert_eq!(refused.alert.as_deref(), Some(&expected[..]));
             Err(refused.error)

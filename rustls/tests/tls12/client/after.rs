@@ -279,9 +279,10 @@ fn what_a_connection_reports() {
                 let conn = &client.conn;
                 assert_eq!(conn.protocol_version(), Some(ProtocolVersion::TLSv1_2));
                 let group = conn.negotiated_key_exchange_group();
-                let (kind, group_due) = match is_resumed {
-                    true => (HandshakeKind::Resumed, None),
-                    false => (HandshakeKind::Full, Some(NamedGroup::X25519)),
+                let (kind, group_due) = if is_resumed {
+                    (HandshakeKind::Resumed, None)
+                } else {
+                    (HandshakeKind::Full, Some(NamedGroup::X25519))
                 };
                 assert_eq!(conn.handshake_kind(), Some(kind));
                 assert_eq!(group.map(|group| group.name()), group_due);
