@@ -196,6 +196,6 @@ pub mod quic {
 use rustls_core::{enums, error, record, suites};
 
 /// The code in README compiles.
-#[cfg(all(doctest, feature = "std"))]
+#[cfg(all(doctest, feature = "aws_lc_rs", feature = "std"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
