@@ -6,7 +6,7 @@
 //!                             │ ServerHello: which version?              (version)
 //!                    ┌────────┴────────┐
 //!                    ▼                 ▼
-//!               Tls13(State)      Tls12(State)                           (tls13::client, tls12::client)
+//!               Tls13(State)      Tls12(Tls12Client)                     (tls13::client, tls12::client)
 //! ```
 //!
 //! - `offer`: what a ClientHello offers, and its encoding; `offer_tls12`: what only TLS 1.2 asks for.
@@ -57,7 +57,7 @@ pub(crate) enum ClientHandshake {
     Hello(SentHello),
     Tls13(tls13::client::State),
     #[cfg(feature = "tls12")]
-    Tls12(tls12::client::State),
+    Tls12(tls12::client::Tls12Client),
     /// A handler has failed.
     Failed,
 }
@@ -118,7 +118,8 @@ impl ClientHandshake {
                     Received::ServerHello(hello) => match select_version(&state, &hello)? {
                         #[cfg(feature = "tls12")]
                         Version::Tls12 => {
-                            tls12::client::State::start(state, &hello, encoded, cx).map(Self::Tls12)
+                            tls12::client::Tls12Client::start(state, &hello, encoded, cx)
+                                .map(Self::Tls12)
                         }
                         Version::Tls13 => {
                             tls13::client::State::start(state, &hello, encoded, cx).map(Self::Tls13)

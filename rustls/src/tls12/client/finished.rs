@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::State;
 use super::in_progress::Handshake;
-use super::resumption::{forget_session, store_session};
+use super::resumption::{SessionInUse, store_session};
 use crate::client::Tls12ClientSessionValue;
 use crate::conn::established::Established;
 use crate::conn::transport::Transport;
@@ -51,13 +51,6 @@ impl Finishing {
             is_resumed,
             ticket: None,
         })
-    }
-
-    /// The handshake has failed.
-    fn fail(&self) {
-        if self.is_resumed {
-            forget_session(&self.handshake.offer);
-        }
     }
 
     pub(super) fn next_state(self: Box<Self>) -> State {
@@ -140,15 +133,11 @@ impl WaitChangeCipherSpec {
 pub(crate) struct WaitFinished(Box<Finishing>);
 
 impl WaitFinished {
-    /// What came could not be opened, most likely.
-    pub(super) fn fail(&self) {
-        self.0.fail();
-    }
-
     pub(super) fn read_finished(
         self,
         finished: &Finished<'_>,
         encoded: &[u8],
+        in_use: &mut Option<Box<SessionInUse>>,
         cx: &mut ClientContext<'_>,
     ) -> Result<(), Failure> {
         let mut finishing = self.0;
@@ -156,13 +145,15 @@ impl WaitFinished {
         let expected = finishing
             .master_secret
             .verify_data(Side::Server, &transcript);
-        check_finished(&expected, finished).inspect_err(|_| finishing.fail())?;
+        check_finished(&expected, finished)?;
 
         if finishing.is_resumed {
             finishing.handshake.transcript.add(encoded);
             send_finished(&mut finishing, cx.transport)?;
         }
-        store_session(&finishing, cx.negotiated.peer_certificates.as_ref());
+        if store_session(&finishing, cx.negotiated.peer_certificates.as_ref()) {
+            *in_use = Some(SessionInUse::of(&finishing.handshake.offer));
+        }
         *cx.established = Some(Established::Tls12(finishing.master_secret));
         cx.transport.start_receiving();
         cx.transport.start_sending();

@@ -39,9 +39,12 @@ mod second_flight;
 mod server_auth;
 mod server_hello;
 
+use alloc::boxed::Box;
+
 use rustls_core::codec::Codec;
 
 use self::finished::{WaitChangeCipherSpec, WaitFinished, WaitNewSessionTicket};
+use self::resumption::SessionInUse;
 use self::second_flight::WaitServerHelloDone;
 use self::server_auth::{WaitCertificate, WaitServerKeyExchange};
 use super::renegotiation::refuse_renegotiation;
@@ -57,8 +60,72 @@ use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::msgs::tls12::{HelloRequest, ServerHelloDone};
 use crate::msgs::{Finished, HandshakeMessage};
 
+/// A client once TLS 1.2 is chosen.
+pub(crate) struct Tls12Client {
+    state: State,
+    /// The session of this connection, if it is one that may be resumed.
+    session: Option<Box<SessionInUse>>,
+}
+
+impl Tls12Client {
+    /// Goes on with a ServerHello that selects TLS 1.2.
+    pub(crate) fn start(
+        sent: SentHello,
+        hello: &ServerHello<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        let mut session = None;
+        let state = server_hello::read_server_hello(sent, hello, encoded, &mut session, cx)?;
+        Ok(Self { state, session })
+    }
+
+    /// Takes in a message.
+    pub(crate) fn read(
+        mut self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        let next = self.state.read(message, &mut self.session, cx);
+        Self::go_on(next, self.session)
+    }
+
+    /// Takes in a change_cipher_spec.
+    pub(crate) fn read_change_cipher_spec(
+        self,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        let next = self.state.read_change_cipher_spec(cx);
+        Self::go_on(next, self.session)
+    }
+
+    fn go_on(
+        next: Result<State, Failure>,
+        session: Option<Box<SessionInUse>>,
+    ) -> Result<Self, Failure> {
+        match next {
+            Ok(state) => Ok(Self { state, session }),
+            Err(failure) => {
+                forget(session.as_deref());
+                Err(failure)
+            }
+        }
+    }
+
+    /// The connection has failed: by what came and was not a message, or by what was sent.
+    pub(crate) fn fail(&self) {
+        forget(self.session.as_deref());
+    }
+}
+
+fn forget(session: Option<&SessionInUse>) {
+    if let Some(session) = session {
+        session.forget();
+    }
+}
+
 /// The states of a client once TLS 1.2 is chosen.
-pub(crate) enum State {
+enum State {
     WaitCertificate(WaitCertificate),
     WaitServerKeyExchange(WaitServerKeyExchange),
     WaitServerHelloDone(WaitServerHelloDone),
@@ -69,20 +136,11 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Goes on with a ServerHello that selects TLS 1.2.
-    pub(crate) fn start(
-        sent: SentHello,
-        hello: &ServerHello<'_>,
-        encoded: &[u8],
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Failure> {
-        server_hello::read_server_hello(sent, hello, encoded, cx)
-    }
-
     /// Which message is legal when.
-    pub(crate) fn read(
+    fn read(
         self,
         message: HandshakeMessage<'_>,
+        session: &mut Option<Box<SessionInUse>>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Failure> {
         let encoded = message.encoded;
@@ -128,7 +186,7 @@ impl State {
 
             (Self::WaitFinished(state), HandshakeType::Finished) => {
                 let finished = message.decode(Finished::read)?;
-                state.read_finished(&finished, encoded, cx)?;
+                state.read_finished(&finished, encoded, session, cx)?;
                 Ok(Self::Connected)
             }
 
@@ -150,10 +208,7 @@ impl State {
 
     /// The change_cipher_spec of the server, which has one place (RFC 5246 §7.1): before its Finished, when all
     /// keys are known.
-    pub(crate) fn read_change_cipher_spec(
-        self,
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Failure> {
+    fn read_change_cipher_spec(self, cx: &mut ClientContext<'_>) -> Result<Self, Failure> {
         match self {
             Self::WaitChangeCipherSpec(state) => state
                 .read_change_cipher_spec(cx.transport)
@@ -166,13 +221,6 @@ impl State {
                 ContentType::ChangeCipherSpec,
                 &[ContentType::Handshake],
             )),
-        }
-    }
-
-    /// The connection has failed: what came was not a message.
-    pub(crate) fn fail(&self) {
-        if let Self::WaitFinished(state) = self {
-            state.fail();
         }
     }
 

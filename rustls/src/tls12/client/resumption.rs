@@ -1,6 +1,9 @@
 //! Which session a ClientHello offers to resume, by its id (RFC 5246 §7.3) or by its ticket (RFC 5077), and
 //! which ones are kept.
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
 use pki_types::ServerName;
 
 use super::finished::Finishing;
@@ -70,7 +73,7 @@ pub(super) fn resumed_session(
     if !is_echo {
         return Ok(None);
     }
-    check_terms(&session, hello, suite).inspect_err(|_| forget_session(offer))?;
+    check_terms(&session, hello, suite).inspect_err(|_| SessionInUse::of(offer).forget())?;
     Ok(Some(session))
 }
 
@@ -91,14 +94,31 @@ fn check_terms(
     Ok(())
 }
 
-/// Forgets the session with the server of `offer`: RFC 5246 §7.2.2, none is resumed that has failed.
-pub(super) fn forget_session(offer: &Offer) {
-    let store = &offer.config.resumption.store;
-    store.remove_tls12_session(&offer.server_name);
+/// A stored session that a connection goes on with, or has started.
+pub(super) struct SessionInUse {
+    config: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
 }
 
-/// Keeps the session of a complete handshake, if the server has given it an id or a ticket.
-pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerChain>) {
+impl SessionInUse {
+    /// The session with the server of `offer`.
+    pub(super) fn of(offer: &Offer) -> Box<Self> {
+        Box::new(Self {
+            config: offer.config.clone(),
+            server_name: offer.server_name.clone(),
+        })
+    }
+
+    /// RFC 5246 §7.2.2: the session of a connection that has failed is not resumed.
+    pub(super) fn forget(&self) {
+        let store = &self.config.resumption.store;
+        store.remove_tls12_session(&self.server_name);
+    }
+}
+
+/// Keeps the session of a complete handshake, if the server has given it an id or a ticket. Returns whether it is
+/// kept now, and was not before.
+pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerChain>) -> bool {
     let handshake = &finishing.handshake;
     let config = &handshake.offer.config;
     let (ticket, lifetime) = match &finishing.ticket {
@@ -108,10 +128,10 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     // what is resumed is stored already: only a new ticket changes it
     let has_news = ticket.is_some() || !(finishing.is_resumed || handshake.session_id.is_empty());
     if !has_news || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
-        return;
+        return false;
     }
     let (Some(server_chain), Ok(now)) = (server_chain, config.current_time()) else {
-        return;
+        return false;
     };
     // RFC 5077 §3.3: a hint of zero says nothing
     let lifetime = match lifetime {
@@ -141,4 +161,5 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     );
     let store = &config.resumption.store;
     store.set_tls12_session(handshake.offer.server_name.clone(), value);
+    !finishing.is_resumed
 }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::State;
 use super::finished::resume;
 use super::in_progress::Handshake;
-use super::resumption::resumed_session;
+use super::resumption::{SessionInUse, resumed_session};
 use super::server_auth::WaitCertificate;
 use crate::conn::HandshakeKind;
 use crate::enums::{AlertDescription, Compression, ECPointFormat, ExtensionType, ProtocolVersion};
@@ -18,11 +18,12 @@ use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::suites::SupportedCipherSuite;
 use crate::tls12::key_schedule::Randoms;
 
-/// Goes on with a new session, or with the one that was offered.
+/// Goes on with a new session, or with the one that was offered, which is `in_use` then.
 pub(super) fn read_server_hello(
     sent: SentHello,
     hello: &ServerHello<'_>,
     encoded: &[u8],
+    in_use: &mut Option<Box<SessionInUse>>,
     cx: &mut ClientContext<'_>,
 ) -> Result<State, Failure> {
     let suite = sent.offer.tls12_suite(hello.cipher_suite)?;
@@ -72,7 +73,10 @@ pub(super) fn read_server_hello(
         may_send_status: hello.extensions.status_request_ack,
     });
     match session {
-        Some(session) => Ok(resume(handshake, &session, cx)),
+        Some(session) => {
+            *in_use = Some(SessionInUse::of(&handshake.offer));
+            Ok(resume(handshake, &session, cx))
+        }
         None => Ok(State::WaitCertificate(WaitCertificate::new(handshake))),
     }
 }

@@ -17,7 +17,7 @@ use rustls::client::{
 };
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{CipherSuite, ClientConfig, ClientConnection, HandshakeType, NamedGroup};
+use rustls::{CipherSuite, ClientConfig, ClientConnection, ContentType, HandshakeType, NamedGroup};
 
 use super::{End, clients, localhost, this_config};
 
@@ -347,6 +347,44 @@ fn a_server_without_the_secret_is_refused() {
             assert_eq!(outcome.error.as_deref(), Some("DecryptError"));
             // or it would be offered for ever, in vain
             assert_eq!(offers(&identity, &config), (false, false));
+        }
+    }
+}
+
+/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed. A close_notify is none.
+#[test]
+fn a_session_ends_with_a_connection_that_fails() {
+    let with = |script: Script, at: usize, alert: [u8; 2]| {
+        let alert = Step::Raw(ContentType::Alert, alert.to_vec());
+        let script = script.with_step(at, alert);
+        script.edit(|script| script.steps.push(Step::Await))
+    };
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        for kind in KINDS {
+            let config = Arc::new(this_config(&identity, provider, Versions::Tls12));
+            for api in [0, 1] {
+                let fails = |script: Script, at: usize| {
+                    let (name, mut client) = endpoints(&config).into_iter().nth(api).unwrap();
+                    let outcome = identity.run_tls12(&mut *client, &with(script, at, [2, 80]));
+                    let error = outcome.error.unwrap_or_default();
+                    let what = format!("{name} {kind:?} at {at}");
+                    assert_eq!(error, "AlertReceived(InternalError)", "{what}");
+                    assert_eq!(offers(&identity, &config), (false, false), "{what}");
+                };
+                fails(kind.script(), kind.script().steps.len());
+                for at in 1..=4 {
+                    let session = first(&identity, &config, kind);
+                    assert_ne!(offers(&identity, &config), (false, false));
+                    fails(kind.resuming(&session), at);
+                }
+            }
+
+            let session = first(&identity, &config, kind);
+            let closed = with(kind.resuming(&session), 4, [1, 0]);
+            let outcome = identity.run_tls12(&mut buffered(&config), &closed);
+            assert_eq!(outcome.error, None);
+            assert_ne!(offers(&identity, &config), (false, false), "{kind:?}");
         }
     }
 }
