@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::ClientHello;
-use harness::configs::{Provider, Versions};
+use harness::client_hello::{ClientHello, PSK_KEY_EXCHANGE_MODES};
+use harness::configs::{self, Provider, Versions};
 use harness::endpoints::Endpoint;
 use harness::scripted::{Identity, Outcome, Refused, Script, ScriptedClient, bytes};
 use harness::wire::{message, u8_vec, vector};
-use rustls::compress::{BROTLI_COMPRESSOR, CertCompressor, CompressionLevel, ZLIB_COMPRESSOR};
+use rustls::compress::{
+    BROTLI_COMPRESSOR, CertCompressor, CompressionLevel, ZLIB_COMPRESSOR,
+    default_cert_decompressors,
+};
 use rustls::{AlertDescription as Alert, HandshakeType};
 
 use crate::kit::{Kind, Setup, this, upstream};
@@ -104,10 +107,15 @@ fn wrong_messages(accepted: &[u8], algorithm: u16) -> Vec<(String, Vec<u8>)> {
 
 /// Certificates without header, to be compressed: most are wrong.
 fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
-    let mut unknown_extension = accepted[..accepted.len() - 2].to_vec();
-    unknown_extension.extend([0, 4, 0xfa, 0xfa, 0, 0]);
-    let list = (unknown_extension.len() as u32 - 4).to_be_bytes();
-    unknown_extension[1..4].copy_from_slice(&list[1..]);
+    let with_extension = |extension: &[u8]| {
+        let mut contents = accepted[..accepted.len() - 2].to_vec();
+        contents.extend(vector(2, extension));
+        let list = (contents.len() as u32 - 4).to_be_bytes();
+        contents[1..4].copy_from_slice(&list[1..]);
+        contents
+    };
+    const OCSP: [u8; 11] = [0, 5, 0, 7, 1, 0, 0, 3, 1, 2, 3];
+    const SCT: [u8; 9] = [0, 18, 0, 5, 0, 3, 0, 1, 9];
     vec![
         ("right", accepted.to_vec()),
         ("an empty chain", certificate(&[])),
@@ -118,7 +126,13 @@ fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         ("continued", [accepted, &[0]].concat()),
         ("cut", accepted[..accepted.len() - 1].to_vec()),
         ("with its header", message(11, accepted)),
-        ("an unknown extension", unknown_extension),
+        ("an unknown extension", with_extension(&[0xfa, 0xfa, 0, 0])),
+        ("an OCSP response", with_extension(&OCSP)),
+        (
+            "two OCSP responses",
+            with_extension(&[OCSP, OCSP].concat()),
+        ),
+        ("a timestamp", with_extension(&SCT)),
     ]
 }
 
@@ -368,6 +382,107 @@ fn it_comes_once() {
             clients(&identity, &[ZLIB]).map(|mut client| identity.run(&mut *client, &script));
         assert_eq!(ours, theirs);
         assert_eq!(ours.alert, Some(Alert::UnexpectedMessage));
+    }
+}
+
+/// A client without a certificate may say so in either form, and is nobody then: no signature follows.
+#[test]
+fn an_empty_chain_is_nobody() {
+    let setup = client_auth();
+    let provider = Provider::Ring.this();
+    let key = setup.key_type.identities().client.key();
+    let key = provider.key_provider.load_private_key(key).unwrap();
+    for algorithm in [ZLIB, BROTLI] {
+        let empty = Compressed::new(algorithm, &certificate(&[])).message();
+        for signs in [false, true] {
+            let mut ours = configs::this::server(
+                provider.clone(),
+                setup.key_type,
+                configs::ClientAuth::OptionalAbsent,
+            );
+            ours.cert_decompressors = default_cert_decompressors().to_vec();
+            let server = Box::new(this::server(ours));
+            let mut client = ScriptedClient::new(server, &provider, ClientHello::new());
+            client.send(&empty).unwrap();
+            if signs {
+                let verify = client.certificate_verify(&*key, 0x0403);
+                let refused = client.send(&verify).unwrap_err();
+                assert!(refused.error.contains("got_type: CertificateVerify"));
+            } else {
+                client.finish().unwrap();
+                assert!(client.server.peer_certificates().is_empty());
+            }
+        }
+    }
+}
+
+/// In a resumed handshake no side sends certificates, in whichever form.
+#[test]
+fn no_place_in_a_resumed_handshake() {
+    let setup = client_auth();
+    let provider = Provider::Ring.this();
+    let key = setup.key_type.identities().client.key();
+    let key = provider.key_provider.load_private_key(key).unwrap();
+    let config = Arc::new(this::server_config(setup));
+    let server = || Box::new(this::server(config.clone()));
+    let accepted = accepted_by_servers(setup);
+    let sent = Compressed::new(ZLIB, &accepted).message();
+
+    let hello = ClientHello::new().with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
+    let mut first = ScriptedClient::new(server(), &provider, hello);
+    first.send(&sent).unwrap();
+    let verify = first.certificate_verify(&*key, 0x0403);
+    first.send(&verify).unwrap();
+    first.finish().unwrap();
+    let offer = first.tickets()[0].offer(0);
+    let second =
+        ScriptedClient::offering(server(), &provider, ClientHello::new(), Some(&offer));
+    let mut second = second.unwrap();
+    assert!(second.is_resumed);
+    let refused = second.send(&sent).unwrap_err();
+    assert!(refused.error.contains("got_type: CompressedCertificate"));
+
+    // a client, in the place of either message
+    let identity = Identity::new(Provider::Ring.this());
+    let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
+    let ticket = [&[0, 0, 1, 0, 0, 0, 0, 0][..], &u8_vec(&[1]), &[0, 1, 7, 0, 0]].concat();
+    for typ in [HandshakeType::EncryptedExtensions, HandshakeType::Finished] {
+        let mut config = this::client_config(Setup::new(Provider::Ring));
+        config.resumption = rustls::client::Resumption::in_memory_sessions(8);
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(identity.certificate.clone()).unwrap();
+        let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
+            Arc::new(roots),
+            Arc::new(provider.clone()),
+        );
+        config
+            .dangerous()
+            .set_certificate_verifier(verifier.build().unwrap());
+        let config = Arc::new(config);
+        let client = || {
+            let name = pki_types::ServerName::try_from("localhost").unwrap();
+            let conn = rustls::ClientConnection::new(config.clone(), name).unwrap();
+            harness::endpoints::ThisBuffered::new(conn)
+        };
+        let first = Script {
+            post_handshake: vec![message(HandshakeType::NewSessionTicket.into(), &ticket)],
+            ..Script::new()
+        };
+        let conversation = identity.converse(&mut client(), &first);
+        assert_eq!(conversation.outcome.error, None);
+        let sent = sent.clone();
+        let second = Script {
+            corrupt: Arc::new(move |_, message| {
+                if message[0] == typ.into() {
+                    *message = sent.clone();
+                }
+            }),
+            ..Script::resuming(conversation.ticket_psk(&[1]))
+        };
+        let outcome = identity.run(&mut client(), &second);
+        assert_eq!(outcome.alert, Some(Alert::UnexpectedMessage));
+        let error = outcome.error.unwrap();
+        assert!(error.contains("got_type: CompressedCertificate"), "{error}");
     }
 }
 
