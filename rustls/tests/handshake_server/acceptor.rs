@@ -360,6 +360,59 @@ fn early_data_behind_the_hello_is_kept() {
     }
 }
 
+/// As an event loop has it: as much as a read takes, and the rest of the early data after the choice.
+#[test]
+fn early_data_of_any_length_may_follow_the_hello() {
+    for provider in PROVIDERS {
+        let key_type = KeyType::EcdsaP256;
+        let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
+        server.max_early_data_size = 60_000;
+        let server = Arc::new(server);
+        let mut client = configs::this::client(provider.this(), key_type, ClientAuth::None);
+        client.enable_early_data = true;
+        let client = Arc::new(client);
+        let connection = || {
+            let name = configs::server_name();
+            rustls::ClientConnection::new(client.clone(), name).unwrap()
+        };
+        connect(&mut ThisBuffered::new(connection()), &server);
+
+        for written in [1, 10_000, 60_000] {
+            let mut client = connection();
+            client.set_buffer_limit(None);
+            let sent: Vec<u8> = (0..written).map(|i| (i % 251) as u8).collect();
+            client.early_data().unwrap().write_all(&sent).unwrap();
+            let mut client = ThisBuffered::new(client);
+            let output = client.take_output();
+            let mut socket = &output[..];
+            let mut acceptor = Acceptor::default();
+            let accepted = loop {
+                acceptor.read_tls(&mut socket).unwrap();
+                if let Some(accepted) = acceptor.accept().map_err(|(error, _)| error).unwrap() {
+                    break accepted;
+                }
+            };
+            let connection = accepted.into_connection(server.clone());
+            let mut connection = connection.map_err(|(error, _)| error).unwrap();
+            while !socket.is_empty() {
+                connection.read_tls(&mut socket).unwrap();
+                connection.process_new_packets().unwrap();
+            }
+            connection.process_new_packets().unwrap();
+            let mut received = vec![0; written + 1];
+            let mut len = 0;
+            let mut early_data = connection.early_data().unwrap();
+            while let read @ 1.. = early_data.read(&mut received[len..]).unwrap_or(0) {
+                len += read;
+            }
+            assert!(received[..len] == sent);
+            let mut connection = ThisBuffered::new(connection);
+            handshake(&mut client, &mut connection);
+            talk_and_close(&mut client, &mut connection);
+        }
+    }
+}
+
 #[test]
 fn a_handshake_goes_on_where_it_stopped() {
     let (key_type, name) = (KeyType::EcdsaP256, configs::server_name());
