@@ -297,12 +297,12 @@ impl<Data> Driver<Data> {
         self.common.negotiated.version == Some(ProtocolVersion::TLSv1_3)
     }
 
-    /// Has the handshake handle a message that came by another way than this connection's records.
+    /// Has the handshake handle a message that came by another way than this connection's records. An error ends
+    /// the connection.
     pub(super) fn handle_message(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
         let (machine, mut cx) = self.machine_and_context();
-        machine
-            .handle(message, &mut cx)
-            .map_err(|failure| failure.error)
+        let handled = machine.handle(message, &mut cx);
+        handled.map_err(|failure| self.fail(failure))
     }
 
     /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use rustls_core::codec::{Codec, LengthSize, encode_bytes};
 
 use super::driver::Driver;
+use super::established::Established;
 use crate::client::ClientConnectionData;
 use crate::enums::{HandshakeType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage};
@@ -58,12 +59,10 @@ impl<Data> KernelConnection<Data> {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] in TLS 1.2, which cannot replace keys, and after 2^48 - 1 updates.
+    /// [`Error::General`] in TLS 1.2, which cannot replace keys, and after 2^48 - 1 updates; the error that ended
+    /// the connection.
     pub fn update_tx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        match &mut self.driver.common.established {
-            Some(established) => Ok((0, established.update_extracted_sending()?)),
-            None => Err(Error::HandshakeNotComplete),
-        }
+        Ok((0, self.established()?.update_extracted_sending()?))
     }
 
     /// Replaces the receiving key; returns the new one and its first sequence number.
@@ -72,12 +71,18 @@ impl<Data> KernelConnection<Data> {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] in TLS 1.2, which cannot replace keys.
+    /// [`Error::General`] in TLS 1.2, which cannot replace keys; the error that ended the connection.
     pub fn update_rx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        match &mut self.driver.common.established {
-            Some(established) => Ok((0, established.update_extracted_receiving()?)),
-            None => Err(Error::HandshakeNotComplete),
-        }
+        Ok((0, self.established()?.update_extracted_receiving()?))
+    }
+
+    fn established(&mut self) -> Result<&mut Established, Error> {
+        let common = &mut self.driver.common;
+        common.check_failed()?;
+        common
+            .established
+            .as_mut()
+            .ok_or(Error::HandshakeNotComplete)
     }
 }
 
@@ -95,13 +100,15 @@ impl KernelConnection<ClientConnectionData> {
     /// # Errors
     ///
     /// [`Error::InvalidMessage`] and [`Error::PeerMisbehaved`] for what the server got wrong; tell it by a fatal
-    /// alert. [`Error::General`] in TLS 1.2, where tickets come during the handshake only.
+    /// alert. The latter ends the connection: its secrets are gone (RFC 9846 §6), and each further call returns the
+    /// same error. [`Error::General`] in TLS 1.2, where tickets come during the handshake only.
     pub fn handle_new_session_ticket(&mut self, payload: &[u8]) -> Result<(), Error> {
         if self.suite.tls13().is_none() {
             return Err(Error::General(
                 "TLS 1.2 session tickets may not be sent once the handshake has completed".into(),
             ));
         }
+        self.driver.check_failed()?;
         if payload.len() > MAX_HANDSHAKE_LEN {
             return Err(InvalidMessage::HandshakePayloadTooLarge.into());
         }

@@ -124,6 +124,25 @@ fn the_next_write_carries_the_answer() {
     });
 }
 
+/// However often the peer asks while this side only listens, nothing adds up: it is answered once.
+#[test]
+fn a_thousand_requests_need_one_answer() {
+    for_all(|provider, role| {
+        for (mut end, mut peer) in pairs(provider, role) {
+            for _ in 0..1000 {
+                peer.refresh_traffic_keys();
+                send_and_check(&mut peer, &mut *end, b"x");
+                assert!(end.take_output().is_empty());
+            }
+            let len = end.send(b"data");
+            let out = end.take_output();
+            assert_eq!(out.len(), 5 + 5 + 1 + 16 + 5 + len + 1 + 16);
+            assert_eq!(deliver(&mut peer, &out), b"data");
+            send_and_check(&mut peer, &mut *end, b"new keys");
+        }
+    });
+}
+
 /// In place, the answer has to be sent first.
 #[test]
 fn in_place_the_answer_goes_first() {

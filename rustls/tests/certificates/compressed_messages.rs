@@ -128,10 +128,7 @@ fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         ("with its header", message(11, accepted)),
         ("an unknown extension", with_extension(&[0xfa, 0xfa, 0, 0])),
         ("an OCSP response", with_extension(&OCSP)),
-        (
-            "two OCSP responses",
-            with_extension(&[OCSP, OCSP].concat()),
-        ),
+        ("two OCSP responses", with_extension(&[OCSP, OCSP].concat())),
         ("a timestamp", with_extension(&SCT)),
     ]
 }
@@ -435,8 +432,7 @@ fn no_place_in_a_resumed_handshake() {
     first.send(&verify).unwrap();
     first.finish().unwrap();
     let offer = first.tickets()[0].offer(0);
-    let second =
-        ScriptedClient::offering(server(), &provider, ClientHello::new(), Some(&offer));
+    let second = ScriptedClient::offering(server(), &provider, ClientHello::new(), Some(&offer));
     let mut second = second.unwrap();
     assert!(second.is_resumed);
     let refused = second.send(&sent).unwrap_err();
@@ -445,7 +441,12 @@ fn no_place_in_a_resumed_handshake() {
     // a client, in the place of either message
     let identity = Identity::new(Provider::Ring.this());
     let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
-    let ticket = [&[0, 0, 1, 0, 0, 0, 0, 0][..], &u8_vec(&[1]), &[0, 1, 7, 0, 0]].concat();
+    let ticket = [
+        &[0, 0, 1, 0, 0, 0, 0, 0][..],
+        &u8_vec(&[1]),
+        &[0, 1, 7, 0, 0],
+    ]
+    .concat();
     for typ in [HandshakeType::EncryptedExtensions, HandshakeType::Finished] {
         let mut config = this::client_config(Setup::new(Provider::Ring));
         config.resumption = rustls::client::Resumption::in_memory_sessions(8);

@@ -9,7 +9,10 @@ use harness::wire::{self, message};
 use rustls::client::ClientConnectionData;
 use rustls::kernel::KernelConnection;
 use rustls::server::ServerConnectionData;
-use rustls::{ConnectionTrafficSecrets, Error, ExtractedSecrets, HandshakeKind, InvalidMessage};
+use rustls::{
+    ConnectionTrafficSecrets, Error, ExtractedSecrets, HandshakeKind, InvalidMessage,
+    PeerMisbehaved,
+};
 use rustls_upstream as theirs;
 
 use crate::{Case, ROLES, Role, cases, tls13};
@@ -266,6 +269,28 @@ fn wrong_tickets_are_refused() {
     assert!(give(&message(4, &TICKET[..15])).is_err());
     // and none of this is the end
     assert_eq!(give(&TICKET[..15]), Ok(()));
+}
+
+/// RFC 9846 §6: the secrets of a failed connection are forgotten.
+#[test]
+fn a_failure_is_the_end() {
+    // with an extension that belongs in ClientHello and CertificateRequest
+    const TICKET: [u8; 18] = [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 7, 0, 4, 0, 27, 0, 0];
+    let refused = Err(Error::PeerMisbehaved(
+        PeerMisbehaved::DisallowedEncryptedExtension,
+    ));
+    for provider in PROVIDERS {
+        let case = tls13(provider, Role::Client);
+        let End { kernel, .. } = End::connected(&case, &mut case.peer());
+        let Kernel::Client(mut conn) = kernel else {
+            unreachable!();
+        };
+        assert_eq!(conn.handle_new_session_ticket(&TICKET), refused);
+        let right = [&TICKET[..12], &[0, 0]].concat();
+        assert_eq!(conn.handle_new_session_ticket(&right), refused);
+        assert_eq!(conn.update_tx_secret().map(|_| ()), refused);
+        assert_eq!(conn.update_rx_secret().map(|_| ()), refused);
+    }
 }
 
 /// TLS 1.2 has neither.
