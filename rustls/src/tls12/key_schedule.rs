@@ -16,8 +16,10 @@
 //! ```
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
 use zeroize::Zeroizing;
 
@@ -61,11 +63,42 @@ impl Randoms {
     }
 }
 
+/// The master secret of a session, by itself. It lies in one place until nobody needs it, and is zeroized there:
+/// connections and stores that have it share it, and where they are moved no copy is left behind.
+#[derive(Clone)]
+pub(crate) struct SessionSecret(Arc<Zeroizing<[u8; MASTER_SECRET_LEN]>>);
+
+impl SessionSecret {
+    /// One that `derive` writes to its place.
+    fn derived<E>(
+        derive: impl FnOnce(&mut [u8; MASTER_SECRET_LEN]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut secret = Arc::new(Zeroizing::new([0; MASTER_SECRET_LEN]));
+        // nobody shares it yet
+        let unshared: &mut Zeroizing<_> = Arc::make_mut(&mut secret);
+        derive(unshared)?;
+        Ok(Self(secret))
+    }
+
+    /// The secret of a session that was kept as bytes.
+    pub(crate) fn copy(kept: &[u8; MASTER_SECRET_LEN]) -> Self {
+        let Ok(secret) = Self::derived(|secret| {
+            secret.copy_from_slice(kept);
+            Ok::<(), Infallible>(())
+        });
+        secret
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; MASTER_SECRET_LEN] {
+        &self.0
+    }
+}
+
 /// The secret of a session, and the randoms that make it a connection's.
 pub(crate) struct MasterSecret {
     suite: &'static Tls12CipherSuite,
     randoms: Randoms,
-    secret: Zeroizing<[u8; MASTER_SECRET_LEN]>,
+    secret: SessionSecret,
     /// Bound to the whole handshake that made it (RFC 7627).
     is_extended: bool,
 }
@@ -91,14 +124,13 @@ impl MasterSecret {
             Some(hash) => (&b"extended master secret"[..], hash.as_ref()),
             None => (&b"master secret"[..], &both[..]),
         };
-        let mut secret = Zeroizing::new([0; MASTER_SECRET_LEN]);
-        suite
-            .prf_provider
-            .for_key_exchange(&mut secret, kx, peer_share, label, seed)?;
+        let prf = suite.prf_provider;
         Ok(Self {
             suite,
             randoms,
-            secret,
+            secret: SessionSecret::derived(|secret| {
+                prf.for_key_exchange(secret, kx, peer_share, label, seed)
+            })?,
             is_extended: session_hash.is_some(),
         })
     }
@@ -106,14 +138,14 @@ impl MasterSecret {
     /// The secret of a session that is resumed.
     pub(crate) fn resumed(
         suite: &'static Tls12CipherSuite,
-        secret: &[u8; MASTER_SECRET_LEN],
+        secret: SessionSecret,
         randoms: Randoms,
         is_extended: bool,
     ) -> Self {
         Self {
             suite,
             randoms,
-            secret: Zeroizing::new(*secret),
+            secret,
             is_extended,
         }
     }
@@ -122,9 +154,14 @@ impl MasterSecret {
         self.is_extended
     }
 
-    /// The secret itself, for sessions and key logs.
-    pub(crate) fn as_bytes(&self) -> &[u8; MASTER_SECRET_LEN] {
+    /// The secret itself, for sessions.
+    pub(crate) fn session_secret(&self) -> &SessionSecret {
         &self.secret
+    }
+
+    /// Its bytes, for tickets and key logs.
+    pub(crate) fn as_bytes(&self) -> &[u8; MASTER_SECRET_LEN] {
+        self.secret.as_bytes()
     }
 
     /// The `key_block` of RFC 5246 §6.3.
@@ -185,7 +222,7 @@ impl MasterSecret {
     fn derive(&self, label: &[u8], seed: &[u8], output: &mut [u8]) {
         self.suite
             .prf_provider
-            .for_secret(output, self.secret.as_ref(), label, seed);
+            .for_secret(output, self.secret.as_bytes(), label, seed);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::enums::SignatureScheme;
 #[cfg(feature = "tls12")]
 use crate::msgs::client_hello::SessionId;
 use crate::sign::CertifiedKey;
+use crate::tls12::key_schedule::SessionSecret;
 use crate::webpki::RootCertStore;
 
 fn suite() -> &'static Tls13CipherSuite {
@@ -85,7 +86,7 @@ fn tls12_session() -> Tls12ClientSessionValue {
         suite,
         id,
         Some(&[1, 2, 3]),
-        &[0xab; 48],
+        SessionSecret::copy(&[0xab; 48]),
         true,
     )
 }
@@ -104,7 +105,8 @@ fn a_session_is_found_by_its_id_or_its_ticket() {
     let secret = session.master_secret();
     let without_id = |ticket| {
         let none = SessionId::EMPTY;
-        Tls12ClientSessionValue::new(common.clone(), session.suite(), none, ticket, secret, false)
+        let (common, secret) = (common.clone(), secret.clone());
+        Tls12ClientSessionValue::new(common, session.suite(), none, ticket, secret, false)
     };
     assert!(without_id(Some(&[1])).is_resumable());
     assert!(!without_id(None).is_resumable());

@@ -3,12 +3,10 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use zeroize::Zeroizing;
-
 use super::ClientSessionCommon;
 use crate::msgs::client_hello::SessionId;
-use crate::session::MASTER_SECRET_LEN;
 use crate::suites::Tls12CipherSuite;
+use crate::tls12::key_schedule::SessionSecret;
 
 /// A session of TLS 1.2: its id or its ticket, and the master secret that goes with it.
 #[derive(Clone)]
@@ -19,7 +17,7 @@ pub struct Tls12ClientSessionValue {
     session_id: SessionId,
     /// Shared by the connections that offer it.
     ticket: Option<Arc<[u8]>>,
-    master_secret: Zeroizing<[u8; MASTER_SECRET_LEN]>,
+    master_secret: SessionSecret,
     uses_extended_master_secret: bool,
 }
 
@@ -30,7 +28,7 @@ impl Tls12ClientSessionValue {
         suite: &'static Tls12CipherSuite,
         session_id: SessionId,
         ticket: Option<&[u8]>,
-        master_secret: &[u8; MASTER_SECRET_LEN],
+        master_secret: SessionSecret,
         uses_extended_master_secret: bool,
     ) -> Self {
         Self {
@@ -38,7 +36,7 @@ impl Tls12ClientSessionValue {
             suite,
             session_id,
             ticket: ticket.map(Arc::from),
-            master_secret: Zeroizing::new(*master_secret),
+            master_secret,
             uses_extended_master_secret,
         }
     }
@@ -68,7 +66,7 @@ impl Tls12ClientSessionValue {
         self.ticket.is_some() || !self.session_id.is_empty()
     }
 
-    pub(crate) fn master_secret(&self) -> &[u8; MASTER_SECRET_LEN] {
+    pub(crate) fn master_secret(&self) -> &SessionSecret {
         &self.master_secret
     }
 

@@ -71,7 +71,7 @@ pub(super) fn resume(
     cx.negotiated.peer_certificates = Some(session.common().server_chain().clone());
     let master_secret = MasterSecret::resumed(
         handshake.suite,
-        session.master_secret(),
+        session.master_secret().clone(),
         handshake.randoms,
         handshake.uses_extended_master_secret,
     );

@@ -156,7 +156,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         handshake.suite,
         session_id,
         ticket,
-        finishing.master_secret.as_bytes(),
+        finishing.master_secret.session_secret().clone(),
         finishing.master_secret.is_extended(),
     );
     let store = &config.resumption.store;

@@ -157,7 +157,8 @@ fn key_blocks_are_cut_in_order() {
 fn a_cipher_without_explicit_nonce_takes_none() {
     let suite = cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256;
     let suite = suite.tls12().unwrap();
-    let block = MasterSecret::resumed(suite, &[7; 48], RANDOMS, true).key_block();
+    let block =
+        MasterSecret::resumed(suite, SessionSecret::copy(&[7; 48]), RANDOMS, true).key_block();
     assert_eq!(block.bytes.len(), 2 * (32 + 12));
     let (_, iv, explicit) = block.keys(Side::Server);
     assert_eq!((iv.len(), explicit.len()), (12, 0));
@@ -213,14 +214,29 @@ fn exporters_refuse_long_contexts_and_secrets_that_are_not_unique() {
 fn a_resumed_session_has_other_keys() {
     let [vector, _] = VECTORS;
     let first = vector.extended_secret();
-    let resumed = MasterSecret::resumed(first.suite, first.as_bytes(), RANDOMS, true);
+    let secret = || first.session_secret().clone();
+    let resumed = MasterSecret::resumed(first.suite, secret(), RANDOMS, true);
     assert_eq!(resumed.key_block().bytes, first.key_block().bytes);
 
     let randoms = Randoms {
         server: Random([0x23; 32]),
         ..RANDOMS
     };
-    let resumed = MasterSecret::resumed(first.suite, first.as_bytes(), randoms, true);
+    let resumed = MasterSecret::resumed(first.suite, secret(), randoms, true);
     assert_ne!(resumed.key_block().bytes, first.key_block().bytes);
     assert_eq!(resumed.randoms.server, Random([0x23; 32]));
+}
+
+/// Where it was moved from, and in the stores that share it, no bytes are left behind.
+#[test]
+fn a_secret_stays_where_it_is() {
+    let [vector, _] = VECTORS;
+    let first = vector.extended_secret();
+    let place = first.as_bytes().as_ptr();
+    let moved = Box::new(Some(first));
+    let first = (*moved).unwrap();
+    assert_eq!(first.as_bytes().as_ptr(), place);
+    let secret = first.session_secret().clone();
+    let resumed = MasterSecret::resumed(first.suite, secret, RANDOMS, true);
+    assert_eq!(resumed.as_bytes().as_ptr(), place);
 }

@@ -78,7 +78,7 @@ pub(crate) fn negotiate(
     cx.negotiated.peer_certificates = session.client_chain;
     let master_secret = MasterSecret::resumed(
         parameters.suite,
-        &session.master_secret,
+        session.master_secret,
         handshake.randoms,
         handshake.is_extended,
     );

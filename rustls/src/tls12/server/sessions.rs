@@ -12,11 +12,10 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ServerContext;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::server::ServerConfig;
-use crate::session::MASTER_SECRET_LEN;
 use crate::session::chain::PeerChain;
 use crate::session::value::{SessionFacts, Tls12Session};
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::MasterSecret;
+use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
 
 /// How long a session may be resumed from the storage, in seconds: what RFC 5246 §F.1.4 suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
@@ -26,7 +25,7 @@ const MAX_TICKET_LEN: usize = 0xffff;
 
 /// A session that is resumed.
 pub(super) struct FoundSession {
-    pub(super) master_secret: Zeroizing<[u8; MASTER_SECRET_LEN]>,
+    pub(super) master_secret: SessionSecret,
     /// In seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
@@ -76,7 +75,7 @@ pub(super) fn find_session(
     }
     cx.data.set_received_resumption_data(facts.application_data);
     Ok(Some(FoundSession {
-        master_secret: Zeroizing::new(*session.master_secret),
+        master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: facts.authenticated_at,
         client_chain: facts.owned_chain(),
         is_stored: kept.is_stored,
