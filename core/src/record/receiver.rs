@@ -216,7 +216,7 @@ impl RecordReceiver {
         let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
         let plain = match decrypter.decrypt(msg, self.seq) {
             Ok(plain) => plain,
-            Err(error) => return self.skip(&header, error).map(Some),
+            Err(error) => return self.skip_unopened(&header, error).map(Some),
         };
         self.seq += 1;
         if matches!(plain.typ, ContentType::ApplicationData)
@@ -265,7 +265,7 @@ impl RecordReceiver {
             let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
             let plain = match decrypter.decrypt(msg, self.seq) {
                 Ok(plain) => plain,
-                Err(error) => return self.skip(&header, error).map(Some),
+                Err(error) => return self.skip_unopened(&header, error).map(Some),
             };
             self.seq += 1;
             return self.check_opened(&header, body_at, plain).map(Some);
@@ -274,11 +274,13 @@ impl RecordReceiver {
             && header.typ == ContentType::ApplicationData
             && self.skipped_early_data_left.is_some()
         {
-            let error = Error::InappropriateMessage {
-                expect_types: [ContentType::Handshake].into(),
-                got_type: header.typ,
-            };
-            return self.skip(&header, error).map(Some);
+            let skipped = self.skip(&header);
+            return skipped
+                .map(Some)
+                .ok_or_else(|| Error::InappropriateMessage {
+                    expect_types: [ContentType::Handshake].into(),
+                    got_type: header.typ,
+                });
         }
         self.check_content(header.typ, header.payload_len == 0)?;
         Ok(Some(OpenedRecord {
@@ -335,23 +337,30 @@ impl RecordReceiver {
         }
     }
 
-    /// Skips a record if it may be early data, or else fails with `error`.
+    /// Skips a record that the decrypter refused with `error` if it may be early data, or else fails with that.
     #[cold]
-    fn skip(&mut self, header: &RecordHeader, error: Error) -> Result<OpenedRecord, Error> {
-        let is_unopened = matches!(
-            error,
-            Error::DecryptError | Error::InappropriateMessage { .. }
-        );
-        let Some(left) = self.skipped_early_data_left.filter(|_| is_unopened) else {
-            return Err(error);
-        };
+    fn skip_unopened(
+        &mut self,
+        header: &RecordHeader,
+        error: Error,
+    ) -> Result<OpenedRecord, Error> {
+        match error {
+            Error::DecryptError => self.skip(header).ok_or(error),
+            _ => Err(error),
+        }
+    }
+
+    /// Skips a record if it may be early data.
+    #[cold]
+    fn skip(&mut self, header: &RecordHeader) -> Option<OpenedRecord> {
+        let left = self.skipped_early_data_left?;
         // What the client counts is content. An empty record counts too, or they could go on for ever
         let skipped = header.payload_len.saturating_sub(PROTECTION_LEN).max(1);
-        if header.typ != ContentType::ApplicationData || skipped > left {
-            return Err(error);
+        if header.typ != ContentType::ApplicationData {
+            return None;
         }
-        self.skipped_early_data_left = Some(left - skipped);
-        Ok(OpenedRecord {
+        self.skipped_early_data_left = Some(left.checked_sub(skipped)?);
+        Some(OpenedRecord {
             typ: ContentType::ApplicationData,
             payload: HEADER_LEN..HEADER_LEN,
             record_len: header.record_len(),
