@@ -32,7 +32,7 @@ pub(super) fn read_server_hello(
         .extensions
         .key_share
         .as_ref()
-        .ok_or(PeerMisbehaved::MissingKeyShare)?;
+        .ok_or_else(|| missing_key_share(hello))?;
 
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
@@ -99,6 +99,15 @@ fn check_suite(
             Err(PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry)
         }
         _ => Ok(suite),
+    }
+}
+
+fn missing_key_share(hello: &ServerHello<'_>) -> Failure {
+    let error = PeerMisbehaved::MissingKeyShare;
+    match hello.extensions.pre_shared_key {
+        // RFC 9846 §4.3.11: it is inconsistent with the only mode of psk_key_exchange_modes
+        Some(_) => Failure::new(error, AlertDescription::IllegalParameter),
+        None => error.into(),
     }
 }
 

@@ -320,15 +320,20 @@ fn another_suite_of_the_hash_resumes_without_early_data() {
     );
 }
 
+/// RFC 9846 §4.3.11: without one it is an illegal_parameter; 0.23 says missing_extension.
 #[test]
 fn a_resumed_handshake_needs_a_key_share() {
-    Resumption::new(|script| {
+    let resumption = Resumption::new(|script| {
         script
             .server_hello
             .extensions
             .retain(|(typ, _)| *typ != KEY_SHARE);
-    })
-    .is_refused(PeerMisbehaved::MissingKeyShare, Alert::MissingExtension);
+    });
+    let error = PeerMisbehaved::MissingKeyShare;
+    let ours = resumption.ours().outcome;
+    assert_eq!(ours, refused(error.clone(), Alert::IllegalParameter));
+    let theirs = resumption.theirs();
+    assert_eq!(theirs, refused(error, Alert::MissingExtension));
 }
 
 /// RFC 9846 §4.5: a server that resumes sends no certificates, and asks for none.
