@@ -5,24 +5,25 @@
 //! caller's slice. The connection itself stores only handshake messages and alerts that wait to be sent.
 
 use core::fmt;
-use core::num::NonZeroUsize;
 use core::ops::{Deref, Range};
 
 use super::common_state::{CommonState, received_would_be_lost};
 use super::driver::{Driver, Processed};
-use super::established::{Established, KEY_UPDATE_LEN};
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
 use crate::client::{ClientConnectionData, MayEncryptEarlyData};
 use crate::crypto::cipher::InsufficientSizeError;
 use crate::error::Error;
-use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::server::ServerConnectionData;
 use crate::suites::ExtractedSecrets;
 
 mod read_early_data;
+mod read_traffic;
+mod write_traffic;
 
 pub use read_early_data::ReadEarlyData;
+pub use read_traffic::{AppDataRecord, ReadTraffic};
+pub use write_traffic::{EncryptError, WriteTraffic};
 
 /// What unbuffered client and server connections have in common.
 pub struct UnbufferedConnectionCommon<Data> {
@@ -86,7 +87,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         if incoming_tls.is_empty() && self.is_ready_to_write() {
             return UnbufferedStatus {
                 discard: 0,
-                state: Ok(ConnectionState::WriteTraffic(WriteTraffic { conn: self })),
+                state: Ok(ConnectionState::WriteTraffic(WriteTraffic::new(self))),
             };
         }
         let mut discard = 0;
@@ -216,12 +217,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             Next::Read if self.receives_early_data() => {
                 ReadEarlyData::new(self, incoming_tls).into()
             }
-            Next::Read => ReadTraffic {
-                conn: self,
-                incoming_tls,
-                used: 0,
-            }
-            .into(),
+            Next::Read => ReadTraffic::new(self, incoming_tls).into(),
             Next::Closing if !self.progress.told_peer_closed => {
                 self.progress.told_peer_closed = true;
                 ConnectionState::PeerClosed
@@ -229,7 +225,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             Next::Closing if records.is_sending_over() => ConnectionState::Closed,
             Next::Closing | Next::Idle => {
                 if records.sending == Sending::Traffic || !records.is_handshaking() {
-                    ConnectionState::WriteTraffic(WriteTraffic { conn: self })
+                    ConnectionState::WriteTraffic(WriteTraffic::new(self))
                 } else {
                     ConnectionState::BlockedHandshake
                 }
@@ -351,12 +347,6 @@ pub enum ConnectionState<'c, 'i, Data> {
     WriteTraffic(WriteTraffic<'c, Data>),
 }
 
-impl<'c, 'i, Data> From<ReadTraffic<'c, 'i, Data>> for ConnectionState<'c, 'i, Data> {
-    fn from(state: ReadTraffic<'c, 'i, Data>) -> Self {
-        Self::ReadTraffic(state)
-    }
-}
-
 impl<'c, Data> From<EncodeTlsData<'c, Data>> for ConnectionState<'c, '_, Data> {
     fn from(state: EncodeTlsData<'c, Data>) -> Self {
         Self::EncodeTlsData(state)
@@ -381,179 +371,6 @@ impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
             Self::BlockedHandshake => "BlockedHandshake",
             Self::WriteTraffic(..) => "WriteTraffic",
         })
-    }
-}
-
-/// Application data was received.
-///
-/// It stays where it was received: a state that is dropped without [`Self::next_record`] comes again.
-pub struct ReadTraffic<'c, 'i, Data> {
-    conn: &'c mut UnbufferedConnectionCommon<Data>,
-    /// The opened record, and what follows it.
-    incoming_tls: &'i mut [u8],
-    /// How many bytes of them were handed out.
-    used: usize,
-}
-
-impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
-    /// The next record's application data, where it was received. Records behind the first are opened as
-    /// they are asked for.
-    ///
-    /// `None` when there is no more before the next
-    /// [`UnbufferedConnectionCommon::process_tls_records`]: the rest is no complete record, something else has
-    /// to be done first, or an error has ended the connection.
-    pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        let opened = match self.conn.opened.take() {
-            Some(opened) => opened,
-            None => match self.open_next()? {
-                Ok(opened) => opened,
-                Err(error) => return Some(Err(error)),
-            },
-        };
-        let record = &self.incoming_tls[self.used..];
-        self.used += opened.record_len;
-        Some(Ok(AppDataRecord {
-            discard: opened.record_len,
-            payload: &record[opened.plaintext],
-        }))
-    }
-
-    fn open_next(&mut self) -> Option<Result<Processed, Error>> {
-        let rest = &mut self.incoming_tls[self.used..];
-        self.conn.open_next(rest, |_| true)
-    }
-
-    /// How many bytes [`Self::next_record`] will hand out, if that record is open already, as the first one
-    /// is.
-    pub fn peek_len(&self) -> Option<NonZeroUsize> {
-        let opened = self.conn.opened.as_ref()?;
-        NonZeroUsize::new(opened.plaintext.len())
-    }
-}
-
-/// One record's application data.
-#[derive(Debug)]
-pub struct AppDataRecord<'i> {
-    /// How many more bytes of `incoming_tls` have been processed, this record included. Add them to
-    /// [`UnbufferedStatus::discard`].
-    pub discard: usize,
-
-    /// The application data.
-    pub payload: &'i [u8],
-}
-
-/// Application data can be sent.
-pub struct WriteTraffic<'c, Data> {
-    conn: &'c mut UnbufferedConnectionCommon<Data>,
-}
-
-impl<Data> WriteTraffic<'_, Data> {
-    /// Encrypts `application_data` into the front of `outgoing_tls`; returns how many bytes are to be
-    /// sent.
-    ///
-    /// # Errors
-    ///
-    /// [`EncryptError::InsufficientSize`] when `outgoing_tls` is too short: it says how much is
-    /// needed, and the same call with that much succeeds. [`EncryptError::EncryptExhausted`] when
-    /// nothing can be encrypted any more, as after a close_notify.
-    pub fn encrypt(
-        &mut self,
-        application_data: &[u8],
-        outgoing_tls: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        self.conn
-            .driver
-            .common
-            .encrypt(application_data, outgoing_tls)
-    }
-
-    /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.
-    ///
-    /// They are the same from the end of the handshake to the end of the connection.
-    pub fn in_place_room(&self) -> InPlaceRoom {
-        self.conn.driver.common.records.sender.in_place_room()
-    }
-
-    /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns
-    /// where in `buf` the record is, to be sent as it is.
-    ///
-    /// ```text
-    ///        ┌─ headroom ─┐┌─ payload ────────┐┌─ tailroom ─┐
-    ///  buf = │            ││ plaintext        ││            │
-    ///        └────────────┘└──────────────────┘└────────────┘
-    ///        │ record                                       │   returned range
-    /// ```
-    ///
-    /// ```
-    /// fn send<Data>(
-    ///     state: &mut rustls::unbuffered::WriteTraffic<'_, Data>,
-    ///     message: &[u8],
-    ///     sock: &mut impl std::io::Write,
-    /// ) -> Result<(), Box<dyn std::error::Error>> {
-    ///     let room = state.in_place_room();
-    ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
-    ///     // copied here; better to read or compute the plaintext in place
-    ///     let payload = room.headroom..room.headroom + message.len();
-    ///     buf[payload.clone()].copy_from_slice(message);
-    ///
-    ///     let record = state.encrypt_in_place(&mut buf, payload)?;
-    ///     sock.write_all(&buf[record])?;
-    ///     Ok(())
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`InPlaceError`]; `buf` is unchanged then, unless the cipher failed, which ends the connection. On
-    /// [`InPlaceError::OutputPending`] the connection has something of its own to send first (a KeyUpdate):
-    /// [`Self::encrypt`] of nothing hands it out, and so does the next
-    /// [`UnbufferedConnectionCommon::process_tls_records`].
-    pub fn encrypt_in_place(
-        &mut self,
-        buf: &mut [u8],
-        payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError> {
-        self.conn.driver.common.encrypt_in_place(buf, payload)
-    }
-
-    /// Encrypts a close_notify into the front of `outgoing_tls`; returns how many bytes are to be
-    /// sent. Nothing can be sent after it.
-    ///
-    /// # Errors
-    ///
-    /// [`EncryptError::InsufficientSize`] when `outgoing_tls` is too short: it says how much is
-    /// needed.
-    pub fn queue_close_notify(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncryptError> {
-        const ALERT_LEN: usize = 2;
-        let common = &mut self.conn.driver.common;
-        let records = &common.records;
-        let closing_len = if records.is_sending_over() {
-            0
-        } else {
-            let owes_update = common
-                .established
-                .as_ref()
-                .is_some_and(Established::owes_update);
-            let update_len = if owes_update { KEY_UPDATE_LEN } else { 0 };
-            records.sender.sealed_len(update_len) + records.sender.sealed_len(ALERT_LEN)
-        };
-        let required_size = records.outgoing.len() + closing_len;
-        if outgoing_tls.len() < required_size {
-            return Err(InsufficientSizeError { required_size }.into());
-        }
-        common.send_close_notify();
-        Ok(common.take_output(outgoing_tls)?)
-    }
-
-    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
-    /// §4.7.3). It goes out with the next [`Self::encrypt`] or as the next state's
-    /// [`EncodeTlsData`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::HandshakeNotComplete`] before the handshake is complete.
-    pub fn refresh_traffic_keys(self) -> Result<(), Error> {
-        self.conn.driver.common.refresh_traffic_keys()
     }
 }
 
@@ -596,7 +413,7 @@ impl<Data> TransmitTlsData<'_, Data> {
     /// already.
     pub fn may_encrypt_app_data(&mut self) -> Option<WriteTraffic<'_, Data>> {
         if self.conn.driver.common.records.sending == Sending::Traffic {
-            Some(WriteTraffic { conn: self.conn })
+            Some(WriteTraffic::new(self.conn))
         } else {
             None
         }
@@ -637,30 +454,3 @@ impl fmt::Display for EncodeError {
 }
 
 impl core::error::Error for EncodeError {}
-
-/// Why application data was not encrypted.
-#[derive(Debug)]
-pub enum EncryptError {
-    /// The output is too short; nothing changed.
-    InsufficientSize(InsufficientSizeError),
-
-    /// Nothing can be encrypted on this connection any more.
-    EncryptExhausted,
-}
-
-impl From<InsufficientSizeError> for EncryptError {
-    fn from(error: InsufficientSizeError) -> Self {
-        Self::InsufficientSize(error)
-    }
-}
-
-impl fmt::Display for EncryptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InsufficientSize(error) => error.fmt(f),
-            Self::EncryptExhausted => f.write_str("the connection can encrypt no more"),
-        }
-    }
-}
-
-impl core::error::Error for EncryptError {}
