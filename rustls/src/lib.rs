@@ -131,7 +131,7 @@ pub mod version {
 /// Connections whose records are made outside of this library, by the operating system's kernel for example.
 ///
 /// TLS is spoken through an unbuffered connection until the handshake is complete and nothing is left to be
-/// sent. Then `dangerous_into_kernel_connection` ([of a
+/// sent or read. Then `dangerous_into_kernel_connection` ([of a
 /// client](crate::client::UnbufferedClientConnection::dangerous_into_kernel_connection), [of a
 /// server](crate::server::UnbufferedServerConnection::dangerous_into_kernel_connection)) takes it apart: the keys
 /// go to whatever makes the records from then on, and a [`KernelConnection`](crate::kernel::KernelConnection)

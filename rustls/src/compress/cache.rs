@@ -13,6 +13,10 @@ use super::{CertCompressor, CompressionFailed, CompressionLevel};
 #[cfg(feature = "std")]
 use crate::enums::CertificateCompressionAlgorithm;
 
+/// After how many uses of a compressed chain it is compressed thoroughly.
+#[cfg(feature = "std")]
+const MANY_USES: u32 = 100;
+
 /// Keeps compressed chains, or does not.
 ///
 /// One belongs to each configuration. A copy of a configuration shares it.
@@ -21,7 +25,7 @@ pub enum CompressionCache {
     /// Nothing is kept: each chain is compressed anew, with [`CompressionLevel::Interactive`].
     Disabled,
 
-    /// Those used last are kept, and compressed with [`CompressionLevel::Amortized`].
+    /// Those used last are kept; those used often are compressed again with [`CompressionLevel::Amortized`].
     #[cfg(feature = "std")]
     Enabled(CompressionCacheInner),
 }
@@ -50,27 +54,13 @@ impl CompressionCache {
         compressor: &dyn CertCompressor,
         certificate: &[u8],
     ) -> Result<Compressed, CompressionFailed> {
-        let level = match self {
+        match self {
             #[cfg(feature = "std")]
-            Self::Enabled(cache) => {
-                if let Some(kept) = cache.find(compressor.algorithm(), certificate) {
-                    return Ok(kept);
-                }
-                CompressionLevel::Amortized
+            Self::Enabled(cache) => cache.compress(compressor, certificate),
+            Self::Disabled => {
+                Compressed::new(compressor, certificate, CompressionLevel::Interactive)
             }
-            Self::Disabled => CompressionLevel::Interactive,
-        };
-        let compressed = compressor.compress(certificate.to_vec(), level)?;
-        let compressed = Compressed(compressed.into());
-        #[cfg(feature = "std")]
-        if let Self::Enabled(cache) = self {
-            cache.keep(Entry {
-                algorithm: compressor.algorithm(),
-                certificate: certificate.into(),
-                compressed: compressed.clone(),
-            });
         }
-        Ok(compressed)
     }
 }
 
@@ -95,19 +85,50 @@ pub struct CompressionCacheInner {
 
 #[cfg(feature = "std")]
 impl CompressionCacheInner {
+    /// A thorough compression takes a hundred times as long as a quick one. So it is made when it has proved to
+    /// pay: otherwise clients of a server that has more certificates than the cache has room, and who choose
+    /// among them, would have it make one for each handshake.
+    fn compress(
+        &self,
+        compressor: &dyn CertCompressor,
+        certificate: &[u8],
+    ) -> Result<Compressed, CompressionFailed> {
+        let algorithm = compressor.algorithm();
+        let compress = |level, uses| {
+            let compressed = Compressed::new(compressor, certificate, level)?;
+            self.keep(Entry {
+                algorithm,
+                certificate: certificate.into(),
+                compressed: compressed.clone(),
+                uses,
+            });
+            Ok(compressed)
+        };
+        match self.find(algorithm, certificate) {
+            None => compress(CompressionLevel::Interactive, 1),
+            Some((kept, MANY_USES)) => {
+                Ok(compress(CompressionLevel::Amortized, MANY_USES).unwrap_or(kept))
+            }
+            Some((kept, _)) => Ok(kept),
+        }
+    }
+
+    /// What is kept, and how often it was used, this time included.
+    ///
     /// Compared byte by byte: the message with its context, certificates and OCSP response is the key.
     fn find(
         &self,
         algorithm: CertificateCompressionAlgorithm,
         certificate: &[u8],
-    ) -> Option<Compressed> {
+    ) -> Option<(Compressed, u32)> {
         // a poisoned lock cannot be, nothing panics under it; if it were, the chain is compressed anew
         let mut entries = self.entries.lock().ok()?;
         let position = entries
             .iter()
             .position(|kept| kept.algorithm == algorithm && *kept.certificate == *certificate)?;
-        let entry = entries.remove(position)?;
-        let found = entry.compressed.clone();
+        let mut entry = entries.remove(position)?;
+        entry.uses = entry.uses.saturating_add(1);
+        let found = (entry.compressed.clone(), entry.uses);
         entries.push_front(entry);
         Some(found)
     }
@@ -131,11 +152,24 @@ struct Entry {
     algorithm: CertificateCompressionAlgorithm,
     certificate: Box<[u8]>,
     compressed: Compressed,
+    /// How often. What is compressed thoroughly has had [`MANY_USES`] before.
+    uses: u32,
 }
 
 /// A compressed chain, which all connections share that send it.
 #[derive(Clone, Debug)]
 pub(crate) struct Compressed(Arc<[u8]>);
+
+impl Compressed {
+    fn new(
+        compressor: &dyn CertCompressor,
+        certificate: &[u8],
+        level: CompressionLevel,
+    ) -> Result<Self, CompressionFailed> {
+        let compressed = compressor.compress(certificate.to_vec(), level)?;
+        Ok(Self(compressed.into()))
+    }
+}
 
 impl AsRef<[u8]> for Compressed {
     fn as_ref(&self) -> &[u8] {

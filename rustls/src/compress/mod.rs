@@ -94,9 +94,9 @@ pub trait CertCompressor: Debug + Send + Sync {
 /// How much effort to spend on a compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionLevel {
-    /// A peer waits for it, and it is used once: be quick.
+    /// A peer waits for it, and it may be used once: be quick.
     Interactive,
-    /// The result is kept and used again: be thorough.
+    /// The result is kept and used often: be thorough.
     Amortized,
 }
 

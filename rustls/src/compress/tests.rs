@@ -1,5 +1,7 @@
 //! Both algorithms: what they make is undone, by the other implementation too, and what is wrong is refused.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::vec;
 
 use rustls_upstream::compress as theirs;
@@ -184,4 +186,68 @@ fn the_large_window_extension_of_brotli_is_refused() {
     ::brotli::BrotliCompress(&mut &input[..], &mut compressed, &params).unwrap();
     let result = BROTLI_DECOMPRESSOR.decompress(&compressed, &mut vec![0; input.len()]);
     assert!(result.is_err());
+}
+
+/// Counts what it is asked for, and fails to be thorough if told so.
+#[derive(Debug, Default)]
+struct Counting {
+    interactive: AtomicUsize,
+    amortized: AtomicUsize,
+    fails: bool,
+}
+
+impl CertCompressor for Counting {
+    fn compress(
+        &self,
+        input: Vec<u8>,
+        level: CompressionLevel,
+    ) -> Result<Vec<u8>, CompressionFailed> {
+        match level {
+            CompressionLevel::Interactive => self.interactive.fetch_add(1, Relaxed),
+            CompressionLevel::Amortized if self.fails => return Err(CompressionFailed),
+            CompressionLevel::Amortized => self.amortized.fetch_add(1, Relaxed),
+        };
+        Ok(input)
+    }
+
+    fn algorithm(&self) -> CertificateCompressionAlgorithm {
+        CertificateCompressionAlgorithm::Zstd
+    }
+}
+
+impl Counting {
+    fn counts(&self) -> [usize; 2] {
+        [self.interactive.load(Relaxed), self.amortized.load(Relaxed)]
+    }
+}
+
+/// What peers choose among is compressed quickly; thoroughly, and once, what is used over and over.
+#[test]
+fn thorough_compression_has_to_pay() {
+    let compressor = Counting::default();
+    let cache = CompressionCache::new(4);
+    for _ in 0..200 {
+        for i in 0..5 {
+            cache.compress(&compressor, &[i; 10]).unwrap();
+        }
+    }
+    assert_eq!(compressor.counts(), [1000, 0]);
+
+    for (fails, expected) in [(false, [4, 4]), (true, [4, 0])] {
+        let compressor = Counting {
+            fails,
+            ..Counting::default()
+        };
+        let cache = CompressionCache::new(4);
+        for round in 1..1000 {
+            for i in 0..4 {
+                let compressed = cache.compress(&compressor, &[i; 10]).unwrap();
+                assert_eq!(compressed.as_ref(), [i; 10]);
+            }
+            if round == 99 {
+                assert_eq!(compressor.counts(), [4, 0]);
+            }
+        }
+        assert_eq!(compressor.counts(), expected);
+    }
 }

@@ -306,8 +306,10 @@ fn compressions(cache: CompressionCache, connections: usize) -> (usize, usize) {
 
 #[test]
 fn a_chain_is_compressed_once() {
-    assert_eq!(compressions(CompressionCache::default(), 5), (0, 1));
-    assert_eq!(compressions(CompressionCache::new(1), 5), (0, 1));
+    assert_eq!(compressions(CompressionCache::default(), 5), (1, 0));
+    assert_eq!(compressions(CompressionCache::new(1), 5), (1, 0));
+    // and once more, when it is worth it
+    assert_eq!(compressions(CompressionCache::new(1), 120), (1, 1));
     assert_eq!(compressions(CompressionCache::new(0), 5), (5, 0));
     assert_eq!(compressions(CompressionCache::Disabled, 5), (5, 0));
 }
