@@ -11,7 +11,8 @@ use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
 use rustls::{CipherSuiteCommon, ClientConfig, ClientConnection, Tls13CipherSuite};
 
 use super::clients::{
-    APIS, Client, LIMIT, client_config, encode, prime, read_early, server, server_config,
+    APIS, Client, LIMIT, ServerConfig, client_config, encode, prime, read_early, server,
+    server_config,
 };
 
 const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
@@ -41,16 +42,22 @@ fn all_that_is_allowed_arrives() {
     }
 }
 
+/// A client with a session, and its server, which allows `limit` bytes.
+fn primed(provider: Provider, limit: u32) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+    let client_config = Arc::new(client_config(provider));
+    let mut server_config = server_config(provider);
+    server_config.max_early_data_size = limit;
+    let server_config = Arc::new(server_config);
+    prime(&client_config, &server_config);
+    (client_config, server_config)
+}
+
 /// A write takes what is left, and then nothing: `write_all` finds out.
 #[test]
 fn writes_end_at_the_limit() {
     for provider in PROVIDERS {
         for limit in LIMITS {
-            let client_config = Arc::new(client_config(provider));
-            let mut server_config = server_config(provider);
-            server_config.max_early_data_size = limit;
-            let server_config = Arc::new(server_config);
-            prime(&client_config, &server_config);
+            let (client_config, server_config) = primed(provider, limit);
             let limit = limit as usize;
             let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
             let mut writer = conn.early_data().unwrap();
@@ -115,11 +122,7 @@ fn writes_end_at_the_buffer_limit() {
 fn unbuffered_refuses_what_exceeds_the_limit() {
     for provider in PROVIDERS {
         for limit in LIMITS {
-            let client_config = Arc::new(client_config(provider));
-            let mut server_config = server_config(provider);
-            server_config.max_early_data_size = limit;
-            let server_config = Arc::new(server_config);
-            prime(&client_config, &server_config);
+            let (client_config, server_config) = primed(provider, limit);
             let limit = limit as usize;
             let mut conn = UnbufferedClientConnection::new(client_config, server_name()).unwrap();
             let mut wire = Vec::new();
