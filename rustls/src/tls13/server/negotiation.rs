@@ -1,11 +1,12 @@
 //! A ClientHello for TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846 Appendix A.2).
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::early_data;
 use super::flight::{Agreed, Authentication};
 use super::hello_checks::check_hello;
-use super::parameters::{Selection, select_signer};
+use super::parameters::{Parameters, Selection, select_signer};
 use super::resumption::find_session;
 use super::retry::{Retry, check_second_hello, send_hello_retry_request};
 use crate::conn::HandshakeKind;
@@ -17,6 +18,7 @@ use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::OfferedPsks;
 use crate::server::ServerConfig;
+use crate::sign::CertifiedKey;
 use crate::suites::SupportedCipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
 
@@ -65,47 +67,8 @@ pub(crate) fn negotiate<'a>(
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     match selection {
         Selection::Agreed(parameters) => {
-            cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
-            debug!(
-                "cipher suite {:?}, group {:?}",
-                parameters.suite.common.suite,
-                parameters.group.name()
-            );
-            if let Some(protocol) = &parameters.alpn_protocol {
-                debug!("application protocol {}", protocol.escape_ascii());
-            }
-            let is_retried = retry.is_some();
-            let hash = parameters.suite.common.hash_provider;
-            // RFC 9846 §4.3.11.2: what binders bind is all that is before them
-            let (bound, binders) = split_at_binders(hello, encoded);
-            let mut transcript = match retry {
-                None => Transcript::start(hash, bound),
-                Some(retry) => {
-                    let Retry { mut transcript, .. } = *retry;
-                    transcript.add(bound);
-                    transcript
-                }
-            };
-            let found = find_session(hello, &transcript, &parameters, config, cx)?;
-            let (authentication, early_secret) = match found {
-                Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
-                None => (
-                    Authentication::Certificate {
-                        signer: select_signer(hello, &certified_key)?,
-                        certified_key,
-                    },
-                    EarlySecret::new(parameters.suite, None),
-                ),
-            };
-            transcript.add(binders);
-            Ok(Negotiation::Agreed(Agreed {
-                hello,
-                is_retried,
-                parameters,
-                authentication,
-                early_secret,
-                transcript,
-            }))
+            agree(hello, encoded, parameters, certified_key, retry, config, cx)
+                .map(Negotiation::Agreed)
         }
         Selection::NeedsShare { suite, group } => {
             cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
@@ -116,6 +79,58 @@ pub(crate) fn negotiate<'a>(
             Ok(Negotiation::Retry(Box::new(retry)))
         }
     }
+}
+
+/// Decides how the server authenticates: by a session that `hello` offers, or by `certified_key`.
+fn agree<'a>(
+    hello: &'a ClientHello<'a>,
+    encoded: &[u8],
+    parameters: Parameters<'a>,
+    certified_key: Arc<CertifiedKey>,
+    retry: Option<Box<Retry>>,
+    config: &ServerConfig,
+    cx: &mut ServerContext<'_>,
+) -> Result<Agreed<'a>, Failure> {
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
+    debug!(
+        "cipher suite {:?}, group {:?}",
+        parameters.suite.common.suite,
+        parameters.group.name()
+    );
+    if let Some(protocol) = &parameters.alpn_protocol {
+        debug!("application protocol {}", protocol.escape_ascii());
+    }
+    let is_retried = retry.is_some();
+    // RFC 9846 §4.3.11.2: what binders bind is all that is before them
+    let (bound, binders) = split_at_binders(hello, encoded);
+    let mut transcript = match retry {
+        None => Transcript::start(parameters.suite.common.hash_provider, bound),
+        Some(retry) => {
+            let Retry { mut transcript, .. } = *retry;
+            transcript.add(bound);
+            transcript
+        }
+    };
+    let found = find_session(hello, &transcript, &parameters, config, cx)?;
+    let (authentication, early_secret) = match found {
+        Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
+        None => (
+            Authentication::Certificate {
+                signer: select_signer(hello, &certified_key)?,
+                certified_key,
+            },
+            EarlySecret::new(parameters.suite, None),
+        ),
+    };
+    transcript.add(binders);
+    Ok(Agreed {
+        hello,
+        is_retried,
+        parameters,
+        authentication,
+        early_secret,
+        transcript,
+    })
 }
 
 /// Cuts the encoded ClientHello before its binders, which end it; nothing is behind the cut if it has none.
