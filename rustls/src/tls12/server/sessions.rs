@@ -10,7 +10,9 @@ use zeroize::Zeroizing;
 use super::handshake::Handshake;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ServerContext;
+use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::chain::PeerChain;
 use crate::session::value::{SessionFacts, Tls12Session};
@@ -20,8 +22,9 @@ use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
 /// How long a session may be resumed from the storage, in seconds: what RFC 5246 §F.1.4 suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// How long a ticket may be, in bytes (RFC 5077 §3.3).
-const MAX_TICKET_LEN: usize = 0xffff;
+/// How long a ticket may be, in bytes: lifetime and length come before it in a message (RFC 5077 §3.3), which may
+/// be as long as a peer of this library's takes.
+const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
 /// A session that is resumed.
 pub(super) struct FoundSession {

@@ -17,7 +17,7 @@ use harness::wire::{Reader, u8_vec, u16_vec};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::server::{NoServerSessionStorage, ProducesTickets, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::time_provider::TimeProvider;
 use rustls::{
@@ -303,6 +303,40 @@ fn without_a_storage_there_is_no_session() {
             let session = session(&server, &ClientHello::tls12());
             assert_eq!(session.id, b"");
         }
+    }
+}
+
+/// Makes tickets of this length, in bytes.
+#[derive(Debug)]
+struct Tickets(usize);
+
+impl ProducesTickets for Tickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        3600
+    }
+
+    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        Some(vec![7; self.0])
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// RFC 5077 §3.3: an empty ticket says that there is none after all.
+#[test]
+fn a_ticket_that_no_message_can_carry_is_none() {
+    // lifetime and length come before the ticket
+    const MOST: usize = 0xffff - 4 - 2;
+    for (len, sent) in [(MOST, MOST), (MOST + 1, 0), (0xffff, 0), (0x1_0000, 0)] {
+        let setup = Setup::new(Provider::AwsLc);
+        let (server, _) = this_server(setup, |config| config.ticketer = Arc::new(Tickets(len)));
+        assert_eq!(session(&server, &hello(true)).ticket.len(), sent, "{len}");
     }
 }
 
