@@ -252,6 +252,48 @@ fn without_a_finite_field_group_in_common() {
     }
 }
 
+/// RFC 7919 §4: if there is nothing else, the alert is insufficient_security.
+#[test]
+fn the_alert_without_a_finite_field_group_in_common() {
+    for provider in PROVIDERS {
+        for implementation in [Buffered, Unbuffered] {
+            for (curve, groups, suite, error, alert) in [
+                (false, 0x0100, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
+                (
+                    true,
+                    0x0100,
+                    DHE_RSA_AES_128_GCM,
+                    "NoCipherSuitesInCommon",
+                    71,
+                ),
+                // known to nobody
+                (false, 0x01ff, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
+                (false, 0x0101, 0xffff, "NoCipherSuitesInCommon", 40),
+                (false, 0x0017, 0xffff, "NoCipherSuitesInCommon", 40),
+            ] {
+                let end = End {
+                    curve,
+                    ..End::new(implementation, LARGE)
+                };
+                let hello = ClientHello::tls12()
+                    .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, groups])))
+                    .with(
+                        harness::client_hello::SIGNATURE_ALGORITHMS,
+                        u16_vec(&u16s(&[0x0804])),
+                    )
+                    .edit(|hello| hello.cipher_suites = vec![suite]);
+                let crypto = this_provider(provider, End::new(Buffered, LARGE));
+                let result = ScriptedClient::new(server(provider, end), &crypto, &hello, None);
+                let refused = Refused {
+                    error: format!("PeerIncompatible({error})"),
+                    alert: Some(vec![2, alert]),
+                };
+                assert_eq!(result.err(), Some(refused), "{groups:#x} {suite:#x}");
+            }
+        }
+    }
+}
+
 /// RFC 7919 §4: a client that names no finite-field group leaves the choice to the server.
 #[test]
 fn a_client_that_names_no_finite_field_group() {

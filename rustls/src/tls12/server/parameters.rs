@@ -6,8 +6,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::crypto::SupportedKxGroup;
-use crate::enums::{KeyExchangeAlgorithm, NamedGroup, ProtocolVersion, SignatureScheme};
+use crate::enums::{
+    AlertDescription, KeyExchangeAlgorithm, NamedGroup, ProtocolVersion, SignatureScheme,
+};
 use crate::error::{Error, PeerIncompatible};
+use crate::handshake::Failure;
 use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
@@ -31,13 +34,13 @@ impl Parameters {
         hello: &ClientHello<'_>,
         certified_key: Arc<CertifiedKey>,
         config: &ServerConfig,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Failure> {
         let groups = Groups::new(hello, config);
         if groups.ecdhe.is_none() && groups.dhe.is_none() {
-            return Err(PeerIncompatible::NoKxGroupsInCommon.into());
+            return Err(groups.refuse(PeerIncompatible::NoKxGroupsInCommon));
         }
         let (suite, group) = select_suite(hello, &certified_key, &groups, config)
-            .ok_or(PeerIncompatible::NoCipherSuitesInCommon)?;
+            .ok_or_else(|| groups.refuse(PeerIncompatible::NoCipherSuitesInCommon))?;
         Ok(Self {
             suite,
             group,
@@ -88,6 +91,8 @@ fn select_suite(
 struct Groups {
     ecdhe: Option<&'static dyn SupportedKxGroup>,
     dhe: Option<&'static dyn SupportedKxGroup>,
+    /// Both sides have finite-field groups, but none in common.
+    differs_in_dhe: bool,
 }
 
 impl Groups {
@@ -103,15 +108,28 @@ impl Groups {
                 ours().find(|group| group.name() == *name && is_finite(group) == wants_finite)
             })
         };
+        // RFC 7919 §4: a client that names no such group leaves the choice to the server; one that does must get a
+        // group it has named
+        let names_finite = offered.iter().copied().any(is_ffdhe_code_point);
+        let dhe = if names_finite {
+            first_offered(true)
+        } else {
+            ours().find(is_finite)
+        };
         Self {
             ecdhe: first_offered(false),
-            // RFC 7919 §4: a client that names no such group leaves the choice to the server; one that does
-            // must get a group it has named
-            dhe: if offered.iter().copied().any(is_ffdhe_code_point) {
-                first_offered(true)
-            } else {
-                ours().find(is_finite)
-            },
+            dhe,
+            differs_in_dhe: names_finite && dhe.is_none() && ours().any(|group| is_finite(&group)),
+        }
+    }
+
+    /// Refuses a client with which there is too little in common.
+    fn refuse(&self, error: PeerIncompatible) -> Failure {
+        if self.differs_in_dhe {
+            // RFC 7919 §4: where a finite-field group is what is missing, the alert says so
+            Failure::new(error, AlertDescription::InsufficientSecurity)
+        } else {
+            error.into()
         }
     }
 
