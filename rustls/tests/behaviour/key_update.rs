@@ -15,7 +15,7 @@ use rustls::{CipherSuiteCommon, Tls13CipherSuite};
 use crate::compared::for_all;
 use crate::connected::{self, KEY_TYPE, Role, deliver, fresh_peer};
 
-/// Both of our APIs in either role, and upstream as the peer.
+/// Our APIs in either role, in place among them, and upstream as the peer.
 fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
     pairs_with(provider.this(), provider, role)
 }
@@ -30,14 +30,19 @@ fn pairs_with(
             let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
             let config = Arc::new(config);
             let buffered = rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-            let unbuffered = UnbufferedClientConnection::new(config, server_name()).unwrap();
+            let unbuffered =
+                || UnbufferedClientConnection::new(config.clone(), server_name()).unwrap();
             vec![
                 (
                     Box::new(ThisBuffered::new(buffered)),
                     fresh_peer(theirs, role),
                 ),
                 (
-                    Box::new(ThisUnbuffered::new(unbuffered)),
+                    Box::new(ThisUnbuffered::new(unbuffered())),
+                    fresh_peer(theirs, role),
+                ),
+                (
+                    Box::new(ThisUnbuffered::in_place(unbuffered())),
                     fresh_peer(theirs, role),
                 ),
             ]
@@ -46,14 +51,19 @@ fn pairs_with(
             let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
             let config = Arc::new(config);
             let buffered = rustls::ServerConnection::new(config.clone()).unwrap();
-            let unbuffered = rustls::server::UnbufferedServerConnection::new(config).unwrap();
+            let unbuffered =
+                || rustls::server::UnbufferedServerConnection::new(config.clone()).unwrap();
             vec![
                 (
                     Box::new(ThisBuffered::new(buffered)),
                     fresh_peer(theirs, role),
                 ),
                 (
-                    Box::new(ThisUnbuffered::new(unbuffered)),
+                    Box::new(ThisUnbuffered::new(unbuffered())),
+                    fresh_peer(theirs, role),
+                ),
+                (
+                    Box::new(ThisUnbuffered::in_place(unbuffered())),
                     fresh_peer(theirs, role),
                 ),
             ]
