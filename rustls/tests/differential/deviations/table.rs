@@ -28,7 +28,7 @@ const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub(super) const DEVIATIONS: [Deviation; 81] = [
+pub(super) const DEVIATIONS: [Deviation; 82] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -476,6 +476,12 @@ pub(super) const DEVIATIONS: [Deviation; 81] = [
         "PeerMisbehaved(IncorrectBinder) / 51",
         "ClientHello",
         "RFC 9846 §4.3.9: a server selects no mode that was not listed; without psk_dhe_ke no PSK is looked at",
+    ),
+    deviation(
+        "PeerMisbehaved(MissingKeyShare) / 47",
+        "PeerMisbehaved(MissingKeyShare) / 109",
+        "server's flight",
+        "RFC 9846 §4.3.11: a PSK without the key_share of its mode is an illegal_parameter",
     ),
     deviation(
         "PeerMisbehaved(MissingPskExtensionInSecondClientHello) / 109",
