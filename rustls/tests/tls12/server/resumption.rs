@@ -1,29 +1,27 @@
 //! Sessions: by id and by ticket, and when they are not resumed.
 
+mod clients;
+mod forgotten;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use harness::client_hello::{
-    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, SERVER_NAME,
-    SESSION_TICKET, STATUS_REQUEST, host_name, protocols,
+    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
+    STATUS_REQUEST, host_name, protocols,
 };
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
 use harness::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
-use harness::wire::{Reader, u8_vec, u16_vec};
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{NoServerSessionStorage, ProducesTickets, WebPkiClientVerifier};
+use harness::wire::Reader;
+use rustls::pki_types::UnixTime;
+use rustls::server::{NoServerSessionStorage, ProducesTickets};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::time_provider::TimeProvider;
-use rustls::{
-    CertificateError, ContentType, DigitallySignedStruct, DistinguishedName, Error, HandshakeType,
-    SignatureScheme,
-};
+use rustls::{ContentType, HandshakeType};
 
 use super::{Server, Setup, servers, servers_with};
 
@@ -519,81 +517,6 @@ fn a_resumed_session_acknowledges_neither_name_nor_status() {
     }
 }
 
-/// A certificate is presented and verified in the full handshake alone.
-fn authenticate(client: &mut ScriptedClient) {
-    let identity = &KeyType::EcdsaP256.identities().client;
-    let key = rustls::crypto::ring::sign::any_supported_type(&identity.key()).unwrap();
-    client
-        .send(&ScriptedClient::certificate(&[&*identity.chain[0]]))
-        .unwrap();
-    let message = client.key_exchange();
-    client.send(&message).unwrap();
-    let message = client.certificate_verify(&*key, 0x0403);
-    client.send(&message).unwrap();
-    client.change_cipher_spec().unwrap();
-    let message = client.finished();
-    client.send(&message).unwrap();
-}
-
-#[test]
-fn a_session_remembers_who_the_client_is() {
-    for setup in setups() {
-        let setup = Setup {
-            auth: ClientAuth::Required,
-            ..setup
-        };
-        for server in servers(setup) {
-            let hello = hello(setup.tickets);
-            let mut client = server.connect(&hello, None).unwrap();
-            authenticate(&mut client);
-            let certificates = client.server.peer_certificates();
-            assert_eq!(certificates.len(), 1);
-            let session = client.session();
-            let offer = offering(&hello, &session);
-            let mut client = server.connect(&offer, Some(&session)).unwrap();
-            assert!(client.is_resumed());
-            client.finish().unwrap();
-            assert_eq!(client.server.peer_certificates(), certificates);
-        }
-    }
-}
-
-#[test]
-fn no_session_passes_other_rules_for_clients() {
-    for setup in setups() {
-        // a session without a client's certificate, where one is required
-        let hello = hello(setup.tickets);
-        for auth in [ClientAuth::OptionalPresent, ClientAuth::Required] {
-            let asking = strict(setup.provider, auth);
-            let pair = Pair::new(setup, |second| {
-                let time_provider = second.time_provider.clone();
-                let ticketer = second.ticketer.clone();
-                let session_storage = second.session_storage.clone();
-                *second = asking;
-                second.time_provider = time_provider;
-                second.ticketer = ticketer;
-                second.session_storage = session_storage;
-            });
-            let session = session(&pair.first, &hello);
-            let client = pair
-                .second
-                .connect(&offering(&hello, &session), Some(&session))
-                .unwrap();
-            assert!(!client.is_resumed());
-            assert!(
-                client
-                    .message_of(HandshakeType::CertificateRequest)
-                    .is_some()
-            );
-        }
-    }
-}
-
-fn strict(provider: Provider, auth: ClientAuth) -> rustls::ServerConfig {
-    let key_type = KeyType::EcdsaP256;
-    harness::configs::this::server_of(Versions::Tls12, provider.this(), key_type, auth)
-}
-
 /// What names a session of one version means nothing in the other.
 #[test]
 fn sessions_of_tls13_are_none_of_tls12() {
@@ -629,216 +552,5 @@ fn sessions_of_tls13_are_none_of_tls12() {
                 assert!(!client.is_resumed());
             }
         }
-    }
-}
-
-/// A session's id is on the wire in the clear: whoever has seen it cannot make the server forget the session
-/// with it, in either version.
-#[test]
-fn sessions_are_not_lost_to_who_knows_their_ids() {
-    for provider in PROVIDERS {
-        let setup = Setup {
-            versions: Versions::Both,
-            ..Setup::new(provider)
-        };
-        let (server, _) = this_server(setup, |_| ());
-        let hello = ClientHello::tls12();
-        let session = session(&server, &hello);
-        for identity in [session.id.clone(), [&[3, 3], &session.id[..]].concat()] {
-            let identity = [&u16_vec(&identity)[..], &[0; 4]].concat();
-            let offered = [u16_vec(&identity), u16_vec(&u8_vec(&[7; 32]))].concat();
-            let tls13 = ClientHello::new()
-                .and(PSK_KEY_EXCHANGE_MODES, vec![1, 1])
-                .and(PRE_SHARED_KEY, offered);
-            server.connection().receive(&tls13.record()).unwrap();
-        }
-        let offer = offering(&hello, &session);
-        // nor by a handshake that fails
-        let mut client = server.connect(&offer, Some(&session)).unwrap();
-        client.change_cipher_spec().unwrap();
-        client
-            .send_raw(ContentType::Handshake, &[20, 0, 0, 12, 0])
-            .unwrap();
-        drop(client);
-        assert!(resumes(&server, &offer, &session));
-    }
-}
-
-/// Accepts the clients that another verifier accepts, until it is told not to.
-#[derive(Debug)]
-struct Fickle {
-    inner: Arc<dyn ClientCertVerifier>,
-    refuses: AtomicBool,
-}
-
-impl ClientCertVerifier for Fickle {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.inner.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        if self.refuses.load(Ordering::Relaxed) {
-            return Err(Error::InvalidCertificate(CertificateError::Revoked));
-        }
-        self.inner
-            .verify_client_cert(end_entity, intermediates, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
-
-#[test]
-fn a_client_that_is_not_accepted_any_longer_resumes_nothing() {
-    for setup in setups() {
-        let crypto = Arc::new(setup.provider.this());
-        let key_type = KeyType::EcdsaP256;
-        let roots = harness::configs::this::roots(key_type);
-        let inner = WebPkiClientVerifier::builder_with_provider(roots, crypto.clone());
-        let fickle = Arc::new(Fickle {
-            inner: inner.build().unwrap(),
-            refuses: AtomicBool::new(false),
-        });
-        let identity = &key_type.identities().server;
-        let (server, _) = this_server(setup, |config| {
-            let ticketer = setup.tickets.then(rustls::crypto::ring::Ticketer::new);
-            *config = rustls::ServerConfig::builder_with_provider(crypto)
-                .with_protocol_versions(&[&rustls::version::TLS12])
-                .unwrap()
-                .with_client_cert_verifier(fickle.clone())
-                .with_single_cert(identity.chain.clone(), identity.key())
-                .unwrap();
-            if let Some(ticketer) = ticketer {
-                config.ticketer = ticketer.unwrap();
-            }
-        });
-        let hello = hello(setup.tickets);
-        let mut client = server.connect(&hello, None).unwrap();
-        authenticate(&mut client);
-        let session = client.session();
-        let offer = offering(&hello, &session);
-        for refuses in [false, true, false] {
-            fickle.refuses.store(refuses, Ordering::Relaxed);
-            let client = server.connect(&offer, Some(&session)).unwrap();
-            assert_eq!(client.is_resumed(), !refuses);
-        }
-    }
-}
-
-/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed, though not because of somebody who has but seen the
-/// id.
-#[test]
-fn a_session_ends_with_a_connection_that_fails() {
-    type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
-    const FAILING: [(&str, Failing); 5] = [
-        ("a record that does not open", |client| {
-            client.protect(); // begins with the first number again
-            client.send_raw(ContentType::ApplicationData, b"data")
-        }),
-        ("a change_cipher_spec", |client| {
-            client.send_raw(ContentType::ChangeCipherSpec, &[1])
-        }),
-        ("a message", |client| {
-            client.send_raw(ContentType::Handshake, &[20, 0, 0, 0])
-        }),
-        ("too many attempts to renegotiate", |client| {
-            let hello = ClientHello::tls12().message();
-            client.send_raw(ContentType::Handshake, &hello)?;
-            client.send_raw(ContentType::Handshake, &hello)
-        }),
-        ("a fatal alert", |client| {
-            client.send_raw(ContentType::Alert, &[2, 80])
-        }),
-    ];
-    for provider in PROVIDERS {
-        let (server, _) = this_server(Setup::new(provider), |_| ());
-        let hello = ClientHello::tls12();
-        for (what, fails) in FAILING {
-            for is_resumed in [false, true] {
-                let mut session = session(&server, &hello);
-                let offer = offering(&hello, &session);
-                let mut client = if is_resumed {
-                    server.connect(&offer, Some(&session)).unwrap()
-                } else {
-                    server.connect(&hello, None).unwrap()
-                };
-                assert_eq!(client.is_resumed(), is_resumed);
-                client.finish().unwrap();
-                if !is_resumed {
-                    session = client.session();
-                }
-                fails(&mut client).unwrap_err();
-                let offer = offering(&hello, &session);
-                assert!(!resumes(&server, &offer, &session), "{what}");
-            }
-        }
-
-        // before the Finished nobody knows who fails
-        let session = session(&server, &hello);
-        let offer = offering(&hello, &session);
-        for fails in [
-            |client: &mut ScriptedClient| client.send_raw(ContentType::Handshake, &[20, 0, 0, 0]),
-            |client: &mut ScriptedClient| {
-                client.change_cipher_spec()?;
-                client.send_raw(
-                    ContentType::Handshake,
-                    &[&[20, 0, 0, 12][..], &[7; 12]].concat(),
-                )
-            },
-        ] {
-            let mut client = server.connect(&offer, Some(&session)).unwrap();
-            fails(&mut client).unwrap_err();
-            assert!(resumes(&server, &offer, &session));
-        }
-    }
-}
-
-/// With a ticket the session id is any: the connection fails alone.
-#[test]
-fn a_failure_forgets_no_session_of_others() {
-    for provider in PROVIDERS {
-        let setup = Setup {
-            tickets: true,
-            ..Setup::new(provider)
-        };
-        let pair = Pair::new(setup, |_| ());
-        let victim = session(&pair.first, &ClientHello::tls12());
-        let of_victim = offering(&ClientHello::tls12(), &victim);
-        assert!(victim.ticket.is_empty() && !victim.id.is_empty());
-
-        let hello = hello(true);
-        let session = session(&pair.first, &hello);
-        let offer = offering(&hello, &session).edit(|hello| hello.session_id = victim.id.clone());
-        let mut client = pair.first.connect(&offer, Some(&session)).unwrap();
-        assert!(client.is_resumed());
-        client.finish().unwrap();
-        client
-            .send_raw(ContentType::ChangeCipherSpec, &[1])
-            .unwrap_err();
-        assert!(resumes(&pair.first, &of_victim, &victim));
     }
 }

@@ -1,0 +1,137 @@
+//! Which failures end a session: those of whoever has shown to have it.
+
+use harness::client_hello::{ClientHello, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES};
+use harness::configs::{PROVIDERS, Versions};
+use harness::scripted::Refused;
+use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::{u8_vec, u16_vec};
+use rustls::ContentType;
+
+use super::{Pair, hello, offering, resumes, session, this_server};
+use crate::server::Setup;
+
+/// A session's id is on the wire in the clear: whoever has seen it cannot make the server forget the session
+/// with it, in either version.
+#[test]
+fn sessions_are_not_lost_to_who_knows_their_ids() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            versions: Versions::Both,
+            ..Setup::new(provider)
+        };
+        let (server, _) = this_server(setup, |_| ());
+        let hello = ClientHello::tls12();
+        let session = session(&server, &hello);
+        for identity in [session.id.clone(), [&[3, 3], &session.id[..]].concat()] {
+            let identity = [&u16_vec(&identity)[..], &[0; 4]].concat();
+            let offered = [u16_vec(&identity), u16_vec(&u8_vec(&[7; 32]))].concat();
+            let tls13 = ClientHello::new()
+                .and(PSK_KEY_EXCHANGE_MODES, vec![1, 1])
+                .and(PRE_SHARED_KEY, offered);
+            server.connection().receive(&tls13.record()).unwrap();
+        }
+        let offer = offering(&hello, &session);
+        // nor by a handshake that fails
+        let mut client = server.connect(&offer, Some(&session)).unwrap();
+        client.change_cipher_spec().unwrap();
+        client
+            .send_raw(ContentType::Handshake, &[20, 0, 0, 12, 0])
+            .unwrap();
+        drop(client);
+        assert!(resumes(&server, &offer, &session));
+    }
+}
+
+/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed, though not because of somebody who has but seen the
+/// id.
+#[test]
+fn a_session_ends_with_a_connection_that_fails() {
+    type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
+    const FAILING: [(&str, Failing); 5] = [
+        ("a record that does not open", |client| {
+            client.protect(); // begins with the first number again
+            client.send_raw(ContentType::ApplicationData, b"data")
+        }),
+        ("a change_cipher_spec", |client| {
+            client.send_raw(ContentType::ChangeCipherSpec, &[1])
+        }),
+        ("a message", |client| {
+            client.send_raw(ContentType::Handshake, &[20, 0, 0, 0])
+        }),
+        ("too many attempts to renegotiate", |client| {
+            let hello = ClientHello::tls12().message();
+            client.send_raw(ContentType::Handshake, &hello)?;
+            client.send_raw(ContentType::Handshake, &hello)
+        }),
+        ("a fatal alert", |client| {
+            client.send_raw(ContentType::Alert, &[2, 80])
+        }),
+    ];
+    for provider in PROVIDERS {
+        let (server, _) = this_server(Setup::new(provider), |_| ());
+        let hello = ClientHello::tls12();
+        for (what, fails) in FAILING {
+            for is_resumed in [false, true] {
+                let mut session = session(&server, &hello);
+                let offer = offering(&hello, &session);
+                let mut client = if is_resumed {
+                    server.connect(&offer, Some(&session)).unwrap()
+                } else {
+                    server.connect(&hello, None).unwrap()
+                };
+                assert_eq!(client.is_resumed(), is_resumed);
+                client.finish().unwrap();
+                if !is_resumed {
+                    session = client.session();
+                }
+                fails(&mut client).unwrap_err();
+                let offer = offering(&hello, &session);
+                assert!(!resumes(&server, &offer, &session), "{what}");
+            }
+        }
+
+        // before the Finished nobody knows who fails
+        let session = session(&server, &hello);
+        let offer = offering(&hello, &session);
+        for fails in [
+            |client: &mut ScriptedClient| client.send_raw(ContentType::Handshake, &[20, 0, 0, 0]),
+            |client: &mut ScriptedClient| {
+                client.change_cipher_spec()?;
+                client.send_raw(
+                    ContentType::Handshake,
+                    &[&[20, 0, 0, 12][..], &[7; 12]].concat(),
+                )
+            },
+        ] {
+            let mut client = server.connect(&offer, Some(&session)).unwrap();
+            fails(&mut client).unwrap_err();
+            assert!(resumes(&server, &offer, &session));
+        }
+    }
+}
+
+/// With a ticket the session id is any: the connection fails alone.
+#[test]
+fn a_failure_forgets_no_session_of_others() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            tickets: true,
+            ..Setup::new(provider)
+        };
+        let pair = Pair::new(setup, |_| ());
+        let victim = session(&pair.first, &ClientHello::tls12());
+        let of_victim = offering(&ClientHello::tls12(), &victim);
+        assert!(victim.ticket.is_empty() && !victim.id.is_empty());
+
+        let hello = hello(true);
+        let session = session(&pair.first, &hello);
+        let offer = offering(&hello, &session).edit(|hello| hello.session_id = victim.id.clone());
+        let mut client = pair.first.connect(&offer, Some(&session)).unwrap();
+        assert!(client.is_resumed());
+        client.finish().unwrap();
+        client
+            .send_raw(ContentType::ChangeCipherSpec, &[1])
+            .unwrap_err();
+        assert!(resumes(&pair.first, &of_victim, &victim));
+    }
+}
