@@ -534,7 +534,7 @@ fn secrets_are_compared_in_constant_time_and_zeroized() {
         (
             "master secret",
             include_str!("../../src/tls12/key_schedule.rs"),
-            "secret: Zeroizing<",
+            "struct SessionSecret(Arc<Zeroizing<",
         ),
         (
             "sessions of servers",
