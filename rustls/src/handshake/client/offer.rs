@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pki_types::ServerName;
+use pki_types::{CertificateDer, ServerName};
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
@@ -18,6 +18,7 @@ use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Failure;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
@@ -256,6 +257,29 @@ impl Offer {
             return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol);
         }
         Ok(())
+    }
+
+    /// Has the verifier decide whether `chain` is the server's; returns the end entity, whose signature is to be
+    /// verified next.
+    pub(crate) fn verify_server<'a>(
+        &self,
+        chain: &'a [CertificateDer<'static>],
+        ocsp_response: &[u8],
+    ) -> Result<&'a CertificateDer<'static>, Failure> {
+        let (end_entity, intermediates) =
+            chain.split_first().ok_or(Error::NoCertificatesPresented)?;
+        let now = self.config.current_time()?;
+        self.config
+            .verifier
+            .verify_server_cert(
+                end_entity,
+                intermediates,
+                &self.server_name,
+                ocsp_response,
+                now,
+            )
+            .map_err(Failure::refused_by_verifier)?;
+        Ok(end_entity)
     }
 
     /// Gives a secret to the key log.

@@ -108,21 +108,8 @@ impl WaitServerKeyExchange {
     fn verify(&self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
         let offer = &self.handshake.offer;
         let config = &offer.config;
-        let (end_entity, intermediates) = self
-            .chain
-            .split_first()
-            .ok_or(Error::NoCertificatesPresented)?;
-        let now = config.current_time()?;
-        config
-            .verifier
-            .verify_server_cert(
-                end_entity,
-                intermediates,
-                &offer.server_name,
-                self.ocsp_response.as_deref().unwrap_or_default(),
-                now,
-            )
-            .map_err(Failure::refused_by_verifier)?;
+        let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
+        let end_entity = offer.verify_server(&self.chain, ocsp_response)?;
 
         let signature = &exchange.signature;
         // RFC 5246 §7.4.3: the scheme is of the kind of key that the suite says

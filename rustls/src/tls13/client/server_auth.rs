@@ -102,22 +102,7 @@ impl WaitCertificateVerify {
     ) -> Result<WaitFinished, Failure> {
         let offer = &self.handshake.offer;
         let config = &offer.config;
-        let (end_entity, intermediates) = self
-            .chain
-            .split_first()
-            .ok_or(Error::NoCertificatesPresented)?;
-
-        let now = config.current_time()?;
-        config
-            .verifier
-            .verify_server_cert(
-                end_entity,
-                intermediates,
-                &offer.server_name,
-                &self.ocsp_response,
-                now,
-            )
-            .map_err(Failure::refused_by_verifier)?;
+        let end_entity = offer.verify_server(&self.chain, &self.ocsp_response)?;
 
         // RFC 9846 §4.5.2: the scheme is one that was offered, and not one for certificates only
         if !verify.scheme.supported_in_tls13()
