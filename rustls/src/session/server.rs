@@ -12,7 +12,7 @@ use crate::server::ProducesTickets;
 /// Stores sessions on the server.
 ///
 /// Keys and values are opaque. A value holds the secrets of a session: whoever reads it can take over
-/// a resumed one. Other processes and machines may use it if their configurations are alike; a release of this
+/// a resumed one, and whoever writes one can pass for any client. Other processes and machines may use it if their configurations are alike; a release of this
 /// library that keeps sessions in another form passes over it.
 pub trait StoresServerSessions: Debug + Send + Sync {
     /// Whether this stores anything at all.
