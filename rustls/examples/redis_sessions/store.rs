@@ -11,6 +11,11 @@
 //! A session holds secrets, by which whoever reads it could resume it and, without a key exchange, read it. So
 //! it is sealed before it leaves the process, together with its key: Redis, and whoever can read or write there,
 //! cannot read it, nor change it, nor pass one session off as another.
+//!
+//! It could hand a session out again. That early data is accepted once ([`ServerConfig::max_early_data_size`]) rests
+//! on Redis, then, and on a single one: a replica that takes its place may still have what was taken.
+//!
+//! [`ServerConfig::max_early_data_size`]: rustls::ServerConfig::max_early_data_size
 
 use std::error::Error;
 use std::net::SocketAddr;
