@@ -214,3 +214,44 @@ fn every_byte_matters() {
         }
     }
 }
+
+/// RFC 9846 §6: an alert among early data ends the connection, and close_notify is no end of the data: the handshake is
+/// not complete. One that only announces another passes.
+#[test]
+fn alerts_are_no_end() {
+    for provider in PROVIDERS {
+        let settings = settings(provider);
+        let [buffered, unbuffered, _] = settings.servers();
+        for server in [buffered, unbuffered] {
+            for (alert, error) in [
+                ([1, 0], "AlertReceived(CloseNotify)"),
+                ([2, 0], "AlertReceived(CloseNotify)"),
+                ([1, 40], "AlertReceived(HandshakeFailure)"),
+                ([2, 90], "AlertReceived(UserCanceled)"),
+            ] {
+                let mut client = accepted(&settings, &server);
+                client
+                    .send_raw(ContentType::ApplicationData, b"early")
+                    .unwrap();
+                let refused = client.send_raw(ContentType::Alert, &alert).unwrap_err();
+                assert_eq!(refused.error, error);
+                assert_eq!(refused.alert, None);
+                assert!(!client.server.peer_has_closed() && client.server.is_handshaking());
+                // nor does it go on
+                client
+                    .send_raw(ContentType::ApplicationData, b"more")
+                    .unwrap_err();
+                client.end_early_data().unwrap_err();
+                assert_eq!(early_data(&mut *client.server), b"early");
+            }
+            let mut client = accepted(&settings, &server);
+            client.send_raw(ContentType::Alert, &[1, 90]).unwrap();
+            client
+                .send_raw(ContentType::ApplicationData, b"early")
+                .unwrap();
+            client.end_early_data().unwrap();
+            finish(&mut client);
+            assert_eq!(early_data(&mut *client.server), b"early");
+        }
+    }
+}
