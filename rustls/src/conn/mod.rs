@@ -9,8 +9,10 @@
 //!
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and `established`
 //!   (secrets, for rekeying and exporters), side by side; `sending`: application data on its way out;
-//!   `early_data`: a client's before the handshake is complete.
+//!   `early_data`: a client's before the handshake is complete; `received_early_data`: where it waits in a buffered
+//!   server.
 //! - `transport`: all that a handshake sees of these.
+//! - `kernel`: what is left of a connection whose records are made by another.
 
 pub(crate) mod common_state;
 #[cfg(feature = "std")]

@@ -10,6 +10,7 @@
 //! ```
 //!
 //! - `offer`: what a ClientHello offers, and its encoding; `offer_tls12`: what only TLS 1.2 asks for.
+//! - `sent_hello`: the hello that was sent, and what is kept of it; `config_limits`: whether one can be made.
 //! - `key_shares`: the key exchange under way.
 //! - `offered_session`: the session that it offers to resume.
 //! - `client_auth`: how the client answers a CertificateRequest.
