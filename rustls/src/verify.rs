@@ -272,3 +272,29 @@ impl ClientCertVerifier for NoClientAuth {
 fn not_asked() -> Error {
     Error::General("this server does not ask clients for a certificate".into())
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// A server that asks for no certificate believes none that it gets.
+    #[test]
+    fn who_was_not_asked_is_not_verified() {
+        let cert = CertificateDer::from(vec![0x30, 0]);
+        let signature = DigitallySignedStruct::new(SignatureScheme::ED25519, vec![7; 64]);
+        let now = UnixTime::since_unix_epoch(core::time::Duration::from_secs(1 << 30));
+        let verifier = NoClientAuth;
+        assert!(!verifier.offer_client_auth() && !verifier.client_auth_mandatory());
+        assert!(verifier.supported_verify_schemes().is_empty());
+        assert!(verifier.root_hint_subjects().is_empty());
+        assert!(verifier.verify_client_cert(&cert, &[], now).is_err());
+        for verify in [
+            NoClientAuth::verify_tls12_signature,
+            NoClientAuth::verify_tls13_signature,
+        ] {
+            assert!(verify(&verifier, b"message", &cert, &signature).is_err());
+        }
+    }
+}

@@ -333,46 +333,82 @@ mod tests {
 
     use super::*;
 
+    /// RFC 9846 §4.3: the table of extensions, and below the line those of TLS 1.2 and earlier.
+    const TABLE: &str = "
+        server_name 0: CH EE CR
+        status_request 5: CH CR CT
+        supported_groups 10: CH EE
+        signature_algorithms 13: CH CR
+        use_srtp 14: CH EE
+        heartbeat 15: CH EE
+        application_layer_protocol_negotiation 16: CH EE
+        client_certificate_type 19: CH EE
+        server_certificate_type 20: CH EE
+        padding 21: CH
+        compress_certificate 27: CH CR
+        record_size_limit 28: CH EE
+        delegated_credential 34: CH CR CT
+        supported_ekt_ciphers 39: CH EE
+        pre_shared_key 41: CH SH
+        early_data 42: CH EE NST
+        supported_versions 43: CH SH HRR
+        cookie 44: CH HRR
+        psk_key_exchange_modes 45: CH
+        certificate_authorities 47: CH CR
+        oid_filters 48: CR
+        post_handshake_auth 49: CH
+        signature_algorithms_cert 50: CH CR
+        key_share 51: CH SH HRR
+        transparency_info 52: CH CR CT
+        external_id_hash 55: CH EE
+        external_session_id 56: CH EE
+        quic_transport_parameters 57: CH EE
+        ticket_request 58: CH EE
+        ech_outer_extensions 64768: CH
+        encrypted_client_hello 65037: CH HRR EE
+
+        max_fragment_length 1: CH EE
+        ec_point_formats 11: CH
+        status_request_v2 17: CH
+        signed_certificate_timestamp 18: CH CR CT
+        encrypt_then_mac 22: CH
+        extended_master_secret 23: CH
+        session_ticket 35: CH
+        quic_transport_parameters of drafts 65445: CH EE
+        renegotiation_info 65281: CH
+    ";
+
     #[test]
     fn the_table_decides_where_a_known_type_may_stand() {
-        use ExtensionContext::*;
-        for (typ, allowed) in [
-            (
-                ExtensionType::ServerName,
-                &[ClientHello, EncryptedExtensions, CertificateRequest][..],
-            ),
-            (
-                ExtensionType::KeyShare,
-                &[ClientHello, ServerHello, HelloRetryRequest],
-            ),
-            (
-                ExtensionType::EarlyData,
-                &[ClientHello, EncryptedExtensions, NewSessionTicket],
-            ),
-            (
-                ExtensionType::StatusRequest,
-                &[ClientHello, CertificateRequest, Certificate],
-            ),
-            (ExtensionType::OidFilters, &[CertificateRequest]),
-            (ExtensionType::ExtendedMasterSecret, &[ClientHello]),
-        ] {
-            for context in [
-                ClientHello,
-                ServerHello,
-                HelloRetryRequest,
-                EncryptedExtensions,
-                Certificate,
-                CertificateRequest,
-                NewSessionTicket,
-            ] {
+        let contexts = [
+            ("CH", ExtensionContext::ClientHello),
+            ("SH", ExtensionContext::ServerHello),
+            ("HRR", ExtensionContext::HelloRetryRequest),
+            ("EE", ExtensionContext::EncryptedExtensions),
+            ("CT", ExtensionContext::Certificate),
+            ("CR", ExtensionContext::CertificateRequest),
+            ("NST", ExtensionContext::NewSessionTicket),
+        ];
+        let mut known = ExtensionSet::default();
+        for row in TABLE.lines().map(str::trim).filter(|row| !row.is_empty()) {
+            let (typ, allowed) = row.split_once(": ").unwrap();
+            let typ = typ.rsplit(' ').next().unwrap().parse::<u16>().unwrap();
+            known.insert(typ.into());
+            for (name, context) in contexts {
                 assert_eq!(
-                    allowed_in(typ, context),
-                    allowed.contains(&context),
-                    "{typ:?} in {context:?}"
+                    allowed_in(typ.into(), context),
+                    allowed.split(' ').any(|allowed| allowed == name),
+                    "{row} in {name}"
                 );
             }
         }
-        assert!(allowed_in(ExtensionType::Unknown(0x1234), ServerHello));
+        // what is not known, each message's rules decide
+        for typ in (0..=u16::MAX).map(ExtensionType::from) {
+            let anywhere = contexts
+                .iter()
+                .all(|&(_, context)| allowed_in(typ, context));
+            assert_eq!(anywhere, !known.contains(typ), "{typ:?}");
+        }
     }
 
     /// Reads a block of empty extensions of these types.

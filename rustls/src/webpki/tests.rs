@@ -69,6 +69,21 @@ macro_rules! verify_server {
     }};
 }
 
+/// By the function for verifiers of the application, which looks at neither names nor revocation lists.
+macro_rules! verify_chain_alone {
+    ($lib:ident, $provider:expr, $case:expr) => {
+        $lib::server::ParsedCertificate::try_from(&$case.end_entity).and_then(|end_entity| {
+            $lib::client::verify_server_cert_signed_by_trust_anchor(
+                &end_entity,
+                &*roots!($lib, $case),
+                &$case.intermediates,
+                $case.now,
+                $provider.signature_verification_algorithms.all,
+            )
+        })
+    };
+}
+
 macro_rules! verify_client {
     ($lib:ident, $provider:expr, $case:expr) => {{
         let builder = $lib::server::WebPkiClientVerifier::builder_with_provider(
@@ -126,6 +141,10 @@ impl Case {
     /// By every provider there is; they and upstream's must agree.
     fn as_server(&self) -> Result<(), Error> {
         let verdicts = providers().map(|(our_provider, their_provider)| {
+            let ours = verify_chain_alone!(ours, our_provider, self);
+            let theirs = verify_chain_alone!(theirs, their_provider, self);
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+
             let ours = verify_server!(ours, our_provider, self);
             let theirs = verify_server!(theirs, their_provider, self);
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));

@@ -271,3 +271,30 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     let answer = answer(&mut Setup::new(PROVIDERS[0]).ours(), &too_late);
     assert_eq!(answer.error.unwrap(), "DecryptError");
 }
+
+/// RFC 9846 §5.1: early data that is skipped must not interrupt a message either. Upstream gives another reason, and
+/// no alert.
+#[test]
+fn early_data_within_the_second_hello_is_refused() {
+    let first = ClientHello::without_share().with_early_data();
+    let second = ClientHello::new().with_psk().message();
+    for provider in PROVIDERS {
+        let setup = Setup::new(provider);
+        let servers: [Box<dyn Endpoint>; 2] =
+            [Box::new(setup.ours()), Box::new(setup.ours_unbuffered())];
+        for mut server in servers {
+            let records = [
+                first.record(),
+                record(0x16, &second[..9]),
+                record(0x17, &[7; 40]),
+            ];
+            assert_eq!(
+                answer(&mut *server, &records),
+                refused(
+                    "PeerMisbehaved(RejectedEarlyDataInterleavedWithHandshakeMessage)",
+                    AlertDescription::UnexpectedMessage
+                )
+            );
+        }
+    }
+}

@@ -112,6 +112,18 @@ fn a_worn_key_closes_a_buffered_connection() {
     }
 }
 
+/// It has no KeyUpdate: nothing is sent, and the connection goes on.
+#[test]
+fn a_key_cannot_be_replaced() {
+    for provider in PROVIDERS {
+        for (mut ours, mut theirs) in buffered(provider, &provider.this()) {
+            assert!(ours.conn.refresh_traffic_keys().is_err());
+            assert_eq!(ours.take_output(), b"");
+            send_and_check(&mut ours, &mut theirs, b"under the same key");
+        }
+    }
+}
+
 /// Gives a peer much data; what it reads of it.
 fn deliver(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
     let mut plaintext = Vec::new();

@@ -235,6 +235,22 @@ fn a_sender_stops_before_the_epoch_would_be_too_high() {
     assert_eq!(b.receive(&mut a).unwrap(), []);
 }
 
+/// RFC 9846 §4.7.3: the same limit holds for whoever sends with extracted keys.
+#[test]
+fn extracted_keys_are_updated_no_more_than_others() {
+    let [mut a, _] = ends();
+    a.secrets().sending_updates = MAX_SENDING_UPDATES - 1;
+    let Some(established) = &mut a.established else {
+        unreachable!();
+    };
+    established.update_extracted_sending().unwrap();
+    assert!(matches!(
+        established.update_extracted_sending(),
+        Err(Error::General(_))
+    ));
+    established.update_extracted_receiving().unwrap();
+}
+
 #[test]
 fn nothing_is_sent_after_close_notify() {
     let [mut a, mut b] = ends();

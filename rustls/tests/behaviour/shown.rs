@@ -1,0 +1,205 @@
+//! What `Debug` and `Display` say: what it is, and nothing that is secret.
+
+use std::io::Write;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{PROVIDERS, Provider, server_name};
+use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::server::{Acceptor, UnbufferedServerConnection};
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
+};
+use rustls::{
+    ClientConfig, ClientConnection, Connection, KeyLog, RootCertStore, ServerConfig,
+    ServerConnection,
+};
+
+use crate::connected::KEY_TYPE;
+use crate::connected::this::{client_config, input, output, server_config};
+
+/// All secrets of some connections.
+#[derive(Debug, Default)]
+struct Secrets(Mutex<Vec<Vec<u8>>>);
+
+impl KeyLog for Secrets {
+    fn log(&self, _label: &str, _client_random: &[u8], secret: &[u8]) {
+        self.0.lock().unwrap().push(secret.to_vec());
+    }
+}
+
+impl Secrets {
+    fn assert_not_in(&self, shown: &str) {
+        let digits = |text: &str| text.to_lowercase().replace([' ', ',', '\n'], "");
+        let shown = digits(shown);
+        for secret in &*self.0.lock().unwrap() {
+            let hex = secret.iter().map(|byte| format!("{byte:02x}"));
+            assert!(!shown.contains(&hex.collect::<String>()));
+            assert!(!shown.contains(digits(&format!("{secret:?}")).trim_matches(['[', ']'])));
+        }
+    }
+}
+
+struct Ends {
+    secrets: Arc<Secrets>,
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Ends {
+    fn new(provider: Provider) -> Self {
+        let secrets = Arc::new(Secrets::default());
+        let mut client = client_config(provider);
+        client.key_log = secrets.clone();
+        client.enable_early_data = true;
+        let mut server = server_config(provider);
+        server.key_log = secrets.clone();
+        server.max_early_data_size = 1000;
+        Self {
+            secrets,
+            client: Arc::new(client),
+            server: Arc::new(server),
+        }
+    }
+
+    fn client(&self) -> ClientConnection {
+        ClientConnection::new(self.client.clone(), server_name()).unwrap()
+    }
+
+    /// A client and a server after their handshake, the client with tickets.
+    fn connected(&self) -> [Connection; 2] {
+        let mut client = self.client().into();
+        let server = ServerConnection::new(self.server.clone()).unwrap();
+        let mut server = server.into();
+        loop {
+            let [to_server, to_client] = [&mut client, &mut server].map(output);
+            if to_server.is_empty() && to_client.is_empty() {
+                break [client, server];
+            }
+            input(&mut server, &to_server).unwrap();
+            input(&mut client, &to_client).unwrap();
+        }
+    }
+
+    /// What is shown begins with `name` and contains no secret.
+    fn check(&self, name: &str, shown: String) {
+        assert!(shown.starts_with(name), "{name}: {shown}");
+        self.secrets.assert_not_in(&shown);
+    }
+}
+
+#[test]
+fn connections() {
+    for provider in PROVIDERS {
+        let ends = Ends::new(provider);
+        for mut conn in ends.connected() {
+            assert!(!ends.secrets.0.lock().unwrap().is_empty());
+            ends.check("", format!("{conn:?}"));
+            ends.check("Reader", format!("{:?}", conn.reader()));
+            ends.check("Writer", format!("{:?}", conn.writer()));
+            // what is written waits for write_tls
+            conn.writer().flush().unwrap();
+            assert!(!conn.wants_write());
+            match conn {
+                Connection::Client(conn) => {
+                    ends.check("ClientConnection", format!("{conn:?}"));
+                    ends.check("", format!("{:?}", conn.deref()));
+                    ends.check("CommonState", format!("{:?}", conn.deref().deref()));
+                }
+                Connection::Server(conn) => {
+                    ends.check("ServerConnection", format!("{conn:?}"));
+                    ends.check("", format!("{:?}", conn.deref()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn early_data() {
+    for provider in PROVIDERS {
+        let ends = Ends::new(provider);
+        ends.connected();
+        let mut client = ends.client();
+        let early_data = format!("{:?}", client.early_data().unwrap());
+        ends.check("WriteEarlyData { bytes_left: 1000", early_data);
+    }
+}
+
+#[test]
+fn unbuffered() {
+    for provider in PROVIDERS {
+        let ends = Ends::new(provider);
+        ends.connected();
+        let server = UnbufferedServerConnection::new(ends.server.clone()).unwrap();
+        ends.check("UnbufferedServerConnection", format!("{server:?}"));
+        ends.check("", format!("{:?}", server.deref()));
+        let client = UnbufferedClientConnection::new(ends.client.clone(), server_name());
+        let mut client = client.unwrap();
+        ends.check("UnbufferedClientConnection", format!("{client:?}"));
+
+        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
+        let state = state.unwrap();
+        ends.check("EncodeTlsData", format!("{state:?}"));
+        let ConnectionState::EncodeTlsData(mut state) = state else {
+            panic!("{state:?}");
+        };
+        state.encode(&mut [0; 4096]).unwrap();
+        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
+        let state = state.unwrap();
+        ends.check("TransmitTlsData", format!("{state:?}"));
+        let ConnectionState::TransmitTlsData(mut state) = state else {
+            panic!("{state:?}");
+        };
+        let early_data = format!("{:?}", state.may_encrypt_early_data().unwrap());
+        ends.check("MayEncryptEarlyData { bytes_left: 1000", early_data);
+        state.done();
+        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
+        ends.check("BlockedHandshake", format!("{:?}", state.unwrap()));
+    }
+}
+
+#[test]
+fn acceptors() {
+    let ends = Ends::new(PROVIDERS[0]);
+    let mut acceptor = Acceptor::default();
+    let hello = output(&mut ends.client().into());
+    acceptor.read_tls(&mut &hello[..]).unwrap();
+    let accepted = acceptor.accept().unwrap_or_else(|_| panic!()).unwrap();
+    ends.check("Accepted", format!("{accepted:?}"));
+
+    let mut acceptor = Acceptor::default();
+    acceptor.read_tls(&mut &b"GET / HTTP/1.1\r\n"[..]).unwrap();
+    let (_, alert) = acceptor.accept().unwrap_err();
+    ends.check("AcceptedAlert", format!("{alert:?}"));
+}
+
+#[test]
+fn errors_of_builders_and_of_short_buffers() {
+    let builder = |roots| {
+        let provider = Arc::new(PROVIDERS[0].this());
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+    };
+    let error = builder(RootCertStore::empty()).build().unwrap_err();
+    assert!(error.to_string().contains("root"), "{error}");
+    let mut roots = RootCertStore::empty();
+    roots.add(KEY_TYPE.identities().ca.clone()).unwrap();
+    let error = builder(roots).with_crls([vec![7].into()]).build();
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("revocation list"), "{error}");
+
+    let short = || InsufficientSizeError { required_size: 321 };
+    for error in [
+        short().to_string(),
+        EncodeError::from(short()).to_string(),
+        EncryptError::from(short()).to_string(),
+    ] {
+        assert!(error.contains("321"), "{error}");
+    }
+    for error in [
+        EncodeError::AlreadyEncoded.to_string(),
+        EncryptError::EncryptExhausted.to_string(),
+    ] {
+        assert!(!error.is_empty());
+    }
+}
