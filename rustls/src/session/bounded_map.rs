@@ -2,18 +2,20 @@
 
 use alloc::collections::BTreeMap;
 use core::borrow::Borrow;
-use core::hash::Hash;
+use core::hash::{BuildHasher, Hash, Hasher};
 #[cfg(feature = "std")]
 use std::collections::HashMap;
+#[cfg(feature = "std")]
+use std::hash::RandomState;
 
 #[cfg(not(feature = "std"))]
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder as RandomState, HashMap};
 
 /// A map of at most `capacity` entries. Inserting one more drops the one whose key came first.
 ///
 /// A key that is inserted again keeps its age.
 pub(crate) struct BoundedMap<K, V> {
-    entries: HashMap<K, Entry<V>>,
+    entries: HashMap<K, Entry<V>, Gathering>,
     /// The keys of `entries`, by the number they got when they came.
     by_age: BTreeMap<u64, K>,
     next_number: u64,
@@ -28,7 +30,7 @@ struct Entry<V> {
 impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            entries: HashMap::new(),
+            entries: HashMap::default(),
             by_age: BTreeMap::new(),
             next_number: 0,
             capacity,
@@ -76,6 +78,50 @@ impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
     }
 }
 
+/// The usual keyed hash of a map, but over longer pieces: a server's name is hashed letter by letter, and the
+/// hash takes as long for one letter as for many.
+#[derive(Default)]
+struct Gathering(RandomState);
+
+impl BuildHasher for Gathering {
+    type Hasher = GatheringHasher<<RandomState as BuildHasher>::Hasher>;
+
+    fn build_hasher(&self) -> Self::Hasher {
+        GatheringHasher {
+            inner: self.0.build_hasher(),
+            gathered: [0; 64],
+            len: 0,
+        }
+    }
+}
+
+struct GatheringHasher<H> {
+    inner: H,
+    /// What comes behind all that `inner` has, in the first `len` bytes.
+    gathered: [u8; 64],
+    len: usize,
+}
+
+impl<H: Hasher + Clone> Hasher for GatheringHasher<H> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(free) = self.gathered[self.len..].get_mut(..bytes.len()) {
+            free.copy_from_slice(bytes);
+            self.len += bytes.len();
+        } else {
+            self.inner.write(&self.gathered[..self.len]);
+            self.inner.write(bytes);
+            self.len = 0;
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        let mut inner = self.inner.clone();
+        inner.write(&self.gathered[..self.len]);
+        inner.finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::vec::Vec;
@@ -113,6 +159,18 @@ mod tests {
         assert_eq!(keys(&map), [1, 3]);
         map.insert(4, 40);
         assert_eq!(keys(&map), [3, 4]);
+    }
+
+    #[test]
+    fn gathering_changes_no_hash() {
+        let map = Gathering::default();
+        let (mut gathering, mut plain) = (map.build_hasher(), map.0.build_hasher());
+        let bytes: Vec<_> = (0..=u8::MAX).collect();
+        for len in [1, 0, 62, 1, 1, 63, 2, 65, 64, 3, 200] {
+            gathering.write(&bytes[..len]);
+            plain.write(&bytes[..len]);
+            assert_eq!(gathering.finish(), plain.finish(), "{len}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
-use core::fmt;
+use core::{fmt, ptr};
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use memory::ClientSessionMemoryCache;
@@ -194,8 +194,8 @@ impl ClientSessionCommon {
         verifier: &Arc<dyn ServerCertVerifier>,
         client_auth: &Arc<dyn ResolvesClientCert>,
     ) -> bool {
-        Weak::ptr_eq(&self.verifier, &Arc::downgrade(verifier))
-            && Weak::ptr_eq(&self.client_auth, &Arc::downgrade(client_auth))
+        ptr::addr_eq(self.verifier.as_ptr(), Arc::as_ptr(verifier))
+            && ptr::addr_eq(self.client_auth.as_ptr(), Arc::as_ptr(client_auth))
     }
 
     /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than

@@ -104,6 +104,7 @@ fn random_session_id_and_order_differ_between_connections() {
         for b in &hellos[..i] {
             assert_ne!(a.random, b.random);
             assert_ne!(a.session_id, b.session_id);
+            assert_ne!(a.session_id, a.random);
         }
     }
 }

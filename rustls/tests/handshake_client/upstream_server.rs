@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
-use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
+    Tls13ClientSessionValue,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, HandshakeKind, NamedGroup, SignatureScheme};
@@ -310,6 +313,54 @@ fn a_server_that_must_have_a_certificate_says_so() {
         connected.exchange(),
         Err("AlertReceived(CertificateRequired)".to_owned())
     );
+}
+
+#[test]
+fn a_group_that_the_store_knows_is_not_stored_again() {
+    let pair = Pair::new();
+    let store = Arc::new(Hints::default());
+    let mut client = pair.client_config(provider());
+    client.resumption = Resumption::store(store.clone());
+    let (client, server) = (Arc::new(client), Arc::new(pair.server_config(None)));
+    for _ in 0..2 {
+        Connected::new(client.clone(), server.clone()).check_traffic();
+        assert_eq!(*store.0.lock().unwrap(), [NamedGroup::X25519]);
+    }
+    // one that is not offered leads to another, which is news
+    store.0.lock().unwrap().push(NamedGroup::secp521r1);
+    Connected::new(client, server).check_traffic();
+    assert_eq!(
+        store.0.lock().unwrap()[1..],
+        [NamedGroup::secp521r1, NamedGroup::X25519]
+    );
+}
+
+/// Keeps the groups, and no sessions.
+#[derive(Debug, Default)]
+struct Hints(Mutex<Vec<NamedGroup>>);
+
+impl ClientSessionStore for Hints {
+    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
+        self.0.lock().unwrap().push(group);
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.0.lock().unwrap().last().copied()
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        None
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {}
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        None
+    }
 }
 
 #[test]

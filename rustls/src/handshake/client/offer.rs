@@ -42,6 +42,8 @@ pub(crate) struct Offer {
     /// The session of TLS 1.2 that is offered.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
+    /// The group that this server chose before, as far as the store knows.
+    pub(crate) kx_hint: Option<NamedGroup>,
     extension_order: u32,
 }
 
@@ -51,18 +53,21 @@ impl Offer {
         server_name: ServerName<'static>,
         alpn_protocols: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
-        let provider = &config.provider;
+        let offers_tls13 = config.versions.contains(ProtocolVersion::TLSv1_3);
+        let store = &config.resumption.store;
+        let randoms = Randoms::draw(&config.provider)?;
         Ok(Self {
-            random: Random(random_bytes(provider)?),
+            random: Random(randoms.random),
             // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 unpredictable bytes
-            session_id: if config.versions.contains(ProtocolVersion::TLSv1_3) {
-                SessionId::from(random_bytes(provider)?)
+            session_id: if offers_tls13 {
+                SessionId::from(randoms.session_id)
             } else {
                 SessionId::EMPTY
             },
             #[cfg(feature = "tls12")]
             tls12_session: None,
-            extension_order: u32::from_ne_bytes(random_bytes(provider)?),
+            kx_hint: offers_tls13.then(|| store.kx_hint(&server_name)).flatten(),
+            extension_order: u32::from_ne_bytes(randoms.extension_order),
             config,
             server_name,
             alpn_protocols,
@@ -237,9 +242,7 @@ impl Offer {
     /// The group to send a share of at once: the one this server chose before, if it is known, or the
     /// most preferred.
     pub(super) fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
-        let store = &self.config.resumption.store;
-        store
-            .kx_hint(&self.server_name)
+        self.kx_hint
             .and_then(|hint| self.offered_group(hint))
             .or_else(|| self.tls13_groups().next())
             .ok_or_else(|| Error::General("no key exchange group can be used with TLS 1.3".into()))
@@ -294,6 +297,31 @@ impl Offer {
 /// The kinds of certificates to offer; without the extension it is X.509.
 fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
     is_raw.then(|| vec![CertificateType::RawPublicKey])
+}
+
+/// All that is random in a ClientHello but its key shares, drawn at once: each call of a random generator may
+/// take as long as hashing a kilobyte.
+struct Randoms {
+    random: [u8; 32],
+    session_id: [u8; 32],
+    extension_order: [u8; 4],
+}
+
+impl Randoms {
+    fn draw(provider: &CryptoProvider) -> Result<Self, Error> {
+        let bytes: [u8; 68] = random_bytes(provider)?;
+        let mut all = Self {
+            random: [0; 32],
+            session_id: [0; 32],
+            extension_order: [0; 4],
+        };
+        let (random, rest) = bytes.split_at(all.random.len());
+        let (session_id, extension_order) = rest.split_at(all.session_id.len());
+        all.random.copy_from_slice(random);
+        all.session_id.copy_from_slice(session_id);
+        all.extension_order.copy_from_slice(extension_order);
+        Ok(all)
+    }
 }
 
 pub(super) fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {

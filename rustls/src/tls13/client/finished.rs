@@ -69,7 +69,9 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls13(secrets));
         cx.transport.start_sending();
 
-        if let Some(group) = cx.negotiated.kx_group {
+        if let Some(group) = cx.negotiated.kx_group
+            && offer.kx_hint != Some(group.name())
+        {
             let store = &offer.config.resumption.store;
             store.set_kx_hint(offer.server_name.clone(), group.name());
         }

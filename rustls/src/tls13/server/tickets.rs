@@ -112,14 +112,21 @@ impl TicketSender<'_> {
         let psks = TicketPsks::new(self.suite, resumption_secret);
         let client_auth = config.client_auth();
         let mut messages = Vec::new();
+        // RFC 9846 §4.7.1: random, and fresh for each ticket. Several are drawn at once: that takes as long as one
+        let mut age_adds = [[0; 4]; 4];
         for number in 0..self.count {
+            let next = number % age_adds.len();
+            if next == 0 {
+                let random = config.provider.secure_random;
+                random.fill(age_adds.as_flattened_mut())?;
+            }
             // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
             let nonce = (number as u64).to_be_bytes();
             let psk = psks.psk(&nonce);
             let session = Tls13Session {
                 suite: self.suite.common.suite,
                 psk: psk.as_ref(),
-                age_add: random_age_add(config)?,
+                age_add: u32::from_be_bytes(age_adds[next]),
                 max_early_data_size,
                 facts: SessionFacts {
                     issued_at: now,
@@ -157,13 +164,6 @@ impl TicketSender<'_> {
         }
         cx.transport.send_handshake(&messages)
     }
-}
-
-/// RFC 9846 §4.7.1: random, and fresh for each ticket.
-fn random_age_add(config: &ServerConfig) -> Result<u32, Error> {
-    let mut age_add = [0; 4];
-    config.provider.secure_random.fill(&mut age_add)?;
-    Ok(u32::from_be_bytes(age_add))
 }
 
 /// Where sessions are kept.
