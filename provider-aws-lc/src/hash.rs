@@ -62,8 +62,38 @@ impl Computation for Context {
 
 pub(crate) struct HmacKey(hmac::Key);
 
+/// Room for the info of HKDF with the labels of TLS, and its counter.
+const INFO_ROOM: usize = 128;
+
 impl Key for HmacKey {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        match (first, middle, last) {
+            ([], [whole], []) => self.sign_whole(whole),
+            // the first block of HKDF-Expand, from what is public: copying it takes less than one more call
+            ([], [info], [counter]) if info.len() < INFO_ROOM => {
+                let mut whole = [0; INFO_ROOM];
+                whole[..info.len()].copy_from_slice(info);
+                whole[info.len()] = *counter;
+                self.sign_whole(&whole[..=info.len()])
+            }
+            _ => self.sign_pieces(first, middle, last),
+        }
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.algorithm().digest_algorithm().output_len()
+    }
+}
+
+impl HmacKey {
+    fn sign_whole(&self, message: &[u8]) -> Tag {
+        Tag::written_by(|room| {
+            let tag = hmac::sign_to_buffer(&self.0, message, room);
+            tag.expect("there is room for the longest tag").len()
+        })
+    }
+
+    fn sign_pieces(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
         // a context is some hundred bytes: it is made, used and finished in one place
         let mut context = hmac::Context::with_key(&self.0);
         if !first.is_empty() {
@@ -76,9 +106,5 @@ impl Key for HmacKey {
             context.update(last);
         }
         Tag::new(context.sign().as_ref())
-    }
-
-    fn tag_len(&self) -> usize {
-        self.0.algorithm().digest_algorithm().output_len()
     }
 }

@@ -72,6 +72,23 @@ impl Tag {
         tag.bytes[..bytes.len()].copy_from_slice(bytes);
         tag
     }
+
+    /// A tag that is made where it is kept, so that no copy of it is left: `write` puts it at the front of the
+    /// bytes it is given, leaves those behind it zeros, and returns its length.
+    ///
+    /// # Panics
+    ///
+    /// If `write` returns more than [`Self::MAX_LEN`].
+    pub fn written_by(write: impl FnOnce(&mut [u8; Self::MAX_LEN]) -> usize) -> Self {
+        let mut tag = Self {
+            bytes: [0; Self::MAX_LEN],
+            len: 0,
+        };
+        let len = write(&mut tag.bytes);
+        assert!(len <= Self::MAX_LEN, "a tag of {len} bytes");
+        tag.len = len;
+        tag
+    }
 }
 
 impl AsRef<[u8]> for Tag {
@@ -84,5 +101,25 @@ impl Drop for Tag {
     fn drop(&mut self) {
         // the bytes behind are zeros
         self.bytes[..self.len].zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_written_in_place_has_the_length_written() {
+        let tag = Tag::written_by(|room| {
+            room[..3].copy_from_slice(&[1, 2, 3]);
+            3
+        });
+        assert_eq!(tag.as_ref(), [1, 2, 3]);
+    }
+
+    #[test]
+    #[should_panic = "a tag of 65 bytes"]
+    fn no_tag_is_longer_than_the_longest() {
+        Tag::written_by(|_| Tag::MAX_LEN + 1);
     }
 }
