@@ -16,6 +16,7 @@ pub use message::{
 pub(crate) use sealed::FromThisCrate;
 use zeroize::Zeroize;
 
+use super::secret_bytes::SecretBytes;
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
 
@@ -486,7 +487,7 @@ pub fn make_tls12_aad(seq: u64, typ: ContentType, vers: ProtocolVersion, len: us
 
 /// A key of an AEAD, of up to 32 bytes. Zeroized on drop.
 pub struct AeadKey {
-    bytes: [u8; Self::MAX_LEN],
+    bytes: SecretBytes<{ Self::MAX_LEN }>,
     used: usize,
 }
 
@@ -500,12 +501,12 @@ impl AeadKey {
     ///
     /// When `key` is longer than [`Self::MAX_LEN`].
     pub fn new(key: &[u8]) -> Self {
-        let mut bytes = [0u8; Self::MAX_LEN];
-        bytes[..key.len()].copy_from_slice(key);
-        Self {
-            bytes,
+        let mut copy = Self {
+            bytes: SecretBytes::default(),
             used: key.len(),
-        }
+        };
+        copy.bytes.0[..key.len()].copy_from_slice(key);
+        copy
     }
 
     /// The first `len` bytes of this key, for an algorithm that takes fewer than were derived.
@@ -521,7 +522,7 @@ impl AeadKey {
 impl From<[u8; Self::MAX_LEN]> for AeadKey {
     fn from(bytes: [u8; Self::MAX_LEN]) -> Self {
         Self {
-            bytes,
+            bytes: SecretBytes(bytes),
             used: Self::MAX_LEN,
         }
     }
@@ -529,7 +530,7 @@ impl From<[u8; Self::MAX_LEN]> for AeadKey {
 
 impl AsRef<[u8]> for AeadKey {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.used]
+        &self.bytes.0[..self.used]
     }
 }
 

@@ -6,6 +6,8 @@ use alloc::boxed::Box;
 
 use zeroize::Zeroize;
 
+use super::secret_bytes::SecretBytes;
+
 /// HMAC with one hash function.
 pub trait Hmac: Send + Sync {
     /// Prepares `key` for use. It may have any length (RFC 2104 §2).
@@ -51,7 +53,7 @@ impl Key for Box<dyn Key> {
 /// It has no equality on purpose. Compare tags in constant time, with `subtle::ConstantTimeEq`.
 #[derive(Clone)]
 pub struct Tag {
-    bytes: [u8; Self::MAX_LEN],
+    bytes: SecretBytes<{ Self::MAX_LEN }>,
     len: usize,
 }
 
@@ -66,25 +68,25 @@ impl Tag {
     /// If `bytes` is longer than [`Self::MAX_LEN`].
     pub fn new(bytes: &[u8]) -> Self {
         let mut tag = Self {
-            bytes: [0; Self::MAX_LEN],
+            bytes: SecretBytes::default(),
             len: bytes.len(),
         };
-        tag.bytes[..bytes.len()].copy_from_slice(bytes);
+        tag.bytes.0[..bytes.len()].copy_from_slice(bytes);
         tag
     }
 
     /// A tag that is made where it is kept, so that no copy of it is left: `write` puts it at the front of the
-    /// bytes it is given, leaves those behind it zeros, and returns its length.
+    /// bytes it is given, and returns its length.
     ///
     /// # Panics
     ///
     /// If `write` returns more than [`Self::MAX_LEN`].
     pub fn written_by(write: impl FnOnce(&mut [u8; Self::MAX_LEN]) -> usize) -> Self {
         let mut tag = Self {
-            bytes: [0; Self::MAX_LEN],
+            bytes: SecretBytes::default(),
             len: 0,
         };
-        let len = write(&mut tag.bytes);
+        let len = write(&mut tag.bytes.0);
         assert!(len <= Self::MAX_LEN, "a tag of {len} bytes");
         tag.len = len;
         tag
@@ -93,14 +95,13 @@ impl Tag {
 
 impl AsRef<[u8]> for Tag {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.bytes.0[..self.len]
     }
 }
 
 impl Drop for Tag {
     fn drop(&mut self) {
-        // the bytes behind are zeros
-        self.bytes[..self.len].zeroize();
+        self.bytes.zeroize();
     }
 }
 

@@ -24,6 +24,7 @@ pub mod hmac;
 pub mod hpke;
 mod kx;
 pub mod quic;
+mod secret_bytes;
 pub mod tls12;
 pub mod tls13;
 

@@ -9,6 +9,7 @@ use zeroize::Zeroize;
 
 use super::hmac::{Hmac, Key, Tag};
 use super::kx::ActiveKeyExchange;
+use super::secret_bytes::SecretBytes;
 use crate::error::Error;
 use crate::versions::TLS13;
 
@@ -192,7 +193,7 @@ impl HkdfLabelLengths {
 /// One block, `HashLen` bytes, of output keying material. Zeroized on drop.
 #[derive(Clone)]
 pub struct OkmBlock {
-    bytes: [u8; Self::MAX_LEN],
+    bytes: SecretBytes<{ Self::MAX_LEN }>,
     /// One byte, as connections keep several of these.
     len: u8,
 }
@@ -208,24 +209,23 @@ impl OkmBlock {
     /// If `bytes` is longer than [`Self::MAX_LEN`].
     pub fn new(bytes: &[u8]) -> Self {
         let mut block = Self {
-            bytes: [0; Self::MAX_LEN],
+            bytes: SecretBytes::default(),
             len: bytes.len() as u8,
         };
-        block.bytes[..bytes.len()].copy_from_slice(bytes);
+        block.bytes.0[..bytes.len()].copy_from_slice(bytes);
         block
     }
 }
 
 impl AsRef<[u8]> for OkmBlock {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+        &self.bytes.0[..usize::from(self.len)]
     }
 }
 
 impl Drop for OkmBlock {
     fn drop(&mut self) {
-        // the bytes behind are zeros
-        self.bytes[..usize::from(self.len)].zeroize();
+        self.bytes.zeroize();
     }
 }
 

@@ -514,7 +514,7 @@ fn secrets_are_compared_in_constant_time_and_zeroized() {
         (
             "OkmBlock",
             include_str!("../../../core/src/crypto/tls13.rs"),
-            "self.bytes[..usize::from(self.len)].zeroize()",
+            "self.bytes.zeroize()",
         ),
         (
             "HMAC tags",
