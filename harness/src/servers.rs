@@ -157,6 +157,13 @@ impl Server {
     }
 }
 
+/// Leaves a server's provider a group of which no client sends a share at once, whatever it prefers.
+pub fn ask_for_another_share(provider: &mut ours::crypto::CryptoProvider) {
+    provider
+        .kx_groups
+        .retain(|group| group.name() == ours::NamedGroup::secp384r1);
+}
+
 /// A ClientHello that asks for tickets.
 pub fn hello() -> ClientHello {
     ClientHello::new()

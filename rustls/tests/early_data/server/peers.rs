@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS};
 use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
-use harness::servers::{KEY_TYPE, Server, Settings};
+use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 
 use super::{early_data, settings};
 
@@ -73,8 +73,7 @@ fn a_hello_retry_request_rejects_it() {
             for unbuffered in [false, true] {
                 let first = settings.ours();
                 let mut crypto = provider.this();
-                crypto.kx_groups.reverse();
-                crypto.kx_groups.truncate(1); // of which no client sends a share
+                ask_for_another_share(&mut crypto);
                 let mut second = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
                 second.session_storage = first.session_storage.clone();
                 second.max_early_data_size = settings.max_early_data_size;

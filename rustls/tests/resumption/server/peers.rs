@@ -6,7 +6,7 @@ use harness::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
 };
-use harness::servers::{KEY_TYPE, Server, Settings};
+use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::SupportedCipherSuite;
 use rustls_upstream as theirs;
 
@@ -130,8 +130,7 @@ fn after_a_hello_retry_request() {
             };
             let before = settings.ours();
             let mut crypto = provider.this();
-            crypto.kx_groups.reverse();
-            crypto.kx_groups.truncate(1); // of which no client sends a share
+            ask_for_another_share(&mut crypto);
             let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
             after.session_storage = before.session_storage.clone();
             after.ticketer = before.ticketer.clone();
@@ -180,8 +179,7 @@ fn after_a_hello_retry_request_of_another_hash() {
         let mut crypto = provider.this();
         crypto.cipher_suites.retain(|suite| suite.tls13().is_some());
         crypto.cipher_suites.retain(|suite| hash_len(suite) == 48);
-        crypto.kx_groups.reverse();
-        crypto.kx_groups.truncate(1); // of which no client sends a share
+        ask_for_another_share(&mut crypto);
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
         let (before, after) = (Arc::new(before), Arc::new(after));
