@@ -31,6 +31,7 @@
 //! - [`ClientConfig`] and [`ServerConfig`]: everything that can be chosen; [`ConfigBuilder`]: how to choose
 //!   it.
 //! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
+//! - [`certificates`]: certificates parsed once, kept and shared.
 //! - [`crypto`]: the cryptography underneath, and how to bring one's own.
 //! - [`Error`]: everything that can go wrong.
 //!
@@ -77,6 +78,7 @@ mod verify;
 mod versions;
 mod webpki;
 
+pub mod certificates;
 pub mod client;
 pub mod compress;
 pub mod crypto;
