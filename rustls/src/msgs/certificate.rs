@@ -46,11 +46,10 @@ impl<'a> CertificateMsg<'a> {
     }
 
     /// The certificates alone, out of the message's lifetime.
-    pub(crate) fn to_owned_chain<C: FromIterator<CertificateDer<'static>>>(&self) -> C {
+    pub(crate) fn owned_chain(&self) -> impl Iterator<Item = CertificateDer<'static>> {
         self.entries
             .iter()
             .map(|entry| entry.cert.clone().into_owned())
-            .collect()
     }
 }
 
@@ -174,7 +173,7 @@ mod tests {
             .map(|entry| entry.ocsp_response)
             .collect();
         assert_eq!(responses, [Some(&b"response"[..]), None]);
-        assert_eq!(msg.to_owned_chain::<Vec<_>>(), chain);
+        assert!(msg.owned_chain().eq(chain.clone()));
     }
 
     #[test]

@@ -1,27 +1,79 @@
 //! The certificates of a peer, in memory that connections and sessions share.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::fmt;
 use core::ops::Deref;
 
 use pki_types::CertificateDer;
 
-/// A peer's certificates, end entity first.
+/// A peer's certificates, end entity first, or its raw public key alone.
 ///
 /// A connection reports them, and each of its sessions keeps them for the connections that resume it: a clone
 /// shares them all.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PeerChain(Arc<[CertificateDer<'static>]>);
+#[derive(Clone)]
+pub(crate) struct PeerChain(Arc<Inner>);
 
-impl FromIterator<CertificateDer<'static>> for PeerChain {
-    fn from_iter<I: IntoIterator<Item = CertificateDer<'static>>>(certificates: I) -> Self {
-        Self(certificates.into_iter().collect())
+/// What the bytes in a chain are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ChainKind {
+    /// Certificates (RFC 5280).
+    X509,
+    /// One `SubjectPublicKeyInfo` (RFC 7250).
+    RawPublicKey,
+}
+
+/// What is long lies in boxes of its own, so that little is left of a chain that only weak references know.
+struct Inner {
+    kind: ChainKind,
+    certificates: Box<[CertificateDer<'static>]>,
+}
+
+impl ChainKind {
+    /// What a side gets whose verifier asks for raw public keys, or does not.
+    pub(crate) fn new(is_raw: bool) -> Self {
+        if is_raw {
+            Self::RawPublicKey
+        } else {
+            Self::X509
+        }
     }
 }
 
+impl PeerChain {
+    pub(crate) fn new(
+        kind: ChainKind,
+        certificates: impl IntoIterator<Item = CertificateDer<'static>>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            kind,
+            certificates: certificates.into_iter().collect(),
+        }))
+    }
+}
+
+/// The certificates, or the key as if it were one.
 impl Deref for PeerChain {
     type Target = [CertificateDer<'static>];
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.0.certificates
+    }
+}
+
+impl PartialEq for PeerChain {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.kind == other.0.kind && **self == **other
+    }
+}
+
+impl Eq for PeerChain {}
+
+impl fmt::Debug for PeerChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerChain")
+            .field("kind", &self.0.kind)
+            .field("certificates", &self.0.certificates)
+            .finish()
     }
 }

@@ -40,7 +40,7 @@ use pki_types::{CertificateDer, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 
 use super::MAX_TICKET_LIFETIME;
-use super::chain::PeerChain;
+use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
@@ -99,12 +99,12 @@ impl<'a> SessionFacts<'a> {
     }
 
     /// The certificates, for longer than the value is kept.
-    pub(crate) fn owned_chain(&self) -> Option<PeerChain> {
+    pub(crate) fn owned_chain(&self, kind: ChainKind) -> Option<PeerChain> {
         let owned = self
             .client_chain
             .iter()
             .map(|cert| cert.clone().into_owned());
-        (!self.client_chain.is_empty()).then(|| owned.collect())
+        (!self.client_chain.is_empty()).then(|| PeerChain::new(kind, owned))
     }
 
     /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be

@@ -22,8 +22,8 @@ impl<'a> CertificateChain<'a> {
     }
 
     /// The certificates, out of the message's lifetime.
-    pub(crate) fn into_owned_chain<C: FromIterator<CertificateDer<'static>>>(self) -> C {
-        self.0.into_iter().map(CertificateDer::into_owned).collect()
+    pub(crate) fn into_owned_chain(self) -> impl Iterator<Item = CertificateDer<'static>> {
+        self.0.into_iter().map(CertificateDer::into_owned)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::crypto::any_provider;
 use crate::enums::SignatureScheme;
 #[cfg(feature = "tls12")]
 use crate::msgs::client_hello::SessionId;
+use crate::session::chain::ChainKind;
 use crate::sign::CertifiedKey;
 use crate::tls12::key_schedule::SessionSecret;
 use crate::webpki::RootCertStore;
@@ -50,7 +51,7 @@ fn common(
 ) -> ClientSessionCommon {
     let chain = [CertificateDer::from(&b"certificate"[..])];
     ClientSessionCommon::new(
-        chain.into_iter().collect(),
+        PeerChain::new(ChainKind::X509, chain),
         verifier,
         client_auth,
         at(1_000),

@@ -13,7 +13,7 @@ use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::key_exchange::ServerKeyExchange;
-use crate::session::chain::PeerChain;
+use crate::session::chain::{ChainKind, PeerChain};
 use crate::tls12::ffdhe::check_public_value;
 
 /// Waits for the server's Certificate.
@@ -40,7 +40,7 @@ impl WaitCertificate {
         self.0.transcript.add(encoded);
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            chain: certificate.into_owned_chain(),
+            chain: PeerChain::new(ChainKind::X509, certificate.into_owned_chain()),
             ocsp_response: None,
         })
     }

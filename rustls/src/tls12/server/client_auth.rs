@@ -9,7 +9,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
-use crate::session::chain::PeerChain;
+use crate::session::chain::{ChainKind, PeerChain};
 
 /// Waits for the answer to CertificateRequest.
 pub(crate) struct WaitCertificate {
@@ -44,7 +44,8 @@ impl WaitCertificate {
             .verify_client_cert(end_entity, intermediates, now)
             .map_err(Failure::refused_by_verifier)?;
         let chain = certificates.0.iter();
-        next.chain = Some(chain.map(|cert| cert.clone().into_owned()).collect());
+        let owned = chain.map(|cert| cert.clone().into_owned());
+        next.chain = Some(PeerChain::new(ChainKind::X509, owned));
         Ok(next)
     }
 }

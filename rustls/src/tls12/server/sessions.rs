@@ -14,7 +14,7 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
-use crate::session::chain::PeerChain;
+use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::value::{SessionFacts, Tls12Session};
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
@@ -80,7 +80,7 @@ pub(super) fn find_session(
     Ok(Some(FoundSession {
         master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: facts.authenticated_at,
-        client_chain: facts.owned_chain(),
+        client_chain: facts.owned_chain(ChainKind::X509),
         is_stored: kept.is_stored,
     }))
 }

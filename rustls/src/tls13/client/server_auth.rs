@@ -13,7 +13,7 @@ use crate::handshake::{ClientContext, Failure};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
-use crate::session::chain::PeerChain;
+use crate::session::chain::{ChainKind, PeerChain};
 use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
 
@@ -78,7 +78,7 @@ impl WaitCertificate {
         Ok(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            chain: certificate.to_owned_chain(),
+            chain: PeerChain::new(ChainKind::new(is_raw), certificate.owned_chain()),
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         })
     }

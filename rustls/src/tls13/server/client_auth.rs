@@ -10,7 +10,7 @@ use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
-use crate::session::chain::PeerChain;
+use crate::session::chain::{ChainKind, PeerChain};
 use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
 
@@ -64,7 +64,7 @@ impl WaitCertificate {
         }
         let is_raw = finished.config.verifier.requires_raw_public_keys();
         check_received(certificate, is_raw)?;
-        let chain: PeerChain = certificate.to_owned_chain();
+        let chain = PeerChain::new(ChainKind::new(is_raw), certificate.owned_chain());
         let verifier = &finished.config.verifier;
         let [end_entity, intermediates @ ..] = &*chain else {
             // RFC 9846 §4.5.1.3: certificate_required, if one is required

@@ -19,7 +19,7 @@ use crate::logging::debug;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
-use crate::session::chain::PeerChain;
+use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::value::Tls13Session;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
@@ -85,6 +85,8 @@ pub(super) fn find_session(
             debug!("the client's certificate is not accepted any longer");
             return Ok(None);
         }
+        // the verifier is for one kind, and has just accepted it
+        let kind_of_chain = ChainKind::new(config.verifier.requires_raw_public_keys());
         let offer = early_data::Offer {
             hello,
             is_first: index == 0,
@@ -96,7 +98,7 @@ pub(super) fn find_session(
             index: index as u16, // below MAX_IDENTITIES
             early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
             authenticated_at: session.facts.authenticated_at,
-            client_chain: session.facts.owned_chain(),
+            client_chain: session.facts.owned_chain(kind_of_chain),
             application_data: session.facts.application_data.to_vec(),
         };
         return Ok(Some((resumed, early_secret)));
