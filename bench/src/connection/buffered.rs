@@ -7,44 +7,17 @@
 use core::hint::black_box;
 use std::io::Read;
 
+use super::Sends;
 use super::pairs::buffered::{Pair, look_at, write};
 use super::tls::ConnectionCommon;
 use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
 
-/// Timed: the client's `writer` and `write_tls`.
-pub(crate) struct Send {
-    pair: Pair,
-    plaintext: Stretch,
-    pipe: Stretch,
-    writes: usize,
-}
-
-impl Send {
-    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
-        Self {
-            pair,
-            plaintext: traffic.plaintext(),
-            pipe: traffic.sealed(),
-            writes: traffic.writes(),
-        }
-    }
-}
-
-impl Workload for Send {
-    fn run(&mut self) -> Result<()> {
-        for _ in 0..self.writes {
-            let plaintext = black_box(&*self.plaintext.step());
-            let mut pipe = self.pipe.rest();
-            let room = pipe.len();
-            write(&mut self.pair.client, plaintext, &mut pipe)?;
-            let used = room - pipe.len();
-            black_box(self.pipe.take(used));
-        }
-        Ok(())
-    }
-
-    fn records(&self) -> usize {
-        record_count(self.pipe.last()) * self.writes
+/// By the client's `writer` and `write_tls`.
+impl Sends for Pair {
+    fn send(&mut self, plaintext: &[u8], mut out: &mut [u8]) -> Result<usize> {
+        let room = out.len();
+        write(&mut self.client, plaintext, &mut out)?;
+        Ok(room - out.len())
     }
 }
 

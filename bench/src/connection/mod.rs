@@ -10,6 +10,7 @@ pub(crate) mod heap;
 pub(crate) mod tcp;
 pub(crate) mod unbuffered;
 
+use core::hint::black_box;
 use std::sync::Arc;
 
 use tls::client::{Resumption, Tls12Resumption};
@@ -19,7 +20,9 @@ use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 use super::pairs::Configs;
 use super::{pairs, tls};
 use crate::cli::Version;
-use crate::workload::{Direction, Result, Scenario, Sessions, Traffic, Workload};
+use crate::workload::{
+    Direction, Result, Scenario, Sessions, Stretch, Traffic, Workload, record_count,
+};
 
 /// The two configurations that connections are made from.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
@@ -98,7 +101,7 @@ const SESSIONS: usize = 256;
 pub(crate) fn buffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(match direction {
-        Direction::Send => Box::new(buffered::Send::new(pair, traffic)),
+        Direction::Send => Box::new(Send::new(pair, traffic)),
         Direction::Receive => Box::new(buffered::Receive::new(pair, traffic)),
     })
 }
@@ -113,7 +116,47 @@ pub(crate) fn fill_buf(_: Direction, traffic: &Traffic) -> Result<Box<dyn Worklo
 pub(crate) fn unbuffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::unbuffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(match direction {
-        Direction::Send => Box::new(unbuffered::Send::new(pair, traffic)),
+        Direction::Send => Box::new(Send::new(pair, traffic)),
         Direction::Receive => Box::new(unbuffered::Receive::new(pair, traffic)),
     })
+}
+
+/// Timed: what the client does to make records of plaintext, into one output buffer that is used again and again.
+struct Send<P> {
+    pair: P,
+    plaintext: Stretch,
+    out: Stretch,
+    writes: usize,
+}
+
+/// A pair whose client sends.
+trait Sends {
+    /// Writes the records of `plaintext` to the front of `out`; returns how many bytes they take.
+    fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
+}
+
+impl<P> Send<P> {
+    fn new(pair: P, traffic: &Traffic) -> Self {
+        Self {
+            pair,
+            plaintext: traffic.plaintext(),
+            out: traffic.sealed(),
+            writes: traffic.writes(),
+        }
+    }
+}
+
+impl<P: Sends> Workload for Send<P> {
+    fn run(&mut self) -> Result<()> {
+        for _ in 0..self.writes {
+            let plaintext = black_box(&*self.plaintext.step());
+            let used = self.pair.send(plaintext, self.out.rest())?;
+            black_box(self.out.take(used));
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> usize {
+        record_count(self.out.last()) * self.writes
+    }
 }

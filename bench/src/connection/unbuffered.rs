@@ -1,41 +1,13 @@
 //! The unbuffered API: `process_tls_records` and the states it returns, over the caller's memory.
 
-use core::hint::black_box;
-
+use super::Sends;
 use super::pairs::unbuffered::{Pair, receive, send};
 use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
 
-/// Timed: the client's `encrypt`, into one output buffer that is used again and again.
-pub(crate) struct Send {
-    pair: Pair,
-    plaintext: Stretch,
-    out: Stretch,
-    writes: usize,
-}
-
-impl Send {
-    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
-        Self {
-            pair,
-            plaintext: traffic.plaintext(),
-            out: traffic.sealed(),
-            writes: traffic.writes(),
-        }
-    }
-}
-
-impl Workload for Send {
-    fn run(&mut self) -> Result<()> {
-        for _ in 0..self.writes {
-            let plaintext = black_box(&*self.plaintext.step());
-            let sealed = send(&mut *self.pair.client, plaintext, self.out.rest())?;
-            black_box(self.out.take(sealed));
-        }
-        Ok(())
-    }
-
-    fn records(&self) -> usize {
-        record_count(self.out.last()) * self.writes
+/// By the client's `encrypt`.
+impl Sends for Pair {
+    fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
+        send(&mut *self.client, plaintext, out)
     }
 }
 
