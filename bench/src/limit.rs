@@ -8,6 +8,7 @@ use core::hint::black_box;
 use core::marker::PhantomData;
 
 use crate::cli::{Cipher, Provider, Version};
+use crate::primitives;
 use crate::workload::{
     Direction, RECORD_HEADER_LEN, Result, Stretch, Traffic, Workload, check_received,
 };
@@ -43,41 +44,24 @@ impl Framing for Tls13 {
     }
 }
 
-/// RFC 5288: GCM, with a part of the nonce in each record.
-struct Tls12Gcm;
+/// With as many bytes of the nonce in each record: eight with GCM (RFC 5288), none with ChaCha20-Poly1305
+/// (RFC 7905).
+struct Tls12<const EXPLICIT_NONCE: usize>;
 
-impl Framing for Tls12Gcm {
-    const EXPLICIT_NONCE: usize = 8;
+impl<const EXPLICIT_NONCE: usize> Framing for Tls12<EXPLICIT_NONCE> {
+    const EXPLICIT_NONCE: usize = EXPLICIT_NONCE;
     const TRAILER: &'static [u8] = &[];
 
     type AdditionalData = [u8; 13];
 
+    /// RFC 5246 §6.2.3.3: sequence number, content type, version, length of the plaintext.
     fn additional_data(seq: u64, plaintext_len: usize) -> [u8; 13] {
-        tls12_additional_data(seq, plaintext_len)
+        let mut data = [0; 13];
+        data[..8].copy_from_slice(&seq.to_be_bytes());
+        let [high, low] = (plaintext_len as u16).to_be_bytes();
+        data[8..].copy_from_slice(&[APPLICATION_DATA, 3, 3, high, low]);
+        data
     }
-}
-
-/// RFC 7905: ChaCha20-Poly1305, which sends no part of the nonce.
-struct Tls12ChaCha;
-
-impl Framing for Tls12ChaCha {
-    const EXPLICIT_NONCE: usize = 0;
-    const TRAILER: &'static [u8] = &[];
-
-    type AdditionalData = [u8; 13];
-
-    fn additional_data(seq: u64, plaintext_len: usize) -> [u8; 13] {
-        tls12_additional_data(seq, plaintext_len)
-    }
-}
-
-/// RFC 5246 §6.2.3.3: sequence number, content type, version, length of the plaintext.
-fn tls12_additional_data(seq: u64, plaintext_len: usize) -> [u8; 13] {
-    let mut data = [0; 13];
-    data[..8].copy_from_slice(&seq.to_be_bytes());
-    let [high, low] = (plaintext_len as u16).to_be_bytes();
-    data[8..].copy_from_slice(&[APPLICATION_DATA, 3, 3, high, low]);
-    data
 }
 
 const APPLICATION_DATA: u8 = 23;
@@ -86,65 +70,54 @@ const TAG_LEN: usize = 16;
 
 /// Sealing out of place, or opening in place, as the unbuffered API does.
 pub(crate) fn workload(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
-    let cipher = traffic.connection.suite.cipher;
-    Ok(match traffic.connection.provider {
-        Provider::AwsLcRs => framed(traffic, OutOfPlace(direction), aws_lc_rs_key(cipher)?),
-        Provider::Ring => framed(traffic, OutOfPlace(direction), ring_key(cipher)?),
-    })
+    with_key(traffic, Task::OutOfPlace(direction))
 }
 
 /// Sealing in place, whatever the direction: opening always is.
 pub(crate) fn in_place(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
-    let cipher = traffic.connection.suite.cipher;
-    Ok(match traffic.connection.provider {
-        Provider::AwsLcRs => framed(traffic, InPlace, aws_lc_rs_key(cipher)?),
-        Provider::Ring => framed(traffic, InPlace, ring_key(cipher)?),
-    })
+    with_key(traffic, Task::InPlace)
 }
 
 /// What to do with a key, whatever the framing.
-trait Task {
-    fn workload<K: Aead + 'static, F: Framing>(
-        &self,
-        key: K,
-        traffic: &Traffic,
-    ) -> Box<dyn Workload>;
+#[derive(Clone, Copy)]
+enum Task {
+    OutOfPlace(Direction),
+    InPlace,
 }
 
-struct OutOfPlace(Direction);
-
-struct InPlace;
-
-impl Task for OutOfPlace {
-    fn workload<K: Aead + 'static, F: Framing>(
-        &self,
-        key: K,
-        traffic: &Traffic,
-    ) -> Box<dyn Workload> {
-        match self.0 {
-            Direction::Send => Box::new(Seal::<K, F>::new(key, traffic)),
-            Direction::Receive => Box::new(Open::<K, F>::new(key, traffic)),
+/// `task` with a key of the provider.
+fn with_key(traffic: &Traffic, task: Task) -> Result<Box<dyn Workload>> {
+    let cipher = traffic.connection.suite.cipher;
+    Ok(match traffic.connection.provider {
+        Provider::AwsLcRs => {
+            let key = primitives::aws_lc_rs::library::key(cipher)?;
+            framed(traffic, task, key)
         }
-    }
-}
-
-impl Task for InPlace {
-    fn workload<K: Aead + 'static, F: Framing>(
-        &self,
-        key: K,
-        traffic: &Traffic,
-    ) -> Box<dyn Workload> {
-        Box::new(SealInPlace::<K, F>::new(key, traffic))
-    }
+        Provider::Ring => framed(traffic, task, primitives::ring::library::key(cipher)?),
+    })
 }
 
 /// `task` with the framing of the suite.
-fn framed<K: Aead + 'static>(traffic: &Traffic, task: impl Task, key: K) -> Box<dyn Workload> {
+fn framed<K: Aead + 'static>(traffic: &Traffic, task: Task, key: K) -> Box<dyn Workload> {
     let suite = &traffic.connection.suite;
     match (suite.version, suite.cipher) {
         (Version::Tls13, _) => task.workload::<K, Tls13>(key, traffic),
-        (Version::Tls12, Cipher::Chacha20Poly1305) => task.workload::<K, Tls12ChaCha>(key, traffic),
-        (Version::Tls12, _) => task.workload::<K, Tls12Gcm>(key, traffic),
+        (Version::Tls12, Cipher::Chacha20Poly1305) => task.workload::<K, Tls12<0>>(key, traffic),
+        (Version::Tls12, _) => task.workload::<K, Tls12<8>>(key, traffic),
+    }
+}
+
+impl Task {
+    fn workload<K: Aead + 'static, F: Framing>(
+        self,
+        key: K,
+        traffic: &Traffic,
+    ) -> Box<dyn Workload> {
+        match self {
+            Self::OutOfPlace(Direction::Send) => Box::new(Seal::<K, F>::new(key, traffic)),
+            Self::OutOfPlace(Direction::Receive) => Box::new(Open::<K, F>::new(key, traffic)),
+            Self::InPlace => Box::new(SealInPlace::<K, F>::new(key, traffic)),
+        }
     }
 }
 
@@ -307,8 +280,8 @@ impl<K: Aead, F: Framing> Workload for SealInPlace<K, F> {
                 let aad = F::additional_data(self.seq, record.len() - F::EXPANSION);
                 let (explicit, sealed) = record.split_at_mut(F::EXPLICIT_NONCE);
                 explicit.copy_from_slice(&self.seq.to_be_bytes()[..F::EXPLICIT_NONCE]);
-                self.key
-                    .seal_in_place(nonce(self.seq), aad.as_ref(), F::TRAILER, sealed)?;
+                let around = Around::new::<F>(self.seq, aad.as_ref());
+                self.key.seal_in_place(&around, sealed)?;
                 self.seq += 1;
                 black_box(&record[..]);
             }
@@ -337,7 +310,7 @@ fn seal_records<F: Framing>(
         let (explicit, sealed) = out[start..used].split_at_mut(F::EXPLICIT_NONCE);
         explicit.copy_from_slice(&seq.to_be_bytes()[..F::EXPLICIT_NONCE]);
         let aad = F::additional_data(*seq, fragment.len());
-        key.seal(nonce(*seq), aad.as_ref(), fragment, F::TRAILER, sealed)?;
+        key.seal(&Around::new::<F>(*seq, aad.as_ref()), fragment, sealed)?;
         *seq += 1;
     }
     Ok(used)
@@ -348,147 +321,94 @@ fn open<'a, F: Framing>(key: &impl Aead, seq: u64, record: &'a mut [u8]) -> Resu
     let aad = F::additional_data(seq, record.len() - F::EXPANSION);
     let (explicit, sealed) = record.split_at_mut(F::EXPLICIT_NONCE);
     black_box(explicit);
-    key.open(nonce(seq), aad.as_ref(), sealed)
+    key.open(&Around::new::<F>(seq, aad.as_ref()), sealed)
+}
+
+/// What goes into a record besides plaintext and key.
+struct Around<'a> {
+    nonce: [u8; 12],
+    aad: &'a [u8],
+    trailer: &'static [u8],
+}
+
+impl<'a> Around<'a> {
+    /// The nonce is over an IV of zeros: the low eight bytes are `seq`, both in RFC 9846 §5.3 and where RFC
+    /// 5288 sends them.
+    fn new<F: Framing>(seq: u64, aad: &'a [u8]) -> Self {
+        let mut nonce = [0; 12];
+        nonce[4..].copy_from_slice(&seq.to_be_bytes());
+        Self {
+            nonce,
+            aad,
+            trailer: F::TRAILER,
+        }
+    }
 }
 
 /// An AEAD key, as its provider offers it.
 trait Aead {
-    /// Seals `plaintext` and `trailer` into `out`, which has exactly room for them and the tag.
-    fn seal(
-        &self,
-        nonce: [u8; 12],
-        aad: &[u8],
-        plaintext: &[u8],
-        trailer: &[u8],
-        out: &mut [u8],
-    ) -> Result<()>;
+    /// Seals `plaintext` and the trailer into `out`, which has exactly room for them and the tag.
+    fn seal(&self, around: &Around<'_>, plaintext: &[u8], out: &mut [u8]) -> Result<()>;
 
-    /// Seals the plaintext at the front of `record` and `trailer` behind it; the tag takes the rest.
-    fn seal_in_place(
-        &self,
-        nonce: [u8; 12],
-        aad: &[u8],
-        trailer: &[u8],
-        record: &mut [u8],
-    ) -> Result<()>;
+    /// Seals the plaintext at the front of `record` and the trailer behind it; the tag takes the rest.
+    fn seal_in_place(&self, around: &Around<'_>, record: &mut [u8]) -> Result<()>;
 
     /// Opens `record`; returns plaintext and trailer.
-    fn open<'a>(&self, nonce: [u8; 12], aad: &[u8], record: &'a mut [u8]) -> Result<&'a [u8]>;
+    fn open<'a>(&self, around: &Around<'_>, record: &'a mut [u8]) -> Result<&'a [u8]>;
 }
 
 impl Aead for aws_lc_rs::aead::LessSafeKey {
-    fn seal(
-        &self,
-        nonce: [u8; 12],
-        aad: &[u8],
-        plaintext: &[u8],
-        trailer: &[u8],
-        out: &mut [u8],
-    ) -> Result<()> {
+    fn seal(&self, around: &Around<'_>, plaintext: &[u8], out: &mut [u8]) -> Result<()> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce);
+        let (nonce, aad) = (
+            Nonce::assume_unique_for_key(around.nonce),
+            Aad::from(around.aad),
+        );
         let (ciphertext, tail) = out.split_at_mut(plaintext.len());
-        self.seal_out_of_place_scatter(
-            nonce,
-            Aad::from(aad),
-            plaintext,
-            ciphertext,
-            trailer,
-            tail,
-        )?;
+        self.seal_out_of_place_scatter(nonce, aad, plaintext, ciphertext, around.trailer, tail)?;
         Ok(())
     }
 
-    fn seal_in_place(
-        &self,
-        nonce: [u8; 12],
-        aad: &[u8],
-        trailer: &[u8],
-        record: &mut [u8],
-    ) -> Result<()> {
+    fn seal_in_place(&self, around: &Around<'_>, record: &mut [u8]) -> Result<()> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let payload_len = record.len() - trailer.len() - TAG_LEN;
+        let (nonce, aad) = (
+            Nonce::assume_unique_for_key(around.nonce),
+            Aad::from(around.aad),
+        );
+        let payload_len = record.len() - around.trailer.len() - TAG_LEN;
         let (payload, tail) = record.split_at_mut(payload_len);
-        self.seal_in_place_scatter(nonce, Aad::from(aad), payload, trailer, tail)?;
+        self.seal_in_place_scatter(nonce, aad, payload, around.trailer, tail)?;
         Ok(())
     }
 
-    fn open<'a>(&self, nonce: [u8; 12], aad: &[u8], record: &'a mut [u8]) -> Result<&'a [u8]> {
+    fn open<'a>(&self, around: &Around<'_>, record: &'a mut [u8]) -> Result<&'a [u8]> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        Ok(self.open_in_place(nonce, Aad::from(aad), record)?)
+        let nonce = Nonce::assume_unique_for_key(around.nonce);
+        Ok(self.open_in_place(nonce, Aad::from(around.aad), record)?)
     }
 }
 
 impl Aead for ring::aead::LessSafeKey {
     /// ring seals in place only: the limit leaves out the copy that TLS has to make for it.
-    fn seal(
-        &self,
-        nonce: [u8; 12],
-        aad: &[u8],
-        _: &[u8],
-        trailer: &[u8],
-        out: &mut [u8],
-    ) -> Result<()> {
-        self.seal_in_place(nonce, aad, trailer, out)
+    fn seal(&self, around: &Around<'_>, _: &[u8], out: &mut [u8]) -> Result<()> {
+        self.seal_in_place(around, out)
     }
 
-    fn seal_in_place(
-        &self,
-        nonce: [u8; 12],
-        aad: &[u8],
-        trailer: &[u8],
-        record: &mut [u8],
-    ) -> Result<()> {
+    fn seal_in_place(&self, around: &Around<'_>, record: &mut [u8]) -> Result<()> {
         use ring::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce);
+        let nonce = Nonce::assume_unique_for_key(around.nonce);
         let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
-        let payload_len = inner.len() - trailer.len();
-        inner[payload_len..].copy_from_slice(trailer);
-        let sealed = self.seal_in_place_separate_tag(nonce, Aad::from(aad), inner);
+        let payload_len = inner.len() - around.trailer.len();
+        inner[payload_len..].copy_from_slice(around.trailer);
+        let sealed = self.seal_in_place_separate_tag(nonce, Aad::from(around.aad), inner);
         tag.copy_from_slice(sealed.map_err(|_| "ring refused to seal")?.as_ref());
         Ok(())
     }
 
-    fn open<'a>(&self, nonce: [u8; 12], aad: &[u8], record: &'a mut [u8]) -> Result<&'a [u8]> {
+    fn open<'a>(&self, around: &Around<'_>, record: &'a mut [u8]) -> Result<&'a [u8]> {
         use ring::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let opened = self.open_in_place(nonce, Aad::from(aad), record);
+        let nonce = Nonce::assume_unique_for_key(around.nonce);
+        let opened = self.open_in_place(nonce, Aad::from(around.aad), record);
         Ok(opened.map_err(|_| "ring refused to open")?)
     }
-}
-
-/// The nonce for sequence number `seq`, over an IV of zeros: the low eight bytes are the number, both in
-/// RFC 9846 §5.3 and where RFC 5288 sends them.
-fn nonce(seq: u64) -> [u8; 12] {
-    let mut nonce = [0; 12];
-    nonce[4..].copy_from_slice(&seq.to_be_bytes());
-    nonce
-}
-
-const KEY: [u8; 32] = [0x2a; 32];
-
-fn aws_lc_rs_key(cipher: Cipher) -> Result<aws_lc_rs::aead::LessSafeKey> {
-    use aws_lc_rs::aead;
-    let algorithm = match cipher {
-        Cipher::Aes128Gcm => &aead::AES_128_GCM,
-        Cipher::Aes256Gcm => &aead::AES_256_GCM,
-        Cipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
-    };
-    let key = aead::UnboundKey::new(algorithm, &KEY[..cipher.key_len()])?;
-    Ok(aead::LessSafeKey::new(key))
-}
-
-fn ring_key(cipher: Cipher) -> Result<ring::aead::LessSafeKey> {
-    use ring::aead;
-    let algorithm = match cipher {
-        Cipher::Aes128Gcm => &aead::AES_128_GCM,
-        Cipher::Aes256Gcm => &aead::AES_256_GCM,
-        Cipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
-    };
-    let key = aead::UnboundKey::new(algorithm, &KEY[..cipher.key_len()]);
-    Ok(aead::LessSafeKey::new(
-        key.map_err(|_| "ring refused the key")?,
-    ))
 }

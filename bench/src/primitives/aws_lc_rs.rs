@@ -14,7 +14,7 @@ use super::Operation;
 use crate::workload::{Result, Role};
 
 #[path = "library.rs"]
-pub(super) mod library;
+pub(crate) mod library;
 
 fn ecdsa_key(algorithm: &'static EcdsaSigningAlgorithm, der: &[u8]) -> Result<EcdsaKeyPair> {
     EcdsaKeyPair::from_pkcs8(algorithm, der).map_err(refused)

@@ -198,7 +198,7 @@ fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
     })
 }
 
-fn key(cipher: Cipher) -> Result<LessSafeKey> {
+pub(crate) fn key(cipher: Cipher) -> Result<LessSafeKey> {
     let algorithm = match cipher {
         Cipher::Aes128Gcm => &aead::AES_128_GCM,
         Cipher::Aes256Gcm => &aead::AES_256_GCM,

@@ -1,8 +1,8 @@
 //! `primitives`: the cryptographic operations that handshakes consist of, alone, as the providers' libraries
 //! have them; also what the limit of a handshake is made of.
 
-mod aws_lc_rs;
-mod ring;
+pub(crate) mod aws_lc_rs;
+pub(crate) mod ring;
 
 use core::fmt;
 use std::time::Instant;

@@ -13,7 +13,7 @@ use super::Operation;
 use crate::workload::{Result, Role};
 
 #[path = "library.rs"]
-pub(super) mod library;
+pub(crate) mod library;
 
 fn ecdsa_key(algorithm: &'static EcdsaSigningAlgorithm, der: &[u8]) -> Result<EcdsaKeyPair> {
     EcdsaKeyPair::from_pkcs8(algorithm, der, &SystemRandom::new()).map_err(refused)
