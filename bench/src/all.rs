@@ -58,7 +58,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         }
         // nothing that `memory` does takes longer for being measured longer
         if line[0] != "memory" {
-            line.push(format!("--multiplier={}", args.multiplier));
+            line.push(format!("--multiplier={}", args.time.multiplier));
         }
         if args.output.json {
             line.push("--json".to_owned());

@@ -3,13 +3,12 @@
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Api, BulkArgs, OutputArgs};
+use crate::cli::{Api, BulkArgs, RunArgs};
 use crate::measure::{self, Plan, Rates, Work};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject, spread};
 use crate::statistics::{Summary, ratio, rounded};
-use crate::suites::Suite;
-use crate::workload::{Direction, Result, Scenario, Sessions, Traffic, Workload};
+use crate::workload::{Direction, Result, Scenario, Traffic, Workload};
 use crate::{limit, this, upstream};
 
 /// One line of the result.
@@ -46,12 +45,8 @@ in-place: against upstream's unbuffered sending, for want of one in place.";
 
     const UNIT: &'static str = "MB/s";
 
-    fn output(&self) -> &OutputArgs {
-        &self.output
-    }
-
-    fn allocators(&self) -> Vec<Kind> {
-        self.allocator.kinds()
+    fn args(&self) -> &RunArgs {
+        &self.run
     }
 
     fn title(&self) -> String {
@@ -65,25 +60,12 @@ in-place: against upstream's unbuffered sending, for want of one in place.";
     }
 
     fn check(&self) -> Result<()> {
-        let suite = Suite::find(&self.suite, &self.connection.provider.providers())?;
-        suite.key_type(self.connection.key_type).map(drop)
+        Scenario::each(&self.suite, &self.run, &self.connection).map(drop)
     }
 
     fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
-        let providers = self.connection.provider.providers();
-        let suite = Suite::find(&self.suite, &providers)?;
         let mut rows = Vec::new();
-        for provider in providers {
-            let connection = Scenario {
-                provider,
-                key_type: suite.key_type(self.connection.key_type)?,
-                suite: suite.clone(),
-                group: None,
-                client_auth: false,
-                sessions: Sessions::Default,
-                tickets: None,
-                max_fragment_size: self.connection.max_fragment_size,
-            };
+        for connection in Scenario::each(&self.suite, &self.run, &self.connection)? {
             let traffic = Traffic {
                 connection,
                 plaintext_size: self.plaintext_size,
@@ -93,7 +75,7 @@ in-place: against upstream's unbuffered sending, for want of one in place.";
                 for direction in Direction::ALL {
                     for &threads in &self.threads.0 {
                         let contest = Contest {
-                            multiplier: self.multiplier,
+                            multiplier: self.time.multiplier,
                             allocator,
                             traffic: &traffic,
                             api,
@@ -216,18 +198,16 @@ impl Contest<'_> {
         counts: Counts,
     ) -> Option<Row> {
         let record_len = self.traffic.batch_len() as f64 / counts.records;
-        let connection = &self.traffic.connection;
         let ([rates], [upstream], [limit]) = (&rates[index], &rates[UPSTREAM], &rates[LIMIT]);
         let rate = Summary::of(rates.clone())?;
         Some(Row {
-            subject: Subject {
-                bench: "bulk".to_owned(),
-                implementation: implementation.to_owned(),
-                provider: connection.provider.name().to_owned(),
-                suite: connection.suite.name.clone(),
-                api: self.api.name().to_owned(),
-                allocator: self.allocator.name().to_owned(),
-            },
+            subject: Subject::new(
+                "bulk",
+                implementation,
+                &self.traffic.connection,
+                self.api.name(),
+                self.allocator,
+            ),
             direction: self.direction.name().to_owned(),
             threads: self.threads,
             plaintext_size: self.traffic.plaintext_size,
@@ -301,16 +281,8 @@ impl report::Row for Row {
     }
 
     fn point(&self) -> Option<Point> {
-        let subject = &self.subject;
-        Some(Point {
-            group: format!(
-                "{} · {} · {} {}",
-                subject.provider, subject.allocator, subject.api, self.direction
-            ),
-            series: subject.implementation.clone(),
-            threads: self.threads,
-            value: self.mb_per_s,
-        })
+        let what = format!(" {}", self.direction);
+        Some(self.subject.point(&what, self.threads, self.mb_per_s))
     }
 }
 

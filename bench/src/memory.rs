@@ -5,11 +5,10 @@ use std::thread;
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Api, MemoryArgs, OutputArgs};
+use crate::cli::{Api, MemoryArgs, RunArgs};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject};
-use crate::suites::Suite;
-use crate::workload::{Result, Role, Scenario, Sessions};
+use crate::workload::{Result, Role, Scenario};
 use crate::{measure, this, upstream};
 
 /// Heap bytes of one idle connection, the connection type itself included.
@@ -62,12 +61,8 @@ thread: record buffers that a thread keeps for all its connections, when none of
 
     const UNIT: &'static str = "bytes";
 
-    fn output(&self) -> &OutputArgs {
-        &self.output
-    }
-
-    fn allocators(&self) -> Vec<Kind> {
-        self.allocator.kinds()
+    fn args(&self) -> &RunArgs {
+        &self.run
     }
 
     fn title(&self) -> String {
@@ -75,39 +70,26 @@ thread: record buffers that a thread keeps for all its connections, when none of
     }
 
     fn check(&self) -> Result<()> {
-        let suite = Suite::find(&self.suite, &self.connection.provider.providers())?;
-        suite.key_type(self.connection.key_type).map(drop)
+        Scenario::each(&self.suite, &self.run, &self.connection).map(drop)
     }
 
     fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
-        let providers = self.connection.provider.providers();
-        let suite = Suite::find(&self.suite, &providers)?;
+        let scenarios = Scenario::each(&self.suite, &self.run, &self.connection)?;
         let progress = measure::progress(
             format!("{} · memory", allocator.name()),
-            providers.len() * CONTENDERS.len(),
+            scenarios.len() * CONTENDERS.len(),
         );
         let mut rows = Vec::new();
-        for provider in providers {
-            let scenario = Scenario {
-                provider,
-                key_type: suite.key_type(self.connection.key_type)?,
-                suite: suite.clone(),
-                group: None,
-                client_auth: false,
-                sessions: Sessions::Default,
-                tickets: None,
-                max_fragment_size: self.connection.max_fragment_size,
-            };
+        for scenario in scenarios {
             for contender in CONTENDERS {
                 let row = |api: Api, figure| Row {
-                    subject: Subject {
-                        bench: "memory".to_owned(),
-                        implementation: contender.name.to_owned(),
-                        provider: provider.name().to_owned(),
-                        suite: suite.name.clone(),
-                        api: api.name().to_owned(),
-                        allocator: allocator.name().to_owned(),
-                    },
+                    subject: Subject::new(
+                        "memory",
+                        contender.name,
+                        &scenario,
+                        api.name(),
+                        allocator,
+                    ),
                     connections: self.connections,
                     figure,
                 };
@@ -238,19 +220,8 @@ impl report::Row for Row {
         else {
             return None;
         };
-        let subject = &self.subject;
-        Some(Point {
-            group: format!(
-                "{} · {} · {} {}",
-                subject.provider,
-                subject.allocator,
-                subject.api,
-                role.name()
-            ),
-            series: subject.implementation.clone(),
-            threads: 1,
-            value: bytes_per_connection,
-        })
+        let what = format!(" {}", role.name());
+        Some(self.subject.point(&what, 1, bytes_per_connection))
     }
 }
 

@@ -9,11 +9,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cli::OutputArgs;
+use crate::cli::RunArgs;
 use crate::plot::{Chart, Point, charts};
 use crate::processes;
 use crate::statistics::{Summary, rounded};
-use crate::workload::Result;
+use crate::workload::{Result, Scenario};
 
 /// A sub-command that measures.
 pub(crate) trait Job {
@@ -25,9 +25,7 @@ pub(crate) trait Job {
     /// What the plotted values are.
     const UNIT: &'static str;
 
-    fn output(&self) -> &OutputArgs;
-
-    fn allocators(&self) -> Vec<Kind>;
+    fn args(&self) -> &RunArgs;
 
     /// What the picture shows.
     fn title(&self) -> String;
@@ -116,6 +114,23 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    pub(crate) fn new(
+        bench: &str,
+        implementation: &str,
+        scenario: &Scenario,
+        api: &str,
+        allocator: Kind,
+    ) -> Self {
+        Self {
+            bench: bench.to_owned(),
+            implementation: implementation.to_owned(),
+            provider: scenario.provider.name().to_owned(),
+            suite: scenario.suite.name.clone(),
+            api: api.to_owned(),
+            allocator: allocator.name().to_owned(),
+        }
+    }
+
     /// The first cells of its row. Provider and suite are for the heading.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         vec![
@@ -123,6 +138,19 @@ impl Subject {
             Cell::text("implementation", &self.implementation),
             Cell::text("API", &self.api),
         ]
+    }
+
+    /// Where `value` is in the picture. `what` ends the name of those that it is compared with.
+    pub(crate) fn point(&self, what: &str, threads: usize, value: f64) -> Point {
+        Point {
+            group: format!(
+                "{} · {} · {}{what}",
+                self.provider, self.allocator, self.api
+            ),
+            series: self.implementation.clone(),
+            threads,
+            value,
+        }
     }
 }
 
@@ -137,7 +165,10 @@ pub(crate) fn spread(samples: &Summary, unit: f64) -> (f64, f64) {
 /// Does `job`, which `line` asks for on the command line, prints what came of it and returns the charts
 /// of it.
 pub(crate) fn run<J: Job>(job: &J, line: &[OsString]) -> Result<Vec<Chart>> {
-    let (output, allocators) = (job.output(), job.allocators());
+    let RunArgs {
+        allocator, output, ..
+    } = job.args();
+    let allocators = allocator.kinds();
     if output.in_this_process {
         for row in job.measure(processes::allocator(&allocators)?)? {
             print(&format!("{}\n", serde_json::to_string(&row)?))?;

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{OutputArgs, TcpApi, TcpArgs};
+use crate::cli::{RunArgs, TcpApi, TcpArgs};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject, spread};
 use crate::statistics::{Summary, median, ratio, rounded};
-use crate::suites::Suite;
-use crate::workload::{Result, Scenario, Sessions};
+use crate::workload::{Result, Scenario};
 use crate::{measure, this, upstream};
 
 /// An established connection over TCP, and two applications.
@@ -74,12 +73,8 @@ Figures compare within this run only.";
 
     const UNIT: &'static str = "MB/s";
 
-    fn output(&self) -> &OutputArgs {
-        &self.output
-    }
-
-    fn allocators(&self) -> Vec<Kind> {
-        self.allocator.kinds()
+    fn args(&self) -> &RunArgs {
+        &self.run
     }
 
     fn title(&self) -> String {
@@ -87,35 +82,23 @@ Figures compare within this run only.";
     }
 
     fn check(&self) -> Result<()> {
-        let suite = Suite::find(&self.suite, &self.connection.provider.providers())?;
-        suite.key_type(self.connection.key_type).map(drop)
+        Scenario::each(&self.suite, &self.run, &self.connection).map(drop)
     }
 
     fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
-        let providers = self.connection.provider.providers();
-        let suite = Suite::find(&self.suite, &providers)?;
         let mut rows = Vec::new();
-        for provider in providers {
+        for scenario in Scenario::each(&self.suite, &self.run, &self.connection)? {
             for api in self.api.apis() {
                 for &write in &self.write_sizes {
                     let contest = Contest {
-                        multiplier: self.multiplier,
+                        multiplier: self.time.multiplier,
                         allocator,
                         api,
                         sizes: Sizes {
                             write,
                             read: self.read_size,
                         },
-                        scenario: Scenario {
-                            provider,
-                            key_type: suite.key_type(self.connection.key_type)?,
-                            suite: suite.clone(),
-                            group: None,
-                            client_auth: false,
-                            sessions: Sessions::Default,
-                            tickets: None,
-                            max_fragment_size: self.connection.max_fragment_size,
-                        },
+                        scenario: &scenario,
                     };
                     rows.extend(contest.measure()?);
                 }
@@ -151,12 +134,12 @@ impl Plan {
 }
 
 /// One way to use a connection, with one size of writes: what is measured interleaved.
-struct Contest {
+struct Contest<'a> {
     multiplier: f64,
     allocator: Kind,
     api: TcpApi,
     sizes: Sizes,
-    scenario: Scenario,
+    scenario: &'a Scenario,
 }
 
 /// What was measured of one contender, round by round.
@@ -168,7 +151,7 @@ struct Samples {
     bytes: usize,
 }
 
-impl Contest {
+impl Contest<'_> {
     fn measure(&self) -> Result<Vec<Row>> {
         let plan = Plan::new(self.multiplier);
         let writes = plan.bytes.div_ceil(self.sizes.write);
@@ -183,7 +166,7 @@ impl Contest {
 
         let mut transfers = Vec::new();
         for (_, build) in CONTENDERS {
-            let mut transfer = build(self.api, self.sizes, &self.scenario)?;
+            let mut transfer = build(self.api, self.sizes, self.scenario)?;
             transfer.run(writes)?;
             transfers.push(transfer);
         }
@@ -221,14 +204,7 @@ impl Contest {
     fn row(&self, name: &str, samples: &Samples, to_upstream: Option<f64>) -> Option<Row> {
         let rate = Summary::of(samples.rates.clone())?;
         Some(Row {
-            subject: Subject {
-                bench: "tcp".to_owned(),
-                implementation: name.to_owned(),
-                provider: self.scenario.provider.name().to_owned(),
-                suite: self.scenario.suite.name.clone(),
-                api: self.api.name().to_owned(),
-                allocator: self.allocator.name().to_owned(),
-            },
+            subject: Subject::new("tcp", name, self.scenario, self.api.name(), self.allocator),
             write_size: self.sizes.write,
             read_size: self.sizes.read,
             mb_per_s: rounded(rate.median / 1e6, 1),
@@ -275,16 +251,8 @@ impl report::Row for Row {
     }
 
     fn point(&self) -> Option<Point> {
-        let subject = &self.subject;
-        Some(Point {
-            group: format!(
-                "{} · {} · {} · {} bytes",
-                subject.provider, subject.allocator, subject.api, self.write_size
-            ),
-            series: subject.implementation.clone(),
-            threads: 1,
-            value: self.mb_per_s,
-        })
+        let what = format!(" · {} bytes", self.write_size);
+        Some(self.subject.point(&what, 1, self.mb_per_s))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 pub(crate) use harness::pairs::{Error, Result, check_received};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Group, KeyType, Provider};
+use crate::cli::{ConnectionArgs, Group, KeyType, Provider, RunArgs};
 use crate::measure::Timed;
 use crate::suites::Suite;
 
@@ -64,6 +64,26 @@ pub(crate) struct Scenario {
     /// How many tickets a TLS 1.3 server sends; `None`: as many as go with `sessions`.
     pub(crate) tickets: Option<usize>,
     pub(crate) max_fragment_size: Option<usize>,
+}
+
+impl Scenario {
+    /// Connections over the suite called `suite` as the command line asks for them, with each provider.
+    pub(crate) fn each(suite: &str, run: &RunArgs, args: &ConnectionArgs) -> Result<Vec<Self>> {
+        let providers = run.provider.providers();
+        let suite = Suite::find(suite, &providers)?;
+        let key_type = suite.key_type(args.key_type)?;
+        let scenarios = providers.into_iter().map(|provider| Self {
+            provider,
+            suite: suite.clone(),
+            key_type,
+            group: None,
+            client_auth: false,
+            sessions: Sessions::Default,
+            tickets: None,
+            max_fragment_size: args.max_fragment_size,
+        });
+        Ok(scenarios.collect())
+    }
 }
 
 /// What the two sides keep in order to resume.

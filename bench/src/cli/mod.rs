@@ -56,13 +56,13 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn output(&self) -> Option<&OutputArgs> {
         match self {
-            Self::Bulk(args) => Some(&args.output),
-            Self::Tcp(args) => Some(&args.output),
+            Self::Bulk(args) => Some(&args.run.output),
+            Self::Tcp(args) => Some(&args.run.output),
             Self::Handshake(args) | Self::HandshakeResume(args) | Self::HandshakeTicket(args) => {
-                Some(&args.output)
+                Some(&args.run.output)
             }
-            Self::Memory(args) => Some(&args.output),
-            Self::Primitives(args) => Some(&args.output),
+            Self::Memory(args) => Some(&args.run.output),
+            Self::Primitives(args) => Some(&args.run.output),
             Self::All(args) => Some(&args.output),
             Self::ListSuites { .. } => None,
         }
@@ -70,13 +70,10 @@ impl Command {
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("allocator", |arg| arg.default_value("all")))]
 pub(crate) struct BulkArgs {
     /// The cipher suite; `list-suites` lists them
     pub(crate) suite: String,
-
-    /// Which memory allocator to run on; `all` starts one process for each
-    #[arg(long, value_enum, default_value_t = AllocatorChoice::All, overrides_with = "allocator")]
-    pub(crate) allocator: AllocatorChoice,
 
     /// Which way of handing data to the connection to measure
     #[arg(long, value_enum, default_value_t = ApiChoice::All)]
@@ -100,12 +97,11 @@ pub(crate) struct BulkArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) working_set: Option<usize>,
 
-    /// Scales how long is measured; 0.01 is a quick check that it works
-    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
-    pub(crate) multiplier: f64,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) run: RunArgs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -113,10 +109,6 @@ pub(crate) struct TcpArgs {
     /// The cipher suite; `list-suites` lists them
     #[arg(default_value = "TLS13_AES_128_GCM_SHA256")]
     pub(crate) suite: String,
-
-    /// Which memory allocator to run on; `all` starts one process for each
-    #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
-    pub(crate) allocator: AllocatorChoice,
 
     /// How the two applications use their connections
     #[arg(long, value_enum, default_value_t = TcpApiChoice::All)]
@@ -139,12 +131,11 @@ pub(crate) struct TcpArgs {
     #[arg(long, default_value_t = 65536, value_name = "BYTES", value_parser = in_range(1, 1 << 20))]
     pub(crate) read_size: usize,
 
-    /// Scales how long is measured; 0.01 is a quick check that it works
-    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
-    pub(crate) multiplier: f64,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) run: RunArgs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -183,42 +174,25 @@ pub(crate) struct HandshakeArgs {
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) threads: Threads,
 
-    /// Which cryptography to run over
-    #[arg(long, value_enum, default_value_t = ProviderChoice::All)]
-    pub(crate) provider: ProviderChoice,
-
-    /// Which memory allocator to run on; `all` starts one process for each
-    #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
-    pub(crate) allocator: AllocatorChoice,
-
-    /// Scales how long is measured; 0.01 is a quick check that it works
-    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
-    pub(crate) multiplier: f64,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) run: RunArgs,
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("provider", |arg| arg.help("Whose cryptography")))]
 pub(crate) struct PrimitivesArgs {
     /// Only those with this in their name
     #[arg(default_value = "")]
     pub(crate) filter: String,
 
-    /// Whose cryptography
-    #[arg(long, value_enum, default_value_t = ProviderChoice::All)]
-    pub(crate) provider: ProviderChoice,
-
-    /// Which memory allocator to run on; `all` starts one process for each
-    #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
-    pub(crate) allocator: AllocatorChoice,
-
-    /// Scales how long is measured; 0.01 is a quick check that it works
-    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
-    pub(crate) multiplier: f64,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) run: RunArgs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -240,23 +214,21 @@ pub(crate) struct AllArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "64MiB")]
     pub(crate) working_set: usize,
 
-    /// Scales how long is measured; 0.01 is a quick check that it works
-    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
-    pub(crate) multiplier: f64,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("allocator", |arg| arg.help(
+    "Which memory allocator to run on; the figures are bytes asked for and do not depend on it"
+)))]
 pub(crate) struct MemoryArgs {
     /// The cipher suite; `list-suites` lists them
     #[arg(default_value = "TLS13_AES_128_GCM_SHA256")]
     pub(crate) suite: String,
-
-    /// Which memory allocator to run on; the figures are bytes asked for and do not depend on it
-    #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
-    pub(crate) allocator: AllocatorChoice,
 
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
@@ -266,15 +238,11 @@ pub(crate) struct MemoryArgs {
     pub(crate) connections: usize,
 
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) run: RunArgs,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConnectionArgs {
-    /// Which cryptography to run over
-    #[arg(long, value_enum, default_value_t = ProviderChoice::All)]
-    pub(crate) provider: ProviderChoice,
-
     /// `max_fragment_size` of both configurations: 32 to 16389
     #[arg(long, value_name = "BYTES", value_parser = in_range(32, 16389))]
     pub(crate) max_fragment_size: Option<usize>,
@@ -282,6 +250,29 @@ pub(crate) struct ConnectionArgs {
     /// Kind of the keys in all certificates; by default one that the suite can be used with
     #[arg(long, value_enum)]
     pub(crate) key_type: Option<KeyType>,
+}
+
+// What sub-commands have in common. No documentation on these: clap would show it as theirs.
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
+    /// Which cryptography to run over
+    #[arg(long, value_enum, default_value_t = ProviderChoice::All)]
+    pub(crate) provider: ProviderChoice,
+
+    /// Which memory allocator to run on; `all` starts one process for each
+    #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
+    pub(crate) allocator: AllocatorChoice,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TimeArgs {
+    /// Scales how long is measured; 0.01 is a quick check that it works
+    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
+    pub(crate) multiplier: f64,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -360,9 +351,9 @@ mod tests {
         let Command::Bulk(args) = cli.command else {
             panic!("{cli:?}");
         };
-        assert_eq!(args.allocator.kinds(), Kind::ALL);
+        assert_eq!(args.run.allocator.kinds(), Kind::ALL);
         assert_eq!(args.api.apis().len(), 4);
-        assert_eq!(args.connection.provider.providers(), Provider::ALL);
+        assert_eq!(args.run.provider.providers(), Provider::ALL);
         assert_eq!(
             (&args.threads.0[..], args.plaintext_size),
             (&[1][..], 16384)
@@ -376,11 +367,11 @@ mod tests {
             let mut line: Vec<_> = ["bench"].into_iter().chain(command.split(' ')).collect();
             line.extend(["--allocator=all", "--allocator=mimalloc"]);
             let allocator = match Cli::try_parse_from(line).unwrap().command {
-                Command::Bulk(args) => args.allocator,
-                Command::Tcp(args) => args.allocator,
-                Command::Memory(args) => args.allocator,
-                Command::Handshake(args) => args.allocator,
-                Command::Primitives(args) => args.allocator,
+                Command::Bulk(args) => args.run.allocator,
+                Command::Tcp(args) => args.run.allocator,
+                Command::Memory(args) => args.run.allocator,
+                Command::Handshake(args) => args.run.allocator,
+                Command::Primitives(args) => args.run.allocator,
                 other => panic!("{other:?}"),
             };
             assert_eq!(allocator, AllocatorChoice::Mimalloc);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bench_allocator::{Counted, Kind};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{ClientAuth, HandshakeApi, HandshakeArgs, OutputArgs};
+use crate::cli::{ClientAuth, HandshakeApi, HandshakeArgs, RunArgs};
 use crate::measure::{self, Plan, Rates, Timed, Work};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject, spread};
@@ -133,12 +133,8 @@ Figures compare within this run only.";
 
     const UNIT: &'static str = "handshakes/s";
 
-    fn output(&self) -> &OutputArgs {
-        &self.args.output
-    }
-
-    fn allocators(&self) -> Vec<Kind> {
-        self.args.allocator.kinds()
+    fn args(&self) -> &RunArgs {
+        &self.args.run
     }
 
     fn title(&self) -> String {
@@ -193,7 +189,7 @@ impl Handshakes<'_> {
     fn scenarios(&self) -> Result<Vec<Scenario>> {
         let args = self.args;
         let mut scenarios = Vec::new();
-        for provider in args.provider.providers() {
+        for provider in args.run.provider.providers() {
             for &version in &args.versions {
                 for &key_type in &args.key_type {
                     let suite = Suite::with(version, args.cipher, key_type)?;
@@ -244,7 +240,11 @@ impl Contest<'_> {
         };
         let costs = count(&mut build()?)?;
         let rates = measure::interleaved(
-            &Plan::new(self.job.args.multiplier, CONTENDERS.len(), self.threads),
+            &Plan::new(
+                self.job.args.time.multiplier,
+                CONTENDERS.len(),
+                self.threads,
+            ),
             &Work {
                 build: &build,
                 batch_len: 1,
@@ -279,14 +279,13 @@ impl Contest<'_> {
         let rate = Summary::of(of(index).clone())?;
         let scenario = self.scenario;
         Some(Row {
-            subject: Subject {
-                bench: self.job.bench().to_owned(),
-                implementation: implementation.to_owned(),
-                provider: scenario.provider.name().to_owned(),
-                suite: scenario.suite.name.clone(),
-                api: self.api.name().to_owned(),
-                allocator: self.allocator.name().to_owned(),
-            },
+            subject: Subject::new(
+                self.job.bench(),
+                implementation,
+                scenario,
+                self.api.name(),
+                self.allocator,
+            ),
             version: scenario.suite.version.name().to_owned(),
             group: scenario.group.map_or("", |group| group.name()).to_owned(),
             key_type: scenario.key_type.name().to_owned(),
@@ -362,19 +361,13 @@ impl report::Row for Row {
     }
 
     fn point(&self) -> Option<Point> {
-        let subject = &self.subject;
+        let what = format!(" {}", self.role.name());
+        let point = self
+            .subject
+            .point(&what, self.threads, self.handshakes_per_s);
         Some(Point {
-            group: format!(
-                "{} · {} · {} · {} {}",
-                self.settings(),
-                subject.provider,
-                subject.allocator,
-                subject.api,
-                self.role.name()
-            ),
-            series: subject.implementation.clone(),
-            threads: self.threads,
-            value: self.handshakes_per_s,
+            group: format!("{} · {}", self.settings(), point.group),
+            ..point
         })
     }
 }

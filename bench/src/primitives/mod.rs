@@ -10,7 +10,7 @@ use std::time::Instant;
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{Cipher, Group, KeyType, OutputArgs, PrimitivesArgs, Provider, Version};
+use crate::cli::{Cipher, Group, KeyType, PrimitivesArgs, Provider, RunArgs, Version};
 use crate::measure::{self, Plan, Timed, Work};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job};
@@ -166,12 +166,8 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
 
     const UNIT: &'static str = "ns";
 
-    fn output(&self) -> &OutputArgs {
-        &self.output
-    }
-
-    fn allocators(&self) -> Vec<Kind> {
-        self.allocator.kinds()
+    fn args(&self) -> &RunArgs {
+        &self.run
     }
 
     fn title(&self) -> String {
@@ -195,7 +191,7 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
     fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for primitive in self.chosen() {
-            let mut providers = self.provider.providers();
+            let mut providers = self.run.provider.providers();
             providers.retain(|provider| primitive.is_usable_with(*provider));
             let build = || -> Result<Vec<_>> {
                 let operations = providers.iter().map(|provider| primitive.of(*provider));
@@ -206,7 +202,7 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
                 batch_len: 1,
                 label: format!("{} · {primitive}", allocator.name()),
             };
-            let plan = Plan::new(SHARE * self.multiplier, providers.len(), 1);
+            let plan = Plan::new(SHARE * self.time.multiplier, providers.len(), 1);
             let rates = measure::interleaved(&plan, &work)?;
             for (provider, [rates]) in providers.iter().zip(rates) {
                 let times = rates.iter().map(|rate| 1e9 / rate).collect();
@@ -233,7 +229,7 @@ impl PrimitivesArgs {
     /// What there is to measure.
     fn chosen(&self) -> Vec<Primitive> {
         let filter = self.filter.to_lowercase();
-        let providers = self.provider.providers();
+        let providers = self.run.provider.providers();
         let mut chosen = Primitive::all();
         chosen.retain(|primitive| {
             let mut providers = providers.iter();
