@@ -4,6 +4,8 @@
 //! handshake checks signatures, names, dates and revocation anew. Each cache is bounded, and tells by
 //! [`CacheStats`] what it holds and how much it helped.
 
+mod revocation;
 mod stats;
 
+pub use revocation::RevocationList;
 pub use stats::CacheStats;

@@ -2,20 +2,23 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use pki_types::{
     CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm,
     SubjectPublicKeyInfoDer, UnixTime,
 };
+use smallvec::SmallVec;
 use webpki::{
-    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList,
-    RevocationCheckDepth, RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth,
+    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
 };
 
-use super::error::{certificate_error, crl_error};
+use super::error::certificate_error;
 use super::{RootCertStore, VerifierBuilderError};
+use crate::certificates::RevocationList;
 use crate::crypto::WebPkiSupportedAlgorithms;
-use crate::error::Error;
+use crate::error::{CertRevocationListError, Error, OtherError};
 
 /// An end-entity certificate whose encoding was found to be good. Nothing else about it is known.
 ///
@@ -88,9 +91,18 @@ pub fn verify_server_name(
 #[derive(Clone, Debug)]
 pub(super) struct ChainVerifierBuilder {
     pub(super) roots: Arc<RootCertStore>,
-    pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
+    crls: Vec<GivenCrl>,
+    /// Whether shared lists were announced and there were none.
+    shared_crls_missing: bool,
     pub(super) revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
+}
+
+/// A revocation list as the application gave it.
+#[derive(Clone, Debug)]
+enum GivenCrl {
+    Der(CertificateRevocationListDer<'static>),
+    Parsed(Arc<RevocationList>),
 }
 
 impl ChainVerifierBuilder {
@@ -101,26 +113,47 @@ impl ChainVerifierBuilder {
         Self {
             roots,
             crls: Vec::new(),
+            shared_crls_missing: false,
             revocation: RevocationPolicy::default(),
             supported_algs,
         }
     }
 
+    /// Adds lists that are still to be parsed. None at all is fine, as in rustls 0.23.
+    pub(super) fn add_crls(
+        &mut self,
+        crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
+    ) {
+        self.crls.extend(crls.into_iter().map(GivenCrl::Der));
+    }
+
+    /// Adds lists that are parsed. None at all fails the build.
+    pub(super) fn add_shared_crls(&mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) {
+        let before = self.crls.len();
+        self.crls.extend(crls.into_iter().map(GivenCrl::Parsed));
+        // whoever hands these over means revocation to be checked: without a list webpki would check nothing
+        self.shared_crls_missing |= self.crls.len() == before;
+    }
+
     /// # Errors
     ///
-    /// There is no root, or a revocation list that cannot be used.
+    /// There is no root, or a revocation list that cannot be used, or none where there should be some.
     pub(super) fn build(self) -> Result<ChainVerifier, VerifierBuilderError> {
         if self.roots.is_empty() {
             return Err(VerifierBuilderError::NoRootAnchors);
         }
 
+        if self.shared_crls_missing {
+            let cause = OtherError(Arc::new(NoRevocationLists));
+            return Err(CertRevocationListError::Other(cause).into());
+        }
+
         let crls = self
             .crls
-            .iter()
-            .map(|der| {
-                OwnedCertRevocationList::from_der(der)
-                    .map(CertRevocationList::from)
-                    .map_err(|err| VerifierBuilderError::InvalidCrl(crl_error(err)))
+            .into_iter()
+            .map(|crl| match crl {
+                GivenCrl::Der(der) => RevocationList::from_der(der),
+                GivenCrl::Parsed(list) => Ok(list),
             })
             .collect::<Result<_, _>>()?;
 
@@ -132,6 +165,18 @@ impl ChainVerifierBuilder {
         })
     }
 }
+
+/// A verifier was to use shared revocation lists, and got none.
+#[derive(Debug)]
+struct NoRevocationLists;
+
+impl fmt::Display for NoRevocationLists {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there are no revocation lists to check")
+    }
+}
+
+impl core::error::Error for NoRevocationLists {}
 
 /// How revocation lists are used, once there are any.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +201,7 @@ impl Default for RevocationPolicy {
 #[derive(Debug)]
 pub(super) struct ChainVerifier {
     pub(super) roots: Arc<RootCertStore>,
-    crls: Vec<CertRevocationList<'static>>,
+    crls: Vec<Arc<RevocationList>>,
     revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
 }
@@ -184,7 +229,12 @@ impl ChainVerifier {
         usage: KeyUsage,
         now: UnixTime,
     ) -> Result<(), Error> {
-        let crls = self.crls.iter().collect::<Vec<_>>();
+        // webpki wants references in a row; a few need no allocation
+        let crls = self
+            .crls
+            .iter()
+            .map(|list| list.parsed())
+            .collect::<SmallVec<[&CertRevocationList<'_>; 8]>>();
         // webpki refuses options without a list; without lists there is nothing to check
         let revocation = RevocationOptionsBuilder::new(&crls).ok().map(|options| {
             options

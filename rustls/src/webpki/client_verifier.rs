@@ -9,6 +9,7 @@ use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPoli
 use super::chain::{ChainVerifier, ChainVerifierBuilder, ParsedCertificate};
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
+use crate::certificates::RevocationList;
 use crate::crypto::{CryptoProvider, default_provider};
 use crate::enums::SignatureScheme;
 use crate::error::Error;
@@ -127,11 +128,22 @@ pub struct ClientCertVerifierBuilder {
 
 impl ClientCertVerifierBuilder {
     /// Checks certificates against `crls`, in addition to those of earlier calls.
+    ///
+    /// Where two lists are for the same certificates, the first one counts.
     pub fn with_crls(
         mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
     ) -> Self {
-        self.chain.crls.extend(crls);
+        self.chain.add_crls(crls);
+        self
+    }
+
+    /// Checks certificates against `crls`, which are parsed already, in addition to those of earlier calls.
+    ///
+    /// There must be at least one, or [`build`](Self::build) fails: to have no lists where there should be some
+    /// must not turn the check off.
+    pub fn with_shared_crls(mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) -> Self {
+        self.chain.add_shared_crls(crls);
         self
     }
 
@@ -183,7 +195,8 @@ impl ClientCertVerifierBuilder {
     ///
     /// # Errors
     ///
-    /// [`VerifierBuilderError`] when there are no roots, or one of the lists cannot be used.
+    /// [`VerifierBuilderError`] when there are no roots, or one of the lists cannot be used, or
+    /// [`with_shared_crls`](Self::with_shared_crls) was given none.
     pub fn build(self) -> Result<Arc<dyn ClientCertVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiClientVerifier {
             chain: self.chain.build()?,

@@ -64,7 +64,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
 }
 
 /// The error for `err`, which came from reading or using a revocation list.
-pub(super) fn crl_error(err: WebPkiError) -> CertRevocationListError {
+pub(crate) fn crl_error(err: WebPkiError) -> CertRevocationListError {
     match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::MalformedExtensions => {
             CertRevocationListError::ParseError

@@ -13,13 +13,14 @@ mod error;
 mod server_verifier;
 mod signature;
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
-mod tests;
+pub(crate) mod tests;
 
 use core::fmt;
 
 pub use anchors::RootCertStore;
 pub use chain::{ParsedCertificate, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 pub use client_verifier::{ClientCertVerifierBuilder, WebPkiClientVerifier};
+pub(crate) use error::crl_error;
 pub use server_verifier::{ServerCertVerifierBuilder, WebPkiServerVerifier};
 pub use signature::{
     verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,

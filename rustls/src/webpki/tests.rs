@@ -2,7 +2,7 @@
 //! what an error says.
 
 mod certificates;
-mod pki;
+pub(crate) mod pki;
 mod revocation;
 mod roots;
 mod signatures;
@@ -17,6 +17,7 @@ use rustls_upstream as theirs;
 
 use self::pki::{Issuer, SERVER, now};
 use crate as ours;
+use crate::certificates::RevocationList;
 use crate::error::Error;
 
 // One text for two crates: their types have the same names and are not the same.
@@ -33,7 +34,7 @@ macro_rules! roots {
 
 macro_rules! with_revocation {
     ($builder:expr, $case:expr) => {{
-        let mut builder = $builder.with_crls($case.crls.clone());
+        let mut builder = $builder;
         if $case.only_check_end_entity {
             builder = builder.only_check_end_entity_revocation();
         }
@@ -48,14 +49,17 @@ macro_rules! with_revocation {
 }
 
 macro_rules! verify_server {
-    ($lib:ident, $provider:expr, $case:expr) => {{
+    ($lib:ident, $provider:expr, $case:expr) => {
+        verify_server!($lib, $provider, $case, with_crls($case.crls.clone()))
+    };
+    ($lib:ident, $provider:expr, $case:expr, $with_crls:ident($crls:expr)) => {{
         use $lib::client::danger::ServerCertVerifier as _;
 
         let builder = $lib::client::WebPkiServerVerifier::builder_with_provider(
             roots!($lib, $case),
             $provider,
         );
-        with_revocation!(builder, $case)
+        with_revocation!(builder.$with_crls($crls), $case)
             .build()
             .unwrap()
             .verify_server_cert(
@@ -85,12 +89,15 @@ macro_rules! verify_chain_alone {
 }
 
 macro_rules! verify_client {
-    ($lib:ident, $provider:expr, $case:expr) => {{
+    ($lib:ident, $provider:expr, $case:expr) => {
+        verify_client!($lib, $provider, $case, with_crls($case.crls.clone()))
+    };
+    ($lib:ident, $provider:expr, $case:expr, $with_crls:ident($crls:expr)) => {{
         let builder = $lib::server::WebPkiClientVerifier::builder_with_provider(
             roots!($lib, $case),
             $provider,
         );
-        with_revocation!(builder, $case)
+        with_revocation!(builder.$with_crls($crls), $case)
             .build()
             .unwrap()
             .verify_client_cert(&$case.end_entity, &$case.intermediates, $case.now)
@@ -136,6 +143,14 @@ impl Case {
         self
     }
 
+    /// The lists as verifiers share them, if there are any.
+    fn shared_crls(&self) -> Option<Vec<Arc<RevocationList>>> {
+        let parsed = |der: &CertificateRevocationListDer<'static>| {
+            RevocationList::from_der(der.clone()).unwrap()
+        };
+        (!self.crls.is_empty()).then(|| self.crls.iter().map(parsed).collect())
+    }
+
     /// What a client makes of a server that presents this.
     ///
     /// By every provider there is; they and upstream's must agree.
@@ -145,9 +160,13 @@ impl Case {
             let theirs = verify_chain_alone!(theirs, their_provider, self);
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
 
-            let ours = verify_server!(ours, our_provider, self);
+            let ours = verify_server!(ours, our_provider.clone(), self);
             let theirs = verify_server!(theirs, their_provider, self);
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            if let Some(lists) = self.shared_crls() {
+                let shared = verify_server!(ours, our_provider, self, with_shared_crls(lists));
+                assert_eq!(format!("{ours:?}"), format!("{shared:?}"));
+            }
             ours
         });
         the_only(verdicts)
@@ -158,9 +177,13 @@ impl Case {
     /// By every provider there is; they and upstream's must agree.
     fn as_client(&self) -> Result<(), Error> {
         let verdicts = providers().map(|(our_provider, their_provider)| {
-            let ours = verify_client!(ours, our_provider, self);
+            let ours = verify_client!(ours, our_provider.clone(), self);
             let theirs = verify_client!(theirs, their_provider, self);
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            if let Some(lists) = self.shared_crls() {
+                let shared = verify_client!(ours, our_provider, self, with_shared_crls(lists));
+                assert_eq!(format!("{ours:?}"), format!("{shared:?}"));
+            }
             ours
         });
         the_only(verdicts)

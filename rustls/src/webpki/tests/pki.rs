@@ -11,33 +11,33 @@ use rcgen::{
     SerialNumber, date_time_ymd,
 };
 
-pub(super) type Issuer = CertifiedIssuer<'static, KeyPair>;
+pub(crate) type Issuer = CertifiedIssuer<'static, KeyPair>;
 
 /// The name of every server here.
-pub(super) const SERVER: &str = "server.example";
+pub(crate) const SERVER: &str = "server.example";
 
 /// A time within the validity of every certificate here: 2023-11-14.
-pub(super) fn now() -> UnixTime {
+pub(crate) fn now() -> UnixTime {
     at(1_700_000_000)
 }
 
-pub(super) fn at(secs: u64) -> UnixTime {
+pub(crate) fn at(secs: u64) -> UnixTime {
     UnixTime::since_unix_epoch(core::time::Duration::from_secs(secs))
 }
 
-pub(super) fn key() -> KeyPair {
+pub(crate) fn key() -> KeyPair {
     KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap()
 }
 
 /// A root with this name, and changes to what it would be.
-pub(super) fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Issuer {
+pub(crate) fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Issuer {
     let mut params = ca_params(name);
     change(&mut params);
     CertifiedIssuer::self_signed(params, key()).unwrap()
 }
 
 /// An intermediate under `issuer`.
-pub(super) fn intermediate(
+pub(crate) fn intermediate(
     name: &str,
     issuer: &Issuer,
     change: impl FnOnce(&mut CertificateParams),
@@ -48,7 +48,7 @@ pub(super) fn intermediate(
 }
 
 /// A certificate of [`SERVER`] under `issuer`, for servers and clients alike.
-pub(super) fn leaf(
+pub(crate) fn leaf(
     issuer: &Issuer,
     change: impl FnOnce(&mut CertificateParams),
 ) -> CertificateDer<'static> {
@@ -65,7 +65,7 @@ pub(super) fn leaf(
 }
 
 /// A revocation list of `issuer` for these serial numbers.
-pub(super) fn crl(
+pub(crate) fn crl(
     issuer: &Issuer,
     revoked: &[u8],
     change: impl FnOnce(&mut CertificateRevocationListParams),

@@ -11,6 +11,7 @@ use rustls_upstream as theirs;
 use super::pki::{Issuer, at, crl, intermediate, leaf, root};
 use super::{Case, providers};
 use crate as ours;
+use crate::certificates::RevocationList;
 use crate::error::{CertRevocationListError, CertificateError, Error};
 
 const LEAF: u8 = 11;
@@ -290,5 +291,71 @@ fn builders_want_roots() {
             verdict,
             Err(ours::client::VerifierBuilderError::NoRootAnchors)
         ));
+    }
+}
+
+#[test]
+fn verifiers_of_both_sides_share_a_list() {
+    let root = root("Root", |_| ());
+    let der = crl(&root, &[3], |_| ());
+    let list = RevocationList::from_der(der.clone()).unwrap();
+    let alone = Arc::strong_count(&list);
+
+    let mut roots = ours::RootCertStore::empty();
+    roots.add(root.der().clone()).unwrap();
+    let roots = Arc::new(roots);
+    for (provider, _) in providers() {
+        use ours::client::WebPkiServerVerifier;
+        use ours::server::WebPkiClientVerifier;
+
+        let server = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone())
+            .with_crls([der.clone()]);
+        let client = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider)
+            .with_crls([der.clone()]);
+        let verifiers = (
+            server.clone().build().unwrap(),
+            server.build().unwrap(),
+            client.with_shared_crls([list.clone()]).build().unwrap(),
+        );
+        assert_eq!(Arc::strong_count(&list), alone + 4);
+        drop(verifiers);
+        assert_eq!(Arc::strong_count(&list), alone);
+    }
+}
+
+#[test]
+fn no_shared_list_is_an_error() {
+    use ours::client::WebPkiServerVerifier;
+    use ours::server::WebPkiClientVerifier;
+
+    let root = root("Root", |_| ());
+    let list = RevocationList::from_der(crl(&root, &[], |_| ())).unwrap();
+    let mut roots = ours::RootCertStore::empty();
+    roots.add(root.der().clone()).unwrap();
+    let roots = Arc::new(roots);
+    for (provider, _) in providers() {
+        let server = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone());
+        let client = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider);
+        for verdict in [
+            server.clone().with_shared_crls([]).build().map(|_| ()),
+            client.clone().with_shared_crls([]).build().map(|_| ()),
+            // nor do other lists make up for those that are missing
+            server
+                .with_shared_crls([list.clone()])
+                .with_shared_crls([])
+                .build()
+                .map(|_| ()),
+            client
+                .with_shared_crls([])
+                .with_crls([list.der().clone()])
+                .build()
+                .map(|_| ()),
+        ] {
+            let error = verdict.unwrap_err();
+            assert!(
+                format!("{error}").contains("NoRevocationLists"),
+                "{error} {error:?}"
+            );
+        }
     }
 }

@@ -1,0 +1,278 @@
+//! One list for the same bytes, in the whole process.
+//!
+//! The map holds lists weakly: it keeps none alive, and forgets those that nobody uses. Its lock is held for no
+//! longer than it takes to look at one bucket. Hashing, comparing and parsing are done without it.
+
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use pki_types::CertificateRevocationListDer;
+
+use super::super::CacheStats;
+use super::RevocationList;
+use crate::error::CertRevocationListError;
+
+/// The lists of this process.
+pub(super) fn process_wide() -> &'static SharedLists {
+    static LISTS: LazyLock<SharedLists> = LazyLock::new(|| SharedLists::new(1024));
+    &LISTS
+}
+
+/// Lists that are in use somewhere, by their encoding.
+pub(super) struct SharedLists {
+    /// The key is random: nobody can make lists that fall into one bucket.
+    hasher: RandomState,
+    known: Mutex<KnownLists>,
+    capacity: usize,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    failures: AtomicU64,
+}
+
+impl SharedLists {
+    /// Finds up to `capacity` lists. Those beyond that are parsed each for itself.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            hasher: RandomState::new(),
+            known: Mutex::default(),
+            capacity,
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// The list that `der` encodes.
+    ///
+    /// # Errors
+    ///
+    /// As [`RevocationList::from_der`]. Errors are not kept.
+    pub(super) fn list(
+        &self,
+        der: CertificateRevocationListDer<'static>,
+    ) -> Result<Arc<RevocationList>, CertRevocationListError> {
+        let hash = self.hasher.hash_one(der.as_ref());
+        self.list_with_hash(hash, der)
+    }
+
+    /// [`list`](Self::list), for `der` with this `hash`.
+    fn list_with_hash(
+        &self,
+        hash: u64,
+        der: CertificateRevocationListDer<'static>,
+    ) -> Result<Arc<RevocationList>, CertRevocationListError> {
+        match self.find_or_start(hash, der) {
+            InUse::Parsed(list) => {
+                self.hits.fetch_add(1, Ordering::Relaxed);
+                Ok(list)
+            }
+            InUse::Parsing(parsing) => self.finish(hash, &parsing),
+        }
+    }
+
+    /// What there is for `der` already, or else what others will find from now on.
+    fn find_or_start(&self, hash: u64, der: CertificateRevocationListDer<'static>) -> InUse {
+        let new = Arc::new(Parsing {
+            der: Arc::new(der),
+            outcome: OnceLock::new(),
+        });
+        // held, so that nothing else takes their addresses
+        let mut others = Vec::<InUse>::new();
+        loop {
+            let mut candidates = Vec::new();
+            {
+                let mut known = self.lock();
+                let bucket = known.by_hash.get(&hash).map(Vec::as_slice);
+                candidates.extend(
+                    bucket
+                        .unwrap_or_default()
+                        .iter()
+                        .filter_map(Known::upgrade)
+                        .filter(|found| !others.iter().any(|other| other.is(found))),
+                );
+                if candidates.is_empty() {
+                    known.insert(hash, Known::Parsing(Arc::downgrade(&new)), self.capacity);
+                    return InUse::Parsing(new);
+                }
+            }
+            for found in candidates {
+                if found.der() == &new.der {
+                    return found;
+                }
+                others.push(found);
+            }
+        }
+    }
+
+    /// Parses, or waits for whoever does.
+    fn finish(
+        &self,
+        hash: u64,
+        parsing: &Arc<Parsing>,
+    ) -> Result<Arc<RevocationList>, CertRevocationListError> {
+        let mut parsed_here = false;
+        let outcome = parsing.outcome.get_or_init(|| {
+            parsed_here = true;
+            RevocationList::parse(parsing.der.clone()).map(Arc::new)
+        });
+
+        let count = match (parsed_here, outcome) {
+            (true, _) => &self.misses,
+            (false, Ok(_)) => &self.hits,
+            (false, Err(_)) => &self.failures,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        if parsed_here {
+            if outcome.is_err() {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+            }
+            let list = outcome.as_ref().ok();
+            self.lock().settle(hash, parsing, list);
+        }
+        outcome.clone()
+    }
+
+    pub(super) fn stats(&self) -> CacheStats {
+        let (mut entries, mut bytes) = (0, 0);
+        for list in self.lock().by_hash.values().flatten() {
+            // counting must not make this the last owner of a list, which takes long to drop
+            if let Known::Parsed { list, len } = list
+                && list.strong_count() > 0
+            {
+                entries += 1;
+                bytes += len;
+            }
+        }
+        CacheStats {
+            entries,
+            bytes: Some(bytes),
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            failures: self.failures.load(Ordering::Relaxed),
+            ..CacheStats::default()
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, KnownLists> {
+        // the map is whole after each of its methods, wherever a thread ended
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the lock protects.
+#[derive(Default)]
+struct KnownLists {
+    by_hash: HashMap<u64, Vec<Known>>,
+    /// How many there are in all buckets, dead ones included.
+    len: usize,
+    /// The dead are taken out when there are so many.
+    prune_at: usize,
+}
+
+impl KnownLists {
+    /// Remembers `new`, unless there are `capacity` others in use.
+    fn insert(&mut self, hash: u64, new: Known, capacity: usize) {
+        /// So that a few lists are never searched for dead ones.
+        const FEW: usize = 16;
+
+        if self.len >= self.prune_at.max(FEW).min(capacity) {
+            self.by_hash.retain(|_, bucket| {
+                bucket.retain(Known::in_use);
+                !bucket.is_empty()
+            });
+            self.len = self.by_hash.values().map(Vec::len).sum();
+            self.prune_at = self.len * 2;
+        }
+        if self.len < capacity {
+            self.by_hash.entry(hash).or_default().push(new);
+            self.len += 1;
+        }
+    }
+
+    /// Replaces `parsing`, which has come to its end, by the `list` that came of it, if one did.
+    fn settle(&mut self, hash: u64, parsing: &Arc<Parsing>, list: Option<&Arc<RevocationList>>) {
+        let Some(bucket) = self.by_hash.get_mut(&hash) else {
+            return;
+        };
+        let Some(at) = bucket.iter().position(
+            |known| matches!(known, Known::Parsing(weak) if weak.as_ptr() == Arc::as_ptr(parsing)),
+        ) else {
+            return;
+        };
+        if let Some(list) = list {
+            bucket[at] = Known::Parsed {
+                list: Arc::downgrade(list),
+                len: list.der().len(),
+            };
+            return;
+        }
+        bucket.swap_remove(at);
+        self.len -= 1;
+        if bucket.is_empty() {
+            self.by_hash.remove(&hash);
+        }
+    }
+}
+
+/// A list that is being parsed. Those who want it wait for the outcome.
+struct Parsing {
+    der: Arc<CertificateRevocationListDer<'static>>,
+    outcome: OnceLock<Result<Arc<RevocationList>, CertRevocationListError>>,
+}
+
+/// A list, as long as somebody uses it.
+enum Known {
+    Parsing(Weak<Parsing>),
+    Parsed {
+        list: Weak<RevocationList>,
+        /// How long its encoding is.
+        len: usize,
+    },
+}
+
+impl Known {
+    fn upgrade(&self) -> Option<InUse> {
+        match self {
+            Self::Parsing(parsing) => parsing.upgrade().map(InUse::Parsing),
+            Self::Parsed { list, .. } => list.upgrade().map(InUse::Parsed),
+        }
+    }
+
+    fn in_use(&self) -> bool {
+        match self {
+            Self::Parsing(parsing) => parsing.strong_count() > 0,
+            Self::Parsed { list, .. } => list.strong_count() > 0,
+        }
+    }
+}
+
+/// A list that is used here.
+enum InUse {
+    Parsing(Arc<Parsing>),
+    Parsed(Arc<RevocationList>),
+}
+
+impl InUse {
+    fn der(&self) -> &Arc<CertificateRevocationListDer<'static>> {
+        match self {
+            Self::Parsing(parsing) => &parsing.der,
+            Self::Parsed(list) => list.shared_der(),
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Parsing(one), Self::Parsing(two)) => Arc::ptr_eq(one, two),
+            (Self::Parsed(one), Self::Parsed(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

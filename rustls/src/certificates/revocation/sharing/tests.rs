@@ -1,0 +1,176 @@
+//! The same bytes give the same list, and nothing else does.
+
+use std::sync::Barrier;
+use std::{format, thread, vec};
+
+use super::*;
+use crate::webpki::tests::pki::{Issuer, crl, root};
+
+fn issuer() -> Issuer {
+    root("Root", |_| ())
+}
+
+fn counts(lists: &SharedLists) -> (usize, u64, u64, u64) {
+    let stats = lists.stats();
+    (stats.entries, stats.hits, stats.misses, stats.failures)
+}
+
+#[test]
+fn same_bytes_same_list() {
+    let lists = SharedLists::new(8);
+    let issuer = issuer();
+    let (one, two) = (crl(&issuer, &[1], |_| ()), crl(&issuer, &[2], |_| ()));
+
+    let parsed = lists.list(one.clone()).unwrap();
+    assert_eq!(parsed.der(), &one);
+    assert!(Arc::ptr_eq(&parsed, &lists.list(one.clone()).unwrap()));
+    let other = lists.list(two.clone()).unwrap();
+    assert_eq!(other.der(), &two);
+    assert!(parsed.parsed().find_serial(&[1]).unwrap().is_some());
+    assert!(other.parsed().find_serial(&[1]).unwrap().is_none());
+
+    assert_eq!(counts(&lists), (2, 1, 2, 0));
+    assert_eq!(lists.stats().bytes, Some(one.len() + two.len()));
+}
+
+#[test]
+fn unused_lists_are_forgotten() {
+    let lists = SharedLists::new(100);
+    let issuer = issuer();
+    for n in 0..200 {
+        lists.list(crl(&issuer, &[n], |_| ())).unwrap();
+        assert_eq!(lists.stats().entries, 0);
+        assert!(lists.lock().len <= 16);
+    }
+
+    let der = crl(&issuer, &[1], |_| ());
+    drop(lists.list(der.clone()).unwrap());
+    drop(lists.list(der).unwrap());
+    assert_eq!(counts(&lists), (0, 0, 202, 0));
+}
+
+#[test]
+fn one_hash_for_different_bytes() {
+    let lists = SharedLists::new(8);
+    let issuer = issuer();
+    let ders = [1, 2, 3].map(|n| crl(&issuer, &[n], |_| ()));
+    let parsed = ders
+        .clone()
+        .map(|der| lists.list_with_hash(7, der).unwrap());
+    for (der, list) in ders.iter().zip(&parsed) {
+        assert_eq!(list.der(), der);
+        assert!(Arc::ptr_eq(
+            list,
+            &lists.list_with_hash(7, der.clone()).unwrap()
+        ));
+    }
+    assert_eq!(counts(&lists), (3, 3, 3, 0));
+}
+
+#[test]
+fn beyond_the_capacity_lists_are_parsed_alone() {
+    let lists = SharedLists::new(2);
+    let issuer = issuer();
+    let ders = [1, 2, 3].map(|n| crl(&issuer, &[n], |_| ()));
+    let [one, two, three] = ders.clone().map(|der| lists.list(der).unwrap());
+    assert_eq!(lists.stats().entries, 2);
+    assert!(!Arc::ptr_eq(&three, &lists.list(ders[2].clone()).unwrap()));
+    assert!(Arc::ptr_eq(&two, &lists.list(ders[1].clone()).unwrap()));
+
+    drop(one);
+    let three = lists.list(ders[2].clone()).unwrap();
+    assert!(Arc::ptr_eq(&three, &lists.list(ders[2].clone()).unwrap()));
+    assert_eq!(lists.lock().len, 2);
+}
+
+#[test]
+fn errors_are_not_kept() {
+    let lists = SharedLists::new(8);
+    let good = crl(&issuer(), &[1], |_| ());
+    for bytes in [vec![], vec![7], good[..good.len() - 1].to_vec()] {
+        let der = CertificateRevocationListDer::from(bytes);
+        let expected = RevocationList::parse(Arc::new(der.clone())).unwrap_err();
+        for _ in 0..2 {
+            let error = lists.list(der.clone()).unwrap_err();
+            assert_eq!(format!("{error:?}"), format!("{expected:?}"));
+        }
+        assert_eq!(lists.lock().len, 0);
+    }
+    assert_eq!(counts(&lists), (0, 0, 6, 6));
+}
+
+#[test]
+fn many_threads_parse_once() {
+    const THREADS: usize = 16;
+
+    let issuer = issuer();
+    let ders = [1, 2].map(|n| crl(&issuer, &[n], |_| ()));
+    let lists = SharedLists::new(8);
+    let barrier = Barrier::new(THREADS);
+    let parsed = thread::scope(|scope| {
+        let threads = [(); THREADS / 2].map(|()| {
+            ders.clone().map(|der| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    lists.list(der).unwrap()
+                })
+            })
+        });
+        threads.map(|pair| pair.map(|thread| thread.join().unwrap()))
+    });
+
+    for [one, two] in &parsed {
+        assert!(Arc::ptr_eq(one, &parsed[0][0]));
+        assert!(Arc::ptr_eq(two, &parsed[0][1]));
+    }
+    assert_eq!(counts(&lists), (2, THREADS as u64 - 2, 2, 0));
+}
+
+#[test]
+fn who_comes_while_it_is_parsed() {
+    let lists = SharedLists::new(8);
+    let issuer = issuer();
+    let (one, two) = (crl(&issuer, &[1], |_| ()), crl(&issuer, &[2], |_| ()));
+
+    // as far as a thread gets before it parses
+    let InUse::Parsing(parsing) = lists.find_or_start(7, one.clone()) else {
+        panic!("there was none");
+    };
+    // nobody waits for it but those who want the same
+    lists.list_with_hash(7, two.clone()).unwrap();
+    lists.list_with_hash(8, two).unwrap();
+    let found = lists.find_or_start(7, one.clone());
+    assert!(found.is(&InUse::Parsing(parsing.clone())));
+    drop(found);
+
+    let list = lists.finish(7, &parsing).unwrap();
+    assert!(Arc::ptr_eq(&list, &lists.finish(7, &parsing).unwrap()));
+    drop(parsing);
+    assert!(Arc::ptr_eq(&list, &lists.list_with_hash(7, one).unwrap()));
+}
+
+#[test]
+fn whoever_ends_early_leaves_it_to_the_next() {
+    let lists = SharedLists::new(8);
+    let der = crl(&issuer(), &[1], |_| ());
+    drop(lists.find_or_start(7, der.clone()));
+    let list = lists.list_with_hash(7, der.clone()).unwrap();
+    assert!(Arc::ptr_eq(&list, &lists.list_with_hash(7, der).unwrap()));
+}
+
+#[test]
+fn poisoned_lock() {
+    let lists = SharedLists::new(8);
+    let der = crl(&issuer(), &[1], |_| ());
+    let list = lists.list(der.clone()).unwrap();
+    let poisoned = thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let _guard = lists.known.lock();
+            panic!("while the lock is held");
+        });
+        thread.join()
+    });
+    assert!(poisoned.is_err());
+    assert!(lists.known.is_poisoned());
+    assert!(Arc::ptr_eq(&list, &lists.list(der).unwrap()));
+}
