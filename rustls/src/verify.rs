@@ -2,6 +2,7 @@
 //!
 //! The verifiers themselves are in [`crate::webpki`], or the application's.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
@@ -56,6 +57,21 @@ impl ServerCertVerified {
 ///
 /// [`WebPkiServerVerifier`]: crate::client::WebPkiServerVerifier
 pub trait ServerCertVerifier: Debug + Send + Sync {
+    /// The verifier that a handshake which starts now goes by, for one whose rules are replaced while it is in use.
+    /// `None`, which is what this returns unless overridden, means this verifier itself.
+    ///
+    /// A handshake asks once, before anything else. What it gets answers all other questions to the end of that
+    /// handshake, whatever is replaced meanwhile, and is itself not asked for another.
+    ///
+    /// Sessions are resumed only by handshakes that get the same object, since a resumed session verifies no
+    /// certificate. So return clones of one `Arc` while nothing changes, and another object once anything
+    /// does.
+    ///
+    /// A verifier that wraps another one, and adds to its rules, must wrap what that one returns here, too.
+    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
+        None
+    }
+
     /// The schemes that are offered to the server, most preferred first.
     ///
     /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
@@ -138,6 +154,18 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
 /// Any error ends the connection. The client is told why by an alert: for
 /// [`Error::InvalidCertificate`] the one that its content maps to.
 pub trait ClientCertVerifier: Debug + Send + Sync {
+    /// The verifier that a handshake which starts now goes by, for one whose rules are replaced while it is in use.
+    /// `None`, which is what this returns unless overridden, means this verifier itself.
+    ///
+    /// A handshake asks once, before anything else. What it gets answers all other questions to the end of that
+    /// handshake, whatever is replaced meanwhile, and is itself not asked for another. To resume a session is a
+    /// handshake, too: the client's certificate is verified again, by what is in force then.
+    ///
+    /// A verifier that wraps another one, and adds to its rules, must wrap what that one returns here, too.
+    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        None
+    }
+
     /// Whether clients are asked for a certificate. True unless overridden.
     fn offer_client_auth(&self) -> bool {
         true

@@ -186,13 +186,13 @@ fn client_defaults() {
     assert!(Arc::ptr_eq(config.crypto_provider(), &provider));
     assert_eq!(config.fips(), provider.fips());
     assert_eq!(
-        config.verifier.supported_verify_schemes(),
+        config.configured_verifier.supported_verify_schemes(),
         provider
             .signature_verification_algorithms
             .supported_schemes()
     );
-    assert!(config.verifier.root_hint_subjects().is_none());
-    assert!(!config.verifier.requires_raw_public_keys());
+    assert!(config.configured_verifier.root_hint_subjects().is_none());
+    assert!(!config.configured_verifier.requires_raw_public_keys());
 }
 
 #[test]
@@ -212,8 +212,8 @@ fn server_defaults() {
     assert!(config.alpn_protocols.is_empty());
     assert!(!config.key_log.will_log("EXPORTER_SECRET"));
     assert_eq!(config.send_tls13_tickets, 2);
-    assert!(!config.verifier.offer_client_auth());
-    assert!(!config.verifier.client_auth_mandatory());
+    assert!(!config.configured_verifier.offer_client_auth());
+    assert!(!config.configured_verifier.client_auth_mandatory());
     assert!(Arc::ptr_eq(config.crypto_provider(), &provider));
     assert_eq!(config.fips(), provider.fips());
 }
@@ -345,9 +345,12 @@ fn verifiers_take_the_place_of_others() {
             .unwrap()
             .with_client_cert_verifier(verifier.build().unwrap())
             .with_cert_resolver(Arc::new(crate::server::ResolvesServerCertUsingSni::new()));
-        assert!(config.verifier.offer_client_auth());
-        assert_eq!(config.verifier.client_auth_mandatory(), mandatory);
-        assert_eq!(config.verifier.root_hint_subjects().len(), hints);
+        assert!(config.configured_verifier.offer_client_auth());
+        assert_eq!(
+            config.configured_verifier.client_auth_mandatory(),
+            mandatory
+        );
+        assert_eq!(config.configured_verifier.root_hint_subjects().len(), hints);
     }
 
     let no_client_auth = WebPkiClientVerifier::no_client_auth();
@@ -359,7 +362,7 @@ fn verifiers_take_the_place_of_others() {
         .unwrap()
         .with_root_certificates(roots.clone())
         .with_no_client_auth();
-    let before = Arc::as_ptr(&client.verifier);
+    let before = Arc::as_ptr(&client.configured_verifier);
     let verifier: Arc<dyn crate::client::danger::ServerCertVerifier> =
         crate::client::WebPkiServerVerifier::builder_with_provider(roots, any_provider().into())
             .build()
@@ -367,8 +370,11 @@ fn verifiers_take_the_place_of_others() {
     client
         .dangerous()
         .set_certificate_verifier(verifier.clone());
-    assert!(Arc::ptr_eq(&client.verifier, &verifier));
-    assert!(!core::ptr::addr_eq(before, Arc::as_ptr(&client.verifier)));
+    assert!(Arc::ptr_eq(&client.configured_verifier, &verifier));
+    assert!(!core::ptr::addr_eq(
+        before,
+        Arc::as_ptr(&client.configured_verifier)
+    ));
 }
 
 /// A self-signed certificate for `name`, and its key.

@@ -106,7 +106,8 @@ pub struct ClientConfig {
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
-    pub(crate) verifier: Arc<dyn ServerCertVerifier>,
+    /// For handshakes, [`ClientSettings`](crate::handshake::settings::ClientSettings) has it, or what is in its place.
+    pub(crate) configured_verifier: Arc<dyn ServerCertVerifier>,
 }
 
 impl ClientConfig {
@@ -281,7 +282,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             time_provider: self.time_provider,
             provider: self.provider,
             versions: self.state.versions,
-            verifier: self.state.verifier,
+            configured_verifier: self.state.verifier,
         }
     }
 }
@@ -296,7 +297,7 @@ pub struct DangerousClientConfig<'a> {
 impl DangerousClientConfig<'_> {
     /// Accepts servers that this `verifier` accepts.
     pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {
-        self.cfg.verifier = verifier;
+        self.cfg.configured_verifier = verifier;
     }
 }
 

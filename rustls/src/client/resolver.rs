@@ -8,6 +8,19 @@ use crate::sign::CertifiedKey;
 
 /// Chooses a certificate when a server asks for one.
 pub trait ResolvesClientCert: Debug + Send + Sync {
+    /// The resolver that a handshake which starts now goes by, for one whose certificates are replaced while it is in
+    /// use. `None`, which is what this returns unless overridden, means this resolver itself.
+    ///
+    /// A handshake asks once, before anything else. What it gets answers all other questions to the end of that
+    /// handshake, and is itself not asked for another.
+    ///
+    /// Sessions are resumed only by handshakes that get the same object: to the server, a resumed session is of
+    /// the certificate that it began with. So return clones of one `Arc` while nothing changes, and another
+    /// object once anything does.
+    fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
+        None
+    }
+
     /// Chooses a certificate that the server will accept.
     ///
     /// `root_hint_subjects` are the names of the authorities that the server names, each a DER-encoded

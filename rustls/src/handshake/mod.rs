@@ -16,7 +16,8 @@
 //! Beside these it has what both versions do alike: `finished` (the check of the peer's), `raw_public_key`,
 //! `server::{certificate, protocol}` and `client::client_auth`.
 //!
-//! What a handshake may touch of its connection is [`Context`]; how it fails is [`Failure`].
+//! What a handshake may touch of its connection is [`Context`]; what it goes by, `settings`; how it fails is
+//! [`Failure`].
 
 pub(crate) mod client;
 mod context;
@@ -25,6 +26,7 @@ pub(crate) mod finished;
 pub(crate) mod flight;
 pub(crate) mod raw_public_key;
 pub(crate) mod server;
+pub(crate) mod settings;
 pub(crate) mod transcript;
 
 pub(crate) use context::{ClientContext, Context, Machine, ServerContext};

@@ -11,10 +11,10 @@ use pki_types::CertificateDer;
 use crate::enums::{AlertDescription, CertificateType};
 use crate::error::{Error, PeerIncompatible};
 use crate::handshake::Failure;
+use crate::handshake::settings::ServerSettings;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
-use crate::server::ServerConfig;
 use crate::sign::CertifiedKey;
 
 /// What a server answers to the kinds that a client offers.
@@ -31,12 +31,12 @@ impl CertificateTypes {
     /// the server is configured for.
     pub(crate) fn select(
         offered: &ClientExtensions<'_>,
-        config: &ServerConfig,
+        config: &ServerSettings,
     ) -> Result<Self, PeerIncompatible> {
         Ok(Self {
             client: select(
                 offered.client_certificate_type.as_deref(),
-                config.verifier.requires_raw_public_keys(),
+                config.verifier().requires_raw_public_keys(),
             )?,
             server: select(
                 offered.server_certificate_type.as_deref(),
@@ -63,9 +63,9 @@ impl CertificateTypes {
 #[cfg(feature = "tls12")]
 pub(crate) fn check_tls12_offer(
     offered: &ClientExtensions<'_>,
-    config: &ServerConfig,
+    config: &ServerSettings,
 ) -> Result<(), PeerIncompatible> {
-    if config.verifier.requires_raw_public_keys() || config.cert_resolver.only_raw_public_keys() {
+    if config.verifier().requires_raw_public_keys() || config.cert_resolver.only_raw_public_keys() {
         return Err(PeerIncompatible::IncorrectCertificateTypeExtension);
     }
     // what is selected is X.509, which needs no answer

@@ -16,7 +16,6 @@ use crate::key_log::{KeyLog, NoKeyLog};
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::server::ProducesTickets;
 use crate::server::resolver::ResolvesServerCert;
-use crate::session::client_auth::ClientAuthId;
 use crate::session::server::{NoTickets, StoresServerSessions, default_session_storage};
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 #[cfg(feature = "std")]
@@ -125,7 +124,8 @@ pub struct ServerConfig {
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
-    pub(crate) verifier: Arc<dyn ClientCertVerifier>,
+    /// For handshakes, [`ServerSettings`](crate::handshake::settings::ServerSettings) has it, or what is in its place.
+    pub(crate) configured_verifier: Arc<dyn ClientCertVerifier>,
 }
 
 impl ServerConfig {
@@ -194,21 +194,17 @@ impl ServerConfig {
         &self.provider
     }
 
-    /// Checks that connections can be made with it: what every client is told must fit into its message.
+    /// Checks that connections can be made with a configuration that has this verifier: what every client is told
+    /// must fit into its message.
     ///
     /// # Errors
     ///
     /// [`Error::General`].
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if self.verifier.offer_client_auth() {
-            CertificateRequest::check_authorities(self.verifier.root_hint_subjects())?;
+    pub(crate) fn check(verifier: &dyn ClientCertVerifier) -> Result<(), Error> {
+        if verifier.offer_client_auth() {
+            CertificateRequest::check_authorities(verifier.root_hint_subjects())?;
         }
         Ok(())
-    }
-
-    /// What the verifier asks of clients now: it may change its mind.
-    pub(crate) fn client_auth(&self) -> ClientAuthId {
-        ClientAuthId::of(&*self.verifier, &self.provider)
     }
 
     /// # Errors
@@ -309,7 +305,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             time_provider: self.time_provider,
             provider: self.provider,
             versions: self.state.versions,
-            verifier: self.state.verifier,
+            configured_verifier: self.state.verifier,
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn configure(
     config: Arc<ServerConfig>,
     common: &mut CommonState,
 ) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
-    config.check()?;
+    ServerConfig::check(&*config.configured_verifier)?;
     common
         .records
         .sender

@@ -27,7 +27,8 @@ use crate::verify::ServerCertVerifier;
 ///
 /// A resumed session is verified by no verifier, and authenticated by no certificate of the client's. So it is
 /// resumed only under a configuration that has the verifier and the certificate resolver it was made with: the same
-/// objects, as clones of a configuration have. Configurations with others may share a store, but find no session
+/// objects, as clones of a configuration have, or what these have in their place at the time
+/// ([`current_verifier`](ServerCertVerifier::current_verifier)). Configurations with others may share a store, but find no session
 /// of use in it.
 #[derive(Clone, Debug)]
 pub struct Resumption {

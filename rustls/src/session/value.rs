@@ -44,7 +44,7 @@ use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
-use crate::server::ServerConfig;
+use crate::handshake::settings::ServerSettings;
 
 #[cfg(feature = "tls12")]
 mod tls12;
@@ -111,7 +111,7 @@ impl<'a> SessionFacts<'a> {
     /// kept for `lifetime` seconds; its certificates not considered.
     pub(crate) fn fits(
         &self,
-        config: &ServerConfig,
+        config: &ServerSettings,
         server_name: Option<&str>,
         lifetime: u32,
         now: UnixTime,
@@ -129,8 +129,8 @@ impl<'a> SessionFacts<'a> {
 
     /// Whether the client's certificates, if it sent any, are still accepted at the time `now`. It takes long,
     /// so it comes last.
-    pub(crate) fn client_is_accepted(&self, config: &ServerConfig, now: UnixTime) -> bool {
-        is_still_accepted(&self.client_chain, &*config.verifier, now)
+    pub(crate) fn client_is_accepted(&self, config: &ServerSettings, now: UnixTime) -> bool {
+        is_still_accepted(&self.client_chain, config.verifier(), now)
     }
 
     fn encoded_len(&self) -> usize {

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use crate::client::ClientConfig;
 use crate::error::Error;
+use crate::handshake::settings::ClientSettings;
 
 /// Refuses a configuration that offers what no ClientHello can carry.
-pub(super) fn check(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
+pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
     // RFC 7301 §3.1: names of 1 to 255 bytes
     if !alpn_protocols
         .iter()
@@ -17,7 +17,7 @@ pub(super) fn check(config: &ClientConfig, alpn_protocols: &[Vec<u8>]) -> Result
         ));
     }
     let names = alpn_protocols.iter().map(|name| 1 + name.len());
-    let hints = config.verifier.root_hint_subjects().unwrap_or_default();
+    let hints = config.verifier().root_hint_subjects().unwrap_or_default();
     let hints = hints.iter().map(|name| 2 + name.as_ref().len());
     if names.chain(hints).sum::<usize>() > MAX_LISTS_LEN {
         return Err(Error::General(

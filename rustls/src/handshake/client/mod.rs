@@ -38,6 +38,7 @@ use self::offer::Offer;
 use self::offered_session::OfferedSession;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
+use super::settings::ClientSettings;
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
 use super::{ClientContext, Failure, Machine, unexpected};
@@ -77,6 +78,7 @@ impl ClientHandshake {
         alpn_protocols: Vec<Vec<u8>>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Error> {
+        let config = ClientSettings::now(config);
         config_limits::check(&config, &alpn_protocols)?;
 
         let offer = Offer::new(config, server_name, alpn_protocols)?;

@@ -1,7 +1,6 @@
 //! The ClientHello (RFC 9846 §4.2.2): what a client offers, and what it remembers of it until the handshake
 //! ends.
 
-use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -10,7 +9,6 @@ use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
 use super::offered_session::OfferedSession;
-use crate::client::ClientConfig;
 #[cfg(feature = "tls12")]
 use crate::client::Tls12ClientSessionValue;
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
@@ -19,6 +17,7 @@ use crate::enums::{
 };
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Failure;
+use crate::handshake::settings::ClientSettings;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
@@ -33,7 +32,7 @@ const USUAL_LEN: usize = 384;
 
 /// What stays the same in both ClientHellos of a connection.
 pub(crate) struct Offer {
-    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) config: ClientSettings,
     pub(crate) server_name: ServerName<'static>,
     pub(crate) alpn_protocols: Vec<Vec<u8>>,
     pub(crate) random: Random,
@@ -49,7 +48,7 @@ pub(crate) struct Offer {
 
 impl Offer {
     pub(crate) fn new(
-        config: Arc<ClientConfig>,
+        config: ClientSettings,
         server_name: ServerName<'static>,
         alpn_protocols: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
@@ -108,7 +107,7 @@ impl Offer {
         cookie: Option<&'a [u8]>,
         session: Option<&'a OfferedSession>,
     ) -> ClientExtensions<'a> {
-        let verifier = &self.config.verifier;
+        let verifier = self.config.verifier();
         let versions = self.config.versions;
         // what only TLS 1.3 knows is of no use in a hello without it
         let tls13 = self.offers_tls13().then_some(());
@@ -124,9 +123,8 @@ impl Offer {
             // RFC 9846 §4.3.9: without it no server sends tickets
             psk_key_exchange_modes: tls13.map(|()| smallvec![PskKeyExchangeMode::PskDheKe]),
             // RFC 7250 §4.1: left out where X.509 is the only kind
-            client_certificate_type: tls13.and_then(|()| {
-                offered_type(self.config.client_auth_cert_resolver.only_raw_public_keys())
-            }),
+            client_certificate_type: tls13
+                .and_then(|()| offered_type(self.config.client_auth().only_raw_public_keys())),
             server_certificate_type: tls13
                 .and_then(|()| offered_type(verifier.requires_raw_public_keys())),
             compress_certificate: tls13
@@ -273,7 +271,7 @@ impl Offer {
             chain.split_first().ok_or(Error::NoCertificatesPresented)?;
         let now = self.config.current_time()?;
         self.config
-            .verifier
+            .verifier()
             .verify_server_cert(
                 end_entity,
                 intermediates,

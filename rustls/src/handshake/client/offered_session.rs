@@ -42,9 +42,7 @@ impl OfferedSession {
         let now = config.current_time().ok()?;
         let session = &value.common;
         // RFC 9846 §4.7.1: no ticket outlives its lifetime
-        if session.has_expired(now)
-            || !session.is_of(&config.verifier, &config.client_auth_cert_resolver)
-        {
+        if session.has_expired(now) || !session.is_of(config.verifier(), config.client_auth()) {
             return None;
         }
         // RFC 9846 §4.7.1: only with a suite whose hash is the session's

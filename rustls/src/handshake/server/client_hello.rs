@@ -9,6 +9,7 @@ use crate::error::PeerIncompatible;
 use crate::error::PeerMisbehaved;
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_offer;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
@@ -52,13 +53,17 @@ impl WaitClientHello {
         cx: &mut ServerContext<'_>,
     ) -> Result<Answered, Failure> {
         let Self { config, retry } = self;
-        match select_version(hello, &config)? {
-            ProtocolVersion::TLSv1_3 => match negotiate(hello, encoded, &config, retry, cx)? {
+        // nothing was asked of the verifier before: a HelloRetryRequest says nothing about it
+        let settings = ServerSettings::now(config)?;
+        match select_version(hello, &settings)? {
+            ProtocolVersion::TLSv1_3 => match negotiate(hello, encoded, &settings, retry, cx)? {
                 Negotiation::Retry(retry) => Ok(Answered::Retried(Self {
-                    config,
+                    config: settings.into_config(),
                     retry: Some(retry),
                 })),
-                Negotiation::Agreed(agreed) => agreed.send_flight(config, cx).map(Answered::Tls13),
+                Negotiation::Agreed(agreed) => {
+                    agreed.send_flight(settings, cx).map(Answered::Tls13)
+                }
             },
             #[cfg(feature = "tls12")]
             // RFC 9846 §4.2.2: the second ClientHello is the first, but for what the retry asks for
@@ -67,8 +72,8 @@ impl WaitClientHello {
             }
             #[cfg(feature = "tls12")]
             ProtocolVersion::TLSv1_2 => {
-                check_tls12_offer(&hello.extensions, &config)?;
-                tls12::server::negotiation::negotiate(hello, encoded, config, cx)
+                check_tls12_offer(&hello.extensions, &settings)?;
+                tls12::server::negotiation::negotiate(hello, encoded, settings, cx)
                     .map(Answered::Tls12)
             }
             // no other version can be enabled

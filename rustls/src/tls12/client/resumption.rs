@@ -11,6 +11,7 @@ use crate::client::{ClientConfig, Tls12ClientSessionValue, Tls12Resumption};
 use crate::enums::ProtocolVersion;
 use crate::error::PeerMisbehaved;
 use crate::handshake::client::offer::Offer;
+use crate::handshake::settings::ClientSettings;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::server_hello::ServerHello;
 use crate::session::chain::PeerChain;
@@ -23,7 +24,7 @@ const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
 /// The session with `server_name` that may be resumed under `config`, if there is one.
 pub(crate) fn stored_session(
-    config: &ClientConfig,
+    config: &ClientSettings,
     server_name: &ServerName<'_>,
 ) -> Option<Tls12ClientSessionValue> {
     let resumption = &config.resumption;
@@ -42,7 +43,7 @@ pub(crate) fn stored_session(
         && !session.common().has_expired(now)
         && session
             .common()
-            .is_of(&config.verifier, &config.client_auth_cert_resolver)
+            .is_of(config.verifier(), config.client_auth())
         // RFC 5246 §7.4.1.2: the suite of the session is among those offered
         && suites.any(|suite| suite.tls12() == Some(session.suite()))
         && (session.uses_extended_master_secret() || !config.require_ems);
@@ -104,7 +105,7 @@ impl SessionInUse {
     /// The session with the server of `offer`.
     pub(super) fn of(offer: &Offer) -> Box<Self> {
         Box::new(Self {
-            config: offer.config.clone(),
+            config: offer.config.config().clone(),
             server_name: offer.server_name.clone(),
         })
     }
@@ -140,8 +141,8 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     };
     let common = ClientSessionCommon::new(
         server_chain.clone(),
-        &config.verifier,
-        &config.client_auth_cert_resolver,
+        config.verifier(),
+        config.client_auth(),
         now,
         lifetime,
     );

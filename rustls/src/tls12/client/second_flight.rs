@@ -51,7 +51,7 @@ impl WaitServerHelloDone {
         request: &CertificateRequest,
         encoded: &[u8],
     ) -> Self {
-        let resolver = &*self.handshake.offer.config.client_auth_cert_resolver;
+        let resolver = &**self.handshake.offer.config.client_auth();
         let schemes = usable_schemes(request);
         self.client_auth = Some(Answer::choose(resolver, &request.authorities, &schemes));
         self.handshake.transcript.add(encoded);

@@ -118,7 +118,7 @@ impl WaitServerKeyExchange {
             return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
         }
         // RFC 5246 §7.4.3: and one that was offered
-        let offered = config.verifier.supported_verify_schemes();
+        let offered = config.verifier().supported_verify_schemes();
         if !offered.contains(&signature.scheme) {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
@@ -127,7 +127,7 @@ impl WaitServerKeyExchange {
             .params
             .signed_content(&randoms.client, &randoms.server);
         config
-            .verifier
+            .verifier()
             .verify_tls12_signature(&content, end_entity, signature)
             .map_err(Failure::refused_by_verifier)?;
         Ok(())

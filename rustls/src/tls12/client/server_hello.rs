@@ -50,7 +50,7 @@ pub(super) fn read_server_hello(
 
     let hash = suite.common.hash_provider;
     // RFC 5246 §7.4.8: a client's signature covers the messages, whatever hash function it uses
-    let may_sign = session.is_none() && offer.config.client_auth_cert_resolver.has_certs();
+    let may_sign = session.is_none() && offer.config.client_auth().has_certs();
     let mut transcript = if may_sign {
         Transcript::start_kept(hash, &sent.encoded)
     } else {
@@ -115,9 +115,7 @@ fn check_extensions(
         return Err(PeerIncompatible::ExtendedMasterSecretExtensionRequired.into());
     }
     // raw public keys are for TLS 1.3 only: here they would be taken for certificates
-    if config.verifier.requires_raw_public_keys()
-        || config.client_auth_cert_resolver.only_raw_public_keys()
-    {
+    if config.verifier().requires_raw_public_keys() || config.client_auth().only_raw_public_keys() {
         return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
     }
     Ok(())

@@ -25,7 +25,7 @@ impl WaitCertificate {
     ) -> Result<Box<WaitClientKeyExchange>, Failure> {
         let Self { mut next } = self;
         let handshake = &mut next.handshake;
-        let verifier = &handshake.config.verifier;
+        let verifier = handshake.config.verifier();
         handshake.transcript.add(encoded);
         let [end_entity, intermediates @ ..] = certificates.0.as_slice() else {
             if verifier.client_auth_mandatory() {
@@ -67,7 +67,7 @@ impl WaitCertificateVerify {
     ) -> Result<Box<WaitChangeCipherSpec>, Failure> {
         let Self { mut next, chain } = self;
         let handshake = &mut next.handshake;
-        let verifier = &handshake.config.verifier;
+        let verifier = handshake.config.verifier();
         // RFC 5246 §7.4.8: an algorithm of the CertificateRequest
         if !verifier.supported_verify_schemes().contains(&signed.scheme) {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());

@@ -24,7 +24,7 @@ struct StoredSession {
 impl Connected {
     pub(super) fn new(handshake: Handshake) -> Self {
         let stored = handshake.is_stored.then(|| StoredSession {
-            config: handshake.config,
+            config: handshake.config.into_config(),
             id: handshake.session_id,
         });
         Self {

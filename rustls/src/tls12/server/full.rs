@@ -13,6 +13,7 @@ use crate::crypto::ActiveKeyExchange;
 use crate::enums::ClientCertificateType;
 use crate::error::Error;
 use crate::handshake::flight::Flight;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::{Failure, ServerContext};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
@@ -22,7 +23,6 @@ use crate::msgs::tls12::ServerHelloDone;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
-use crate::server::ServerConfig;
 use crate::sign::Signer;
 
 /// How long the messages of the flight are beside certificates, at most in most cases: extensions, framing,
@@ -99,8 +99,8 @@ fn sign(signer: &dyn Signer, content: &[u8]) -> Result<DigitallySignedStruct, Er
 }
 
 /// Returns whether the client is asked for a certificate.
-fn add_certificate_request(flight: &mut Flight<'_>, config: &ServerConfig) -> bool {
-    let verifier = &config.verifier;
+fn add_certificate_request(flight: &mut Flight<'_>, config: &ServerSettings) -> bool {
+    let verifier = config.verifier();
     if !verifier.offer_client_auth() {
         return false;
     }

@@ -1,18 +1,16 @@
 //! What all states of a handshake have, from the ServerHello on.
 
-use alloc::sync::Arc;
-
 use pki_types::UnixTime;
 
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::msgs::Finished;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
-use crate::server::ServerConfig;
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{KeyBlock, MasterSecret, Randoms};
 
@@ -21,7 +19,7 @@ const FINISHED_LEN: usize = 4 + 12;
 
 /// A handshake under way.
 pub(super) struct Handshake {
-    pub(super) config: Arc<ServerConfig>,
+    pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls12CipherSuite,
     pub(super) randoms: Randoms,
     pub(super) transcript: Transcript,

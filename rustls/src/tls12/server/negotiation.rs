@@ -1,7 +1,5 @@
 //! A ClientHello for TLS 1.2, up to the decision between a full and an abbreviated handshake.
 
-use alloc::sync::Arc;
-
 use super::State;
 use super::abbreviated::resume;
 use super::full::send_flight;
@@ -12,6 +10,7 @@ use super::sessions::find_session;
 use crate::enums::ProtocolVersion;
 use crate::error::Error;
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::logging::{debug, trace};
@@ -24,7 +23,7 @@ use crate::tls12::key_schedule::{MasterSecret, Randoms};
 pub(crate) fn negotiate(
     hello: &ClientHello<'_>,
     encoded: &[u8],
-    config: Arc<ServerConfig>,
+    config: ServerSettings,
     cx: &mut ServerContext<'_>,
 ) -> Result<State, Failure> {
     check_hello(hello, &config)?;
@@ -43,7 +42,7 @@ pub(crate) fn negotiate(
     let now = config.current_time().ok();
     let session = find_session(hello, parameters.suite, now, &config, cx)?;
     let hash = parameters.suite.common.hash_provider;
-    let transcript = if session.is_none() && config.verifier.offer_client_auth() {
+    let transcript = if session.is_none() && config.verifier().offer_client_auth() {
         Transcript::start_kept(hash, encoded)
     } else {
         Transcript::start(hash, encoded)

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::handshake::Handshake;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ServerContext;
+use crate::handshake::settings::ServerSettings;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
@@ -45,7 +46,7 @@ pub(super) fn find_session(
     hello: &ClientHello<'_>,
     suite: &'static Tls12CipherSuite,
     now: Option<UnixTime>,
-    config: &ServerConfig,
+    config: &ServerSettings,
     cx: &mut ServerContext<'_>,
 ) -> Result<Option<FoundSession>, PeerMisbehaved> {
     let Some(now) = now else {

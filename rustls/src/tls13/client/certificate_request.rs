@@ -37,7 +37,7 @@ impl WaitCertificateOrRequest {
 
         let authorities = request.certificate_authorities.unwrap_or_default();
         let config = &self.0.offer.config;
-        let resolver = &*config.client_auth_cert_resolver;
+        let resolver = &**config.client_auth();
         let client_auth = ClientAuth {
             answer: Answer::choose(resolver, &authorities, &schemes),
             compressor: choose_compressor(

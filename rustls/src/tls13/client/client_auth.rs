@@ -1,12 +1,12 @@
 //! The messages of a client that answers a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
 
-use crate::client::ClientConfig;
 use crate::compress::CertCompressor;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
+use crate::handshake::settings::ClientSettings;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::tls13::certificate_compression::add_certificate;
@@ -21,10 +21,14 @@ pub(super) struct ClientAuth {
 
 impl ClientAuth {
     /// Adds Certificate, and CertificateVerify unless it is empty.
-    pub(super) fn send(&self, config: &ClientConfig, flight: &mut Flight<'_>) -> Result<(), Error> {
+    pub(super) fn send(
+        &self,
+        config: &ClientSettings,
+        flight: &mut Flight<'_>,
+    ) -> Result<(), Error> {
         let chain = match &self.answer {
             Answer::Certificate(certified_key, _) => {
-                let is_raw = config.client_auth_cert_resolver.only_raw_public_keys();
+                let is_raw = config.client_auth().only_raw_public_keys();
                 sent_chain(certified_key, is_raw)
             }
             // RFC 9846 §4.5.1: without a certificate, the message is sent nevertheless

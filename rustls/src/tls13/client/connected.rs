@@ -1,14 +1,13 @@
 //! CONNECTED: what may come after the handshake (RFC 9846 §4.7).
 
-use alloc::sync::Arc;
-
 use pki_types::ServerName;
 
 use super::extension_checks::check_extensions;
-use crate::client::{ClientConfig, Tls13ClientSessionValue};
+use crate::client::Tls13ClientSessionValue;
 use crate::conn::negotiated::Negotiated;
 use crate::crypto::tls13::OkmBlock;
 use crate::handshake::client::offer::Offer;
+use crate::handshake::settings::ClientSettings;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
@@ -20,7 +19,7 @@ use crate::tls13::key_schedule::ticket_psk;
 pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
     resumption_secret: OkmBlock,
-    config: Arc<ClientConfig>,
+    config: ClientSettings,
     server_name: ServerName<'static>,
 }
 
@@ -56,15 +55,15 @@ impl Connected {
         if ticket.lifetime == 0 {
             return;
         }
-        let config = &*self.config;
+        let config = &self.config;
         let (Ok(now), Some(server_chain)) = (config.current_time(), &negotiated.peer_certificates)
         else {
             return;
         };
         let common = ClientSessionCommon::new(
             server_chain.clone(),
-            &config.verifier,
-            &config.client_auth_cert_resolver,
+            config.verifier(),
+            config.client_auth(),
             now,
             ticket.lifetime,
         );

@@ -105,8 +105,8 @@ impl WaitEncryptedExtensions {
         extensions: &EncryptedExtensions<'_>,
     ) -> Result<(), PeerIncompatible> {
         let config = &self.0.offer.config;
-        let client_is_raw = config.client_auth_cert_resolver.only_raw_public_keys();
-        let server_is_raw = config.verifier.requires_raw_public_keys();
+        let client_is_raw = config.client_auth().only_raw_public_keys();
+        let server_is_raw = config.verifier().requires_raw_public_keys();
         if CertificateTypes::is_answered(extensions, client_is_raw, server_is_raw) {
             Ok(())
         } else {

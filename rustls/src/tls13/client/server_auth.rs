@@ -70,7 +70,7 @@ impl WaitCertificate {
             .handshake
             .offer
             .config
-            .verifier
+            .verifier()
             .requires_raw_public_keys();
         check_received(&certificate, is_raw)?;
 
@@ -107,7 +107,7 @@ impl WaitCertificateVerify {
         // RFC 9846 §4.5.2: the scheme is one that was offered, and not one for certificates only
         if !verify.scheme.supported_in_tls13()
             || !config
-                .verifier
+                .verifier()
                 .supported_verify_schemes()
                 .contains(&verify.scheme)
         {
@@ -116,7 +116,7 @@ impl WaitCertificateVerify {
         // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
         let content = signed_content(Side::Server, &self.handshake.transcript.current());
         config
-            .verifier
+            .verifier()
             .verify_tls13_signature(content.as_ref(), end_entity, &verify)
             .map_err(Failure::refused_by_verifier)?;
 

@@ -62,10 +62,10 @@ impl WaitCertificate {
         {
             return Err(PeerMisbehaved::UnsolicitedCertExtension.into());
         }
-        let is_raw = finished.config.verifier.requires_raw_public_keys();
+        let is_raw = finished.config.verifier().requires_raw_public_keys();
         check_received(certificate, is_raw)?;
         let chain = PeerChain::new(ChainKind::new(is_raw), certificate.owned_chain());
-        let verifier = &finished.config.verifier;
+        let verifier = finished.config.verifier();
         let [end_entity, intermediates @ ..] = &*chain else {
             // RFC 9846 §4.5.1.3: certificate_required, if one is required
             if verifier.client_auth_mandatory() {
@@ -105,7 +105,7 @@ impl WaitCertificateVerify {
             mut finished,
             chain,
         } = self;
-        let verifier = &finished.config.verifier;
+        let verifier = finished.config.verifier();
         // RFC 9846 §4.5.2: a scheme of the CertificateRequest, and no SHA-1 or RSASSA-PKCS1-v1_5
         if !signed.scheme.supported_in_tls13()
             || !verifier.supported_verify_schemes().contains(&signed.scheme)

@@ -1,22 +1,20 @@
 //! The client's Finished (RFC 9846 §4.5.3): the end of the handshake.
 
-use alloc::sync::Arc;
-
 use super::tickets::TicketSender;
 use crate::conn::established::Established;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
 use crate::handshake::finished::check_finished;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
-use crate::server::ServerConfig;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::{MainSecret, finished_verify_data};
 
 /// Waits for the client's Finished.
 pub(crate) struct WaitFinished {
-    pub(super) config: Arc<ServerConfig>,
+    pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) transcript: Transcript,
     pub(super) client_handshake_traffic_secret: OkmBlock,

@@ -20,6 +20,7 @@ use crate::enums::{Compression, ProtocolVersion, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
@@ -31,7 +32,7 @@ use crate::msgs::client_hello::{ClientHello, Random};
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
-use crate::server::{EarlyData, ServerConfig};
+use crate::server::EarlyData;
 use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_compression::{
     add_certificate, choose_compressor, offered_algorithms,
@@ -79,7 +80,7 @@ impl Agreed<'_> {
     /// Sends everything up to Finished, and waits for the client's part.
     pub(crate) fn send_flight(
         self,
-        config: Arc<ServerConfig>,
+        config: ServerSettings,
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let Self {
@@ -160,7 +161,7 @@ struct FlightSender<'a> {
     parameters: &'a Parameters<'a>,
     authentication: &'a Authentication,
     tickets: TicketCount,
-    config: &'a ServerConfig,
+    config: &'a ServerSettings,
 }
 
 impl FlightSender<'_> {
@@ -348,7 +349,7 @@ impl FlightSender<'_> {
 
     /// Returns whether the client is asked for a certificate.
     fn add_certificate_request(&self, flight: &mut Flight<'_>) -> bool {
-        let verifier = &self.config.verifier;
+        let verifier = self.config.verifier();
         if !verifier.offer_client_auth() {
             return false;
         }

@@ -12,12 +12,12 @@ use super::retry::{Retry, check_second_hello, send_hello_retry_request};
 use crate::conn::HandshakeKind;
 use crate::enums::ProtocolVersion;
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::OfferedPsks;
-use crate::server::ServerConfig;
 use crate::sign::CertifiedKey;
 use crate::suites::SupportedCipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
@@ -37,7 +37,7 @@ pub(crate) enum Negotiation<'a> {
 pub(crate) fn negotiate<'a>(
     hello: &'a ClientHello<'a>,
     encoded: &[u8],
-    config: &ServerConfig,
+    config: &ServerSettings,
     retry: Option<Box<Retry>>,
     cx: &mut ServerContext<'_>,
 ) -> Result<Negotiation<'a>, Failure> {
@@ -88,7 +88,7 @@ fn agree<'a>(
     parameters: Parameters<'a>,
     certified_key: Arc<CertifiedKey>,
     retry: Option<Box<Retry>>,
-    config: &ServerConfig,
+    config: &ServerSettings,
     cx: &mut ServerContext<'_>,
 ) -> Result<Agreed<'a>, Failure> {
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));

@@ -10,6 +10,7 @@ use crate::enums::{NamedGroup, ProtocolVersion, SignatureScheme};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
+use crate::handshake::settings::ServerSettings;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
@@ -45,7 +46,7 @@ impl<'a> Selection<'a> {
     pub(super) fn new(
         hello: &'a ClientHello<'_>,
         retry: Option<&Retry>,
-        config: &ServerConfig,
+        config: &ServerSettings,
     ) -> Result<Self, Error> {
         let group = select_group(hello, retry, config)?;
         let suite = select_suite(hello, retry, config)?;

@@ -14,11 +14,11 @@ use super::tickets::TicketKind;
 use crate::enums::PskKeyExchangeMode;
 use crate::error::PeerMisbehaved;
 use crate::handshake::ServerContext;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::logging::debug;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
-use crate::server::ServerConfig;
 use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::value::Tls13Session;
 use crate::suites::Tls13CipherSuite;
@@ -57,7 +57,7 @@ pub(super) fn find_session(
     hello: &ClientHello<'_>,
     transcript: &Transcript,
     parameters: &Parameters<'_>,
-    config: &ServerConfig,
+    config: &ServerSettings,
     cx: &ServerContext<'_>,
 ) -> Result<Option<(Resumed, EarlySecret)>, PeerMisbehaved> {
     let extensions = &hello.extensions;
@@ -86,7 +86,7 @@ pub(super) fn find_session(
             return Ok(None);
         }
         // the verifier is for one kind, and has just accepted it
-        let kind_of_chain = ChainKind::new(config.verifier.requires_raw_public_keys());
+        let kind_of_chain = ChainKind::new(config.verifier().requires_raw_public_keys());
         let offer = early_data::Offer {
             hello,
             is_first: index == 0,
@@ -118,7 +118,7 @@ fn read_suitable<'a>(
     bytes: &'a [u8],
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
-    config: &ServerConfig,
+    config: &ServerSettings,
     cx: &ServerContext<'_>,
     now: UnixTime,
 ) -> Option<Tls13Session<'a>> {

@@ -11,6 +11,7 @@ use super::resumption::accepts_resumption;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
 use crate::handshake::ServerContext;
+use crate::handshake::settings::ServerSettings;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
@@ -80,7 +81,7 @@ impl TicketCount {
 
 /// What tickets are made of, beside the connection.
 pub(super) struct TicketSender<'a> {
-    pub(super) config: &'a ServerConfig,
+    pub(super) config: &'a ServerSettings,
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) count: usize,
     /// When the session that this connection resumes was agreed on with certificates, in seconds since 1970.

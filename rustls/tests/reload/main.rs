@@ -1,0 +1,4 @@
+//! Verifiers and certificates that are replaced while configurations with them are in use.
+
+mod kit;
+mod snapshots;

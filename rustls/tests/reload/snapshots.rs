@@ -1,0 +1,397 @@
+//! A handshake goes by one verifier and one resolver from its beginning to its end.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use harness::endpoints::{exchange, handshake};
+use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+use crate::kit::{Authority, Setup, exchange_and, is_resumed, setups};
+
+/// Who was asked, in order.
+type Log = Arc<Mutex<Vec<u32>>>;
+
+/// Writes down that it was asked.
+struct Witness<T: ?Sized> {
+    inner: Arc<T>,
+    id: u32,
+    log: Log,
+}
+
+impl<T: ?Sized> Witness<T> {
+    fn ask(&self) -> &T {
+        self.log.lock().unwrap().push(self.id);
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Witness<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Witness {}", self.id)
+    }
+}
+
+/// Knows nothing but who is to be asked at present.
+struct Replaceable<T: ?Sized>(Mutex<Arc<Witness<T>>>);
+
+impl<T: ?Sized> Replaceable<T> {
+    fn new(inner: Arc<T>, log: &Log) -> Arc<Self> {
+        let (id, log) = (0, log.clone());
+        Arc::new(Self(Mutex::new(Arc::new(Witness { inner, id, log }))))
+    }
+
+    fn replace(&self, inner: Arc<T>) {
+        let mut current = self.0.lock().unwrap();
+        let (id, log) = (current.id + 1, current.log.clone());
+        *current = Arc::new(Witness { inner, id, log });
+    }
+
+    fn current(&self) -> Arc<Witness<T>> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Replaceable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Replaceable")
+    }
+}
+
+macro_rules! signatures {
+    ($($by:tt)*) => {
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.$($by)*.supported_verify_schemes()
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            self.$($by)*.requires_raw_public_keys()
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.$($by)*.verify_tls13_signature(message, signer, signature)
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.$($by)*.verify_tls12_signature(message, signer, signature)
+        }
+    };
+}
+
+impl ServerCertVerifier for Witness<dyn ServerCertVerifier> {
+    signatures!(ask());
+
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        self.ask().root_hint_subjects()
+    }
+
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.ask()
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+}
+
+impl ClientCertVerifier for Witness<dyn ClientCertVerifier> {
+    signatures!(ask());
+
+    fn offer_client_auth(&self) -> bool {
+        self.ask().offer_client_auth()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        self.ask().client_auth_mandatory()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.ask().root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.ask()
+            .verify_client_cert(end_entity, intermediates, now)
+    }
+}
+
+impl ResolvesClientCert for Witness<dyn ResolvesClientCert> {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        self.ask().resolve(root_hint_subjects, sigschemes)
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        self.ask().only_raw_public_keys()
+    }
+
+    fn has_certs(&self) -> bool {
+        self.ask().has_certs()
+    }
+}
+
+const ASKED: &str = "asked, although it has another in its place";
+
+impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
+    signatures!(nobody());
+
+    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
+        Some(self.current())
+    }
+
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        panic!("{ASKED}")
+    }
+
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        panic!("{ASKED}")
+    }
+}
+
+impl ClientCertVerifier for Replaceable<dyn ClientCertVerifier> {
+    signatures!(nobody());
+
+    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        Some(self.current())
+    }
+
+    /// What a connection asks before it begins.
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        panic!("{ASKED}")
+    }
+}
+
+impl<T: ?Sized> Replaceable<T> {
+    fn nobody(&self) -> Arc<Witness<T>> {
+        panic!("{ASKED}")
+    }
+}
+
+impl ResolvesClientCert for Replaceable<dyn ResolvesClientCert> {
+    fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
+        Some(self.current())
+    }
+
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        panic!("{ASKED}")
+    }
+
+    fn has_certs(&self) -> bool {
+        panic!("{ASKED}")
+    }
+}
+
+/// Both sides, and everything that either of them can have replaced.
+struct Scene {
+    setup: Setup,
+    old: Authority,
+    new: Authority,
+    /// Of the client.
+    server_verifier: Arc<Replaceable<dyn ServerCertVerifier>>,
+    resolver: Arc<Replaceable<dyn ResolvesClientCert>>,
+    /// Of the server.
+    client_verifier: Arc<Replaceable<dyn ClientCertVerifier>>,
+    of_client: Log,
+    of_resolver: Log,
+    of_server: Log,
+    client: Arc<rustls::ClientConfig>,
+    server: Arc<rustls::ServerConfig>,
+}
+
+impl Scene {
+    /// All is of one authority.
+    fn new(setup: Setup) -> Self {
+        let (old, new) = (Authority::new("old"), Authority::new("new"));
+        let provider = setup.provider;
+        let (of_client, of_resolver, of_server) = (Log::default(), Log::default(), Log::default());
+        let server_verifier = Replaceable::new(old.server_verifier(provider), &of_client);
+        let client_verifier = Replaceable::new(old.client_verifier(provider), &of_server);
+        let key: Arc<dyn ResolvesClientCert> = old.issue().certified(provider);
+        let resolver = Replaceable::new(key, &of_resolver);
+        Self {
+            client: setup.client_config(server_verifier.clone(), resolver.clone()),
+            server: setup.server_config(client_verifier.clone(), old.issue().certified(provider)),
+            setup,
+            old,
+            new,
+            server_verifier,
+            resolver,
+            client_verifier,
+            of_client,
+            of_resolver,
+            of_server,
+        }
+    }
+
+    /// Nobody trusts the old authority any longer, and the client has a certificate of the new one.
+    fn replace_all(&self) {
+        let provider = self.setup.provider;
+        self.server_verifier
+            .replace(self.new.server_verifier(provider));
+        self.client_verifier
+            .replace(self.new.client_verifier(provider));
+        self.resolver.replace(self.new.issue().certified(provider));
+    }
+
+    fn ends(&self) -> [Box<dyn harness::endpoints::Endpoint>; 2] {
+        [
+            self.setup.client(&self.client),
+            self.setup.server(&self.server),
+        ]
+    }
+}
+
+fn take(log: &Log) -> Vec<u32> {
+    std::mem::take(&mut *log.lock().unwrap())
+}
+
+/// Parked at each point of the handshake, while all that can be replaced is: whoever was asked first is asked to the
+/// end, on both sides, and the handshake succeeds as far as both began before.
+#[test]
+fn a_handshake_goes_by_what_was_in_force_when_it_began() {
+    for setup in setups() {
+        // the server begins when it has the whole ClientHello
+        let mut at = 0;
+        let mut begun_before = 0;
+        loop {
+            let scene = Scene::new(setup);
+            let [mut client, mut server] = scene.ends();
+            let mut server_had_begun = false;
+            let outcome = exchange_and(&mut *client, &mut *server, at, || {
+                server_had_begun = !scene.of_server.lock().unwrap().is_empty();
+                scene.replace_all();
+            });
+            let (of_client, of_server) = (take(&scene.of_client), take(&scene.of_server));
+            assert!(of_client.iter().all(|id| *id == 0), "{setup:?} {at}");
+            assert!(
+                take(&scene.of_resolver).iter().all(|id| *id == 0),
+                "{setup:?} {at}"
+            );
+            let id = u32::from(!server_had_begun);
+            assert!(
+                of_server.iter().all(|asked| *asked == id),
+                "{setup:?} {at}: {of_server:?}"
+            );
+            assert!(!of_client.is_empty() && !of_server.is_empty());
+            if server_had_begun {
+                let moved = outcome.unwrap();
+                begun_before += 1;
+                if at + 1 == moved {
+                    break;
+                }
+            } else {
+                // the client shows the certificate of an authority that the server has never trusted
+                let error = outcome.unwrap_err();
+                assert!(error.contains("UnknownIssuer"), "{setup:?} {at}: {error}");
+            }
+            at += 1;
+        }
+        assert!(begun_before > 6, "{setup:?}");
+    }
+}
+
+/// A client's sessions are of the objects that it went by when the handshake began, not when the ticket came.
+#[test]
+fn a_clients_sessions_are_of_what_was_in_force_when_they_began() {
+    type Replace = fn(&Scene);
+    let replace_verifier: Replace = |scene| {
+        let same_rules = scene.old.server_verifier(scene.setup.provider);
+        scene.server_verifier.replace(same_rules);
+    };
+    let replace_resolver: Replace = |scene| {
+        let same_kind = scene.old.issue().certified(scene.setup.provider);
+        scene.resolver.replace(same_kind);
+    };
+    let replace_nothing: Replace = |_| {};
+    for setup in setups() {
+        for (replace, resumes) in [
+            (replace_verifier, false),
+            (replace_resolver, false),
+            (replace_nothing, true),
+        ] {
+            // in the middle of the server's flight, and when all is over
+            for in_the_middle in [true, false] {
+                let scene = Scene::new(setup);
+                let [mut client, mut server] = scene.ends();
+                let at = if in_the_middle {
+                    crate::kit::PIECES + 2
+                } else {
+                    usize::MAX
+                };
+                exchange_and(&mut *client, &mut *server, at, || replace(&scene)).unwrap();
+                if !in_the_middle {
+                    replace(&scene);
+                }
+                let [mut client, mut server] = scene.ends();
+                handshake(&mut *client, &mut *server);
+                assert_eq!(is_resumed(&*client), resumes, "{setup:?} {in_the_middle}");
+                // and that one's sessions are of what is in force now
+                let [mut client, mut server] = scene.ends();
+                handshake(&mut *client, &mut *server);
+                assert!(is_resumed(&*client), "{setup:?} {in_the_middle}");
+            }
+        }
+    }
+}
+
+/// A server asks what is in force now about the client of a session.
+#[test]
+fn a_server_resumes_by_what_is_in_force_now() {
+    for setup in setups() {
+        let scene = Scene::new(setup);
+        let [mut client, mut server] = scene.ends();
+        handshake(&mut *client, &mut *server);
+        let [mut client, mut server] = scene.ends();
+        handshake(&mut *client, &mut *server);
+        assert!(is_resumed(&*client), "{setup:?}");
+
+        let verifier = scene.new.client_verifier(setup.provider);
+        scene.client_verifier.replace(verifier);
+        let [mut client, mut server] = scene.ends();
+        // no session, and in the full handshake no access either
+        let error = exchange(&mut *client, &mut *server).unwrap_err();
+        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+    }
+}
