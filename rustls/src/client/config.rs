@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 
 use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::certificates::PeerChains;
 use crate::client::resolver::{NoClientCert, ResolvesClientCert};
 use crate::compress::{
     CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
@@ -65,6 +66,11 @@ pub struct ClientConfig {
     ///
     /// [`default_cert_decompressors`] by default. In TLS 1.2 nothing is compressed.
     pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
+
+    /// Lets connections and sessions of one server share its certificates.
+    ///
+    /// One of [its own](PeerChains::default) by default; [`PeerChains::disabled`] shares nothing.
+    pub peer_chains: Arc<PeerChains>,
 
     /// What is remembered of sessions, and where. In memory for 256 sessions by default.
     pub resumption: Resumption,
@@ -268,6 +274,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             check_selected_alpn: true,
             cert_compressors: default_cert_compressors().to_vec(),
             cert_compression_cache: Arc::default(),
+            peer_chains: Arc::default(),
             cert_decompressors: default_cert_decompressors().to_vec(),
             resumption: Resumption::default(),
             enable_early_data: false,

@@ -45,11 +45,9 @@ impl<'a> CertificateMsg<'a> {
         Self { context, entries }
     }
 
-    /// The certificates alone, out of the message's lifetime.
-    pub(crate) fn owned_chain(&self) -> impl Iterator<Item = CertificateDer<'static>> {
-        self.entries
-            .iter()
-            .map(|entry| entry.cert.clone().into_owned())
+    /// The certificates alone.
+    pub(crate) fn chain(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.entries.iter().map(|entry| entry.cert.as_ref())
     }
 }
 
@@ -173,7 +171,7 @@ mod tests {
             .map(|entry| entry.ocsp_response)
             .collect();
         assert_eq!(responses, [Some(&b"response"[..]), None]);
-        assert!(msg.owned_chain().eq(chain.clone()));
+        assert!(msg.chain().eq(chain.iter().map(AsRef::as_ref)));
     }
 
     #[test]

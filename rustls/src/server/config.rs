@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 
 use crate::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::certificates::PeerChains;
 use crate::compress::{
     CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
     default_cert_decompressors,
@@ -106,6 +107,11 @@ pub struct ServerConfig {
     ///
     /// [`default_cert_decompressors`] by default. In TLS 1.2 nothing is compressed.
     pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
+
+    /// Lets connections and sessions of one client share its certificates.
+    ///
+    /// One of [its own](PeerChains::default) by default; [`PeerChains::disabled`] shares nothing.
+    pub peer_chains: Arc<PeerChains>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
@@ -293,6 +299,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             alpn_protocols: Vec::new(),
             cert_compressors: default_cert_compressors().to_vec(),
             cert_compression_cache: Arc::default(),
+            peer_chains: Arc::default(),
             cert_decompressors: default_cert_decompressors().to_vec(),
             key_log: Arc::new(NoKeyLog),
             enable_secret_extraction: false,

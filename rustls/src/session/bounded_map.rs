@@ -1,4 +1,4 @@
-//! A map that forgets its oldest entry when it is full, for the in-memory session caches.
+//! A map that forgets its oldest entry when it is full, for what is kept in memory of sessions and peers.
 
 use alloc::collections::BTreeMap;
 use core::borrow::Borrow;
@@ -19,6 +19,9 @@ pub(crate) struct BoundedMap<K, V> {
     /// The keys of `entries`, by the number they got when they came.
     by_age: BTreeMap<u64, K>,
     next_number: u64,
+    /// Where the next sweep goes on.
+    #[cfg(feature = "std")]
+    next_swept: u64,
     capacity: usize,
 }
 
@@ -33,6 +36,8 @@ impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
             entries: HashMap::default(),
             by_age: BTreeMap::new(),
             next_number: 0,
+            #[cfg(feature = "std")]
+            next_swept: 0,
             capacity,
         }
     }
@@ -48,24 +53,27 @@ impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
         self.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
-    pub(crate) fn insert(&mut self, key: K, value: V) {
+    /// Returns the value that made room, if one had to.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         if let Some(present) = self.get_mut(&key) {
             *present = value;
-            return;
+            return None;
         }
         if self.capacity == 0 {
-            return;
+            return None;
         }
+        let mut evicted = None;
         if self.entries.len() == self.capacity
             && let Some((_, oldest)) = self.by_age.pop_first()
         {
-            self.entries.remove(&oldest);
+            evicted = self.entries.remove(&oldest);
         }
 
         let number = self.next_number;
         self.next_number += 1;
         self.by_age.insert(number, key.clone());
         self.entries.insert(key, Entry { number, value });
+        evicted.map(|entry| entry.value)
     }
 
     pub(crate) fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
@@ -75,6 +83,29 @@ impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
         let Entry { number, value } = self.entries.remove(key)?;
         self.by_age.remove(&number);
         Some(value)
+    }
+
+    /// Looks at the next `count` entries, by age and from the oldest again after the newest, and removes those that
+    /// `is_dead` is true for.
+    #[cfg(feature = "std")]
+    pub(crate) fn sweep(&mut self, count: usize, is_dead: impl Fn(&V) -> bool) {
+        for _ in 0..count {
+            let Some((number, key)) = self.by_age.range(self.next_swept..).next() else {
+                self.next_swept = 0;
+                return;
+            };
+            let number = *number;
+            self.next_swept = number + 1;
+            if self.get(key).is_some_and(&is_dead) {
+                self.entries.remove(key);
+                self.by_age.remove(&number);
+            }
+        }
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.values().map(|entry| &entry.value)
     }
 }
 
@@ -159,6 +190,33 @@ mod tests {
         assert_eq!(keys(&map), [1, 3]);
         map.insert(4, 40);
         assert_eq!(keys(&map), [3, 4]);
+    }
+
+    #[test]
+    fn what_made_room_is_returned() {
+        let mut map = BoundedMap::new(2);
+        assert_eq!(map.insert(1, 10), None);
+        assert_eq!(map.insert(2, 20), None);
+        assert_eq!(map.insert(2, 21), None);
+        assert_eq!(map.insert(3, 30), Some(10));
+    }
+
+    #[test]
+    fn a_sweep_goes_round_a_few_entries_at_a_time() {
+        let mut map = BoundedMap::new(6);
+        for key in 1..=6 {
+            map.insert(key, key);
+        }
+        let is_odd = |value: &u8| value % 2 == 1;
+        map.sweep(1, is_odd);
+        assert_eq!(keys(&map), [2, 3, 4, 5, 6]);
+        map.sweep(3, is_odd);
+        assert_eq!(keys(&map), [2, 4, 5, 6]);
+        map.sweep(9, |value| *value != 2);
+        assert_eq!(keys(&map), [2, 4], "it stops at the newest");
+        map.sweep(9, |_| true);
+        assert_eq!(keys(&map), []);
+        map.sweep(9, |_| true);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+#[cfg(feature = "std")]
+use alloc::sync::Weak;
 use core::fmt;
 use core::ops::Deref;
 
@@ -49,6 +51,53 @@ impl PeerChain {
             kind,
             certificates: certificates.into_iter().collect(),
         }))
+    }
+
+    /// A copy of these certificates, each in DER.
+    pub(crate) fn copy<'a>(
+        kind: ChainKind,
+        certificates: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Self {
+        let copies = certificates.into_iter().map(<[u8]>::to_vec);
+        Self::new(kind, copies.map(CertificateDer::from))
+    }
+
+    /// The certificates, each in DER.
+    #[cfg(feature = "std")]
+    pub(crate) fn der(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether it is of this kind, and has these certificates byte by byte.
+    #[cfg(feature = "std")]
+    pub(crate) fn is<'a>(
+        &self,
+        kind: ChainKind,
+        certificates: impl Iterator<Item = &'a [u8]>,
+    ) -> bool {
+        self.0.kind == kind && self.der().eq(certificates)
+    }
+
+    /// A reference that does not keep it.
+    #[cfg(feature = "std")]
+    pub(crate) fn downgrade(&self) -> WeakChain {
+        WeakChain(Arc::downgrade(&self.0))
+    }
+}
+
+/// A chain that others may keep, or not.
+#[cfg(feature = "std")]
+#[derive(Clone)]
+pub(crate) struct WeakChain(Weak<Inner>);
+
+#[cfg(feature = "std")]
+impl WeakChain {
+    pub(crate) fn upgrade(&self) -> Option<PeerChain> {
+        self.0.upgrade().map(PeerChain)
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
     }
 }
 

@@ -7,7 +7,7 @@
 //! - [`value`]: what a server must know of a session, as bytes.
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
-mod bounded_map;
+pub(crate) mod bounded_map;
 pub(crate) mod chain;
 pub(crate) mod client;
 pub(crate) mod client_auth;

@@ -42,6 +42,7 @@ use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_pr
 use super::MAX_TICKET_LIFETIME;
 use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
+use crate::certificates::PeerChains;
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
 use crate::handshake::settings::ServerSettings;
@@ -98,13 +99,10 @@ impl<'a> SessionFacts<'a> {
             .collect()
     }
 
-    /// The certificates, for longer than the value is kept.
-    pub(crate) fn owned_chain(&self, kind: ChainKind) -> Option<PeerChain> {
-        let owned = self
-            .client_chain
-            .iter()
-            .map(|cert| cert.clone().into_owned());
-        (!self.client_chain.is_empty()).then(|| PeerChain::new(kind, owned))
+    /// The certificates, for longer than the value is kept, and shared with others in `chains`.
+    pub(crate) fn shared_chain(&self, kind: ChainKind, chains: &PeerChains) -> Option<PeerChain> {
+        let certificates = self.client_chain.iter().map(AsRef::as_ref);
+        (!self.client_chain.is_empty()).then(|| chains.share(kind, certificates))
     }
 
     /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be

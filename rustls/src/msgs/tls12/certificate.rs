@@ -21,9 +21,9 @@ impl<'a> CertificateChain<'a> {
         Self(borrowed.collect())
     }
 
-    /// The certificates, out of the message's lifetime.
-    pub(crate) fn into_owned_chain(self) -> impl Iterator<Item = CertificateDer<'static>> {
-        self.0.into_iter().map(CertificateDer::into_owned)
+    /// The certificates.
+    pub(crate) fn chain(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.0.iter().map(AsRef::as_ref)
     }
 }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::in_progress::Handshake;
 use super::second_flight::WaitServerHelloDone;
+use crate::certificates::Found;
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{ClientContext, Failure};
@@ -13,7 +14,7 @@ use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::key_exchange::ServerKeyExchange;
-use crate::session::chain::{ChainKind, PeerChain};
+use crate::session::chain::ChainKind;
 use crate::tls12::ffdhe::check_public_value;
 
 /// Waits for the server's Certificate.
@@ -38,9 +39,11 @@ impl WaitCertificate {
             ));
         }
         self.0.transcript.add(encoded);
+        let chains = &self.0.offer.config.peer_chains;
+        let found = chains.find(ChainKind::X509, certificate.chain());
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            chain: PeerChain::new(ChainKind::X509, certificate.into_owned_chain()),
+            found,
             ocsp_response: None,
         })
     }
@@ -49,8 +52,8 @@ impl WaitCertificate {
 /// Waits for the ServerKeyExchange. The certificates are not verified yet: their status may come first.
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
-    /// At least the end entity's.
-    chain: PeerChain,
+    /// The server's chain: at least the end entity's certificate.
+    found: Found,
     ocsp_response: Option<Vec<u8>>,
 }
 
@@ -94,8 +97,9 @@ impl WaitServerKeyExchange {
         }
 
         debug!("group {:?}", group.name());
+        let chains = &self.handshake.offer.config.peer_chains;
         cx.negotiated.kx_group = Some(group);
-        cx.negotiated.peer_certificates = Some(self.chain);
+        cx.negotiated.peer_certificates = Some(self.found.keep(chains));
         self.handshake.transcript.add(encoded);
         Ok(WaitServerHelloDone::new(
             self.handshake,
@@ -109,7 +113,7 @@ impl WaitServerKeyExchange {
         let offer = &self.handshake.offer;
         let config = &offer.config;
         let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
-        let end_entity = offer.verify_server(&self.chain, ocsp_response)?;
+        let end_entity = offer.verify_server(self.found.chain(), ocsp_response)?;
 
         let signature = &exchange.signature;
         // RFC 5246 §7.4.3: the scheme is of the kind of key that the suite says

@@ -4,12 +4,13 @@ use alloc::boxed::Box;
 
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
+use crate::certificates::Found;
 use crate::enums::AlertDescription;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
-use crate::session::chain::{ChainKind, PeerChain};
+use crate::session::chain::ChainKind;
 
 /// Waits for the answer to CertificateRequest.
 pub(crate) struct WaitCertificate {
@@ -43,9 +44,8 @@ impl WaitCertificate {
         verifier
             .verify_client_cert(end_entity, intermediates, now)
             .map_err(Failure::refused_by_verifier)?;
-        let chain = certificates.0.iter();
-        let owned = chain.map(|cert| cert.clone().into_owned());
-        next.chain = Some(PeerChain::new(ChainKind::X509, owned));
+        let chains = &handshake.config.peer_chains;
+        next.found = Some(chains.find(ChainKind::X509, certificates.chain()));
         Ok(next)
     }
 }
@@ -54,8 +54,8 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     /// The state that follows.
     pub(super) next: Box<WaitChangeCipherSpec>,
-    /// Of the client; not empty.
-    pub(super) chain: PeerChain,
+    /// The client's chain, not empty.
+    pub(super) found: Found,
 }
 
 impl WaitCertificateVerify {
@@ -65,7 +65,7 @@ impl WaitCertificateVerify {
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
     ) -> Result<Box<WaitChangeCipherSpec>, Failure> {
-        let Self { mut next, chain } = self;
+        let Self { mut next, found } = self;
         let handshake = &mut next.handshake;
         let verifier = handshake.config.verifier();
         // RFC 5246 §7.4.8: an algorithm of the CertificateRequest
@@ -78,11 +78,14 @@ impl WaitCertificateVerify {
                 Error::General("the messages of the handshake were not kept".into()).into(),
             );
         };
-        let end_entity = chain.first().ok_or(Error::NoCertificatesPresented)?;
+        let end_entity = found
+            .chain()
+            .first()
+            .ok_or(Error::NoCertificatesPresented)?;
         verifier
             .verify_tls12_signature(&messages, end_entity, signed)
             .map_err(Failure::refused_by_verifier)?;
-        cx.negotiated.peer_certificates = Some(chain);
+        cx.negotiated.peer_certificates = Some(found.keep(&handshake.config.peer_chains));
 
         handshake.transcript.add(encoded);
         Ok(next)

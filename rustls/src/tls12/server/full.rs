@@ -74,7 +74,7 @@ pub(super) fn send_flight(
     let next = Box::new(WaitClientKeyExchange {
         handshake,
         kx,
-        chain: None,
+        found: None,
     });
     Ok(if asks_for_certificate {
         State::WaitCertificate(Box::new(WaitCertificate { next }))

@@ -6,11 +6,11 @@ use super::client_auth::WaitCertificateVerify;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
+use crate::certificates::Found;
 use crate::crypto::ActiveKeyExchange;
 use crate::enums::KeyExchangeAlgorithm;
 use crate::handshake::Failure;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
-use crate::session::chain::PeerChain;
 use crate::tls12::ffdhe::check_public_value;
 use crate::tls12::key_schedule::MasterSecret;
 
@@ -19,8 +19,8 @@ pub(crate) struct WaitClientKeyExchange {
     pub(super) handshake: Handshake,
     /// The server's half.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
-    /// Of the client, not empty: it has yet to prove that it has the key.
-    pub(super) chain: Option<PeerChain>,
+    /// The client's chain, not empty: it has yet to prove that it has the key.
+    pub(super) found: Option<Found>,
 }
 
 /// What a ClientKeyExchange leads to.
@@ -45,7 +45,7 @@ impl WaitClientKeyExchange {
         let Self {
             mut handshake,
             kx,
-            chain,
+            found,
         } = self;
         if let Some(group) = kx.ffdhe_group() {
             check_public_value(&group, exchange.public)?;
@@ -70,9 +70,9 @@ impl WaitClientKeyExchange {
             master_secret,
             kind: Kind::Full,
         });
-        Ok(match chain {
-            Some(chain) => {
-                Exchanged::Authenticates(Box::new(WaitCertificateVerify { next, chain }))
+        Ok(match found {
+            Some(found) => {
+                Exchanged::Authenticates(Box::new(WaitCertificateVerify { next, found }))
             }
             None => Exchanged::Anonymous(next),
         })

@@ -81,7 +81,7 @@ pub(super) fn find_session(
     Ok(Some(FoundSession {
         master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: facts.authenticated_at,
-        client_chain: facts.owned_chain(ChainKind::X509),
+        client_chain: facts.shared_chain(ChainKind::X509, &config.peer_chains),
         is_stored: kept.is_stored,
     }))
 }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
+use crate::certificates::Found;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::raw_public_key::check_received;
@@ -13,7 +14,7 @@ use crate::handshake::{ClientContext, Failure};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
-use crate::session::chain::{ChainKind, PeerChain};
+use crate::session::chain::ChainKind;
 use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
 
@@ -75,10 +76,12 @@ impl WaitCertificate {
         check_received(&certificate, is_raw)?;
 
         self.handshake.transcript.add(encoded);
+        let chains = &self.handshake.offer.config.peer_chains;
+        let found = chains.find(ChainKind::new(is_raw), certificate.chain());
         Ok(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            chain: PeerChain::new(ChainKind::new(is_raw), certificate.owned_chain()),
+            found,
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         })
     }
@@ -88,8 +91,8 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<ClientAuth>,
-    /// At least the end entity's.
-    chain: PeerChain,
+    /// The server's chain: at least the end entity's certificate.
+    found: Found,
     ocsp_response: Vec<u8>,
 }
 
@@ -102,7 +105,7 @@ impl WaitCertificateVerify {
     ) -> Result<WaitFinished, Failure> {
         let offer = &self.handshake.offer;
         let config = &offer.config;
-        let end_entity = offer.verify_server(&self.chain, &self.ocsp_response)?;
+        let end_entity = offer.verify_server(self.found.chain(), &self.ocsp_response)?;
 
         // RFC 9846 §4.5.2: the scheme is one that was offered, and not one for certificates only
         if !verify.scheme.supported_in_tls13()
@@ -120,7 +123,7 @@ impl WaitCertificateVerify {
             .verify_tls13_signature(content.as_ref(), end_entity, &verify)
             .map_err(Failure::refused_by_verifier)?;
 
-        cx.negotiated.peer_certificates = Some(self.chain);
+        cx.negotiated.peer_certificates = Some(self.found.keep(&config.peer_chains));
         self.handshake.transcript.add(encoded);
         Ok(WaitFinished::new(self.handshake, self.client_auth))
     }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use super::finished::WaitFinished;
+use crate::certificates::Found;
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::raw_public_key::check_received;
@@ -10,7 +11,7 @@ use crate::handshake::{Failure, ServerContext};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
-use crate::session::chain::{ChainKind, PeerChain};
+use crate::session::chain::ChainKind;
 use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
 
@@ -64,15 +65,16 @@ impl WaitCertificate {
         }
         let is_raw = finished.config.verifier().requires_raw_public_keys();
         check_received(certificate, is_raw)?;
-        let chain = PeerChain::new(ChainKind::new(is_raw), certificate.owned_chain());
         let verifier = finished.config.verifier();
-        let [end_entity, intermediates @ ..] = &*chain else {
-            // RFC 9846 §4.5.1.3: certificate_required, if one is required
-            if verifier.client_auth_mandatory() {
-                return Err(Error::NoCertificatesPresented.into());
-            }
+        if certificate.entries.is_empty() && !verifier.client_auth_mandatory() {
             finished.transcript.add(encoded);
             return Ok(ClientChain::Empty(finished));
+        }
+        let chains = &finished.config.peer_chains;
+        let found = chains.find(ChainKind::new(is_raw), certificate.chain());
+        let [end_entity, intermediates @ ..] = &**found.chain() else {
+            // RFC 9846 §4.5.1.3: certificate_required
+            return Err(Error::NoCertificatesPresented.into());
         };
         let now = finished.config.current_time()?;
         verifier
@@ -82,7 +84,7 @@ impl WaitCertificate {
         finished.transcript.add(encoded);
         Ok(ClientChain::Verified(Box::new(WaitCertificateVerify {
             finished,
-            chain,
+            found,
         })))
     }
 }
@@ -90,8 +92,8 @@ impl WaitCertificate {
 /// Waits for the signature that goes with a certificate.
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
-    /// Of the client; not empty.
-    chain: PeerChain,
+    /// The client's chain, not empty.
+    found: Found,
 }
 
 impl WaitCertificateVerify {
@@ -103,7 +105,7 @@ impl WaitCertificateVerify {
     ) -> Result<Box<WaitFinished>, Failure> {
         let Self {
             mut finished,
-            chain,
+            found,
         } = self;
         let verifier = finished.config.verifier();
         // RFC 9846 §4.5.2: a scheme of the CertificateRequest, and no SHA-1 or RSASSA-PKCS1-v1_5
@@ -114,11 +116,14 @@ impl WaitCertificateVerify {
         }
         // RFC 9846 §4.5.2: the signature must be verified
         let content = signed_content(Side::Client, &finished.transcript.current());
-        let end_entity = chain.first().ok_or(Error::NoCertificatesPresented)?;
+        let end_entity = found
+            .chain()
+            .first()
+            .ok_or(Error::NoCertificatesPresented)?;
         verifier
             .verify_tls13_signature(content.as_ref(), end_entity, signed)
             .map_err(Failure::refused_by_verifier)?;
-        cx.negotiated.peer_certificates = Some(chain);
+        cx.negotiated.peer_certificates = Some(found.keep(&finished.config.peer_chains));
 
         finished.transcript.add(encoded);
         Ok(finished)

@@ -86,7 +86,7 @@ pub(super) fn find_session(
             return Ok(None);
         }
         // the verifier is for one kind, and has just accepted it
-        let kind_of_chain = ChainKind::new(config.verifier().requires_raw_public_keys());
+        let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
         let offer = early_data::Offer {
             hello,
             is_first: index == 0,
@@ -98,7 +98,7 @@ pub(super) fn find_session(
             index: index as u16, // below MAX_IDENTITIES
             early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
             authenticated_at: session.facts.authenticated_at,
-            client_chain: session.facts.owned_chain(kind_of_chain),
+            client_chain: session.facts.shared_chain(chain_kind, &config.peer_chains),
             application_data: session.facts.application_data.to_vec(),
         };
         return Ok(Some((resumed, early_secret)));
