@@ -48,6 +48,8 @@
 //! - `hashbrown`: session caches without `std`, behind locks of the application's ([`lock`]).
 //! - `read_buf`: [`Reader`] and [`Stream`] read into memory that need not be initialized, where the compiler is a
 //!   nightly one that has the unstable `Read::read_buf`.
+//! - `native-certs`, `webpki-roots`: root certificates [of the platform](certificates::RootSource::Platform) and
+//!   [of Mozilla](certificates::RootSource::WebPki).
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]

@@ -1,7 +1,8 @@
 //! What the library tells the [`log`] crate, where feature `logging` is on; otherwise nothing.
 //!
 //! `trace`: each message that is sent or received, by its type. `debug`: what was negotiated, and alerts
-//! sent. `warn`: alerts received that are passed over. Never a secret, nor the content of a message.
+//! sent. `warn`: alerts received that are passed over, certificates and files that cannot be used. Never a secret, nor
+//! the content of a message.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};

@@ -1,0 +1,269 @@
+//! Files that certificates and revocation lists are read from: how much of them, and how a change is seen.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::loading::Version;
+
+/// How many entries of a directory are looked at.
+pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
+
+/// How often a file is read that changes meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// A file system that dates changes coarsest does it to two seconds.
+const COARSEST_CLOCK: Duration = Duration::from_secs(2);
+
+/// Why a file or a directory cannot be read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FileError {
+    /// Which one.
+    pub path: PathBuf,
+    /// Why.
+    pub cause: FileErrorCause,
+}
+
+/// What is wrong with a file or a directory.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FileErrorCause {
+    /// The operating system says no.
+    Io(Arc<io::Error>),
+    /// It is neither a regular file nor a link to one: a directory, a device or a pipe, whose end might never come.
+    NotRegular,
+    /// It has more than `limit` bytes.
+    TooLong {
+        /// How many may be read.
+        limit: u64,
+    },
+    /// It is a directory of more than `limit` entries.
+    TooManyEntries {
+        /// How many are looked at.
+        limit: usize,
+    },
+    /// It was being written while it was read, several times over. Files that are in use are better replaced by
+    /// renaming.
+    ChangedWhileRead,
+}
+
+impl FileError {
+    fn new(path: &Path, cause: FileErrorCause) -> Self {
+        Self {
+            path: path.into(),
+            cause,
+        }
+    }
+
+    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+        Self::new(path, FileErrorCause::Io(Arc::new(error)))
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        match &self.cause {
+            FileErrorCause::Io(error) => error.fmt(f),
+            FileErrorCause::NotRegular => f.write_str("not a regular file"),
+            FileErrorCause::TooLong { limit } => write!(f, "longer than {limit} bytes"),
+            FileErrorCause::TooManyEntries { limit } => write!(f, "more than {limit} entries"),
+            FileErrorCause::ChangedWhileRead => f.write_str("changed while it was read"),
+        }
+    }
+}
+
+impl core::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match &self.cause {
+            FileErrorCause::Io(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
+
+/// The content of a regular file of up to `limit` bytes.
+///
+/// A file that is written meanwhile is read again, so that no mixture of old and new is taken for its content. A
+/// writer that pauses in between cannot be told from one that is done.
+///
+/// # Errors
+///
+/// [`FileError`], for each of its causes.
+pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    for _ in 0..ATTEMPTS {
+        if let Some(content) = read_once(path, limit)? {
+            return Ok(content);
+        }
+    }
+    Err(FileError::new(path, FileErrorCause::ChangedWhileRead))
+}
+
+/// `None` when the file changed meanwhile.
+fn read_once(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    let io_error = |error| FileError::io(path, error);
+    // opening a pipe waits for its writer, so look first
+    refuse_irregular(path, &fs::metadata(path).map_err(io_error)?)?;
+    let file = File::open(path).map_err(io_error)?;
+    let before = file.metadata().map_err(io_error)?;
+    refuse_irregular(path, &before)?;
+
+    let too_long = || FileError::new(path, FileErrorCause::TooLong { limit });
+    if before.len() > limit {
+        return Err(too_long());
+    }
+    let mut content = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
+    (&file)
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(io_error)?;
+    let length = content.len() as u64;
+    if length > limit {
+        return Err(too_long());
+    }
+
+    let after = file.metadata().map_err(io_error)?;
+    // a file whose content is made as it is read, as in /proc, says that it has none
+    let is_whole = length == after.len() || after.len() == 0;
+    Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then_some(content))
+}
+
+fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(FileError::new(path, FileErrorCause::NotRegular))
+}
+
+/// The names of the entries of a directory, in order.
+///
+/// # Errors
+///
+/// [`FileError`] when it cannot be read, or has more than [`MAX_DIRECTORY_ENTRIES`].
+pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
+    let io_error = |error| FileError::io(path, error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(io_error)? {
+        if names.len() == MAX_DIRECTORY_ENTRIES {
+            let limit = MAX_DIRECTORY_ENTRIES;
+            return Err(FileError::new(
+                path,
+                FileErrorCause::TooManyEntries { limit },
+            ));
+        }
+        names.push(entry.map_err(io_error)?.file_name());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The size and the modification time of a file, or of a directory and of all files in it.
+///
+/// Where the system tells them, which file it is and when its entry changed count, too: a file that was replaced by
+/// another one of the same size and date is another file.
+#[derive(Clone, Debug)]
+pub(crate) struct FileVersion {
+    /// `None` where there is nothing that can be looked at.
+    stats: Vec<(OsString, Option<Stat>)>,
+    is_settled: bool,
+}
+
+impl FileVersion {
+    /// The version of a file.
+    pub(crate) fn of_file(path: &Path) -> Self {
+        Self::new(Vec::from([(OsString::new(), Stat::at(path))]))
+    }
+
+    /// The version of a directory, and of what is in it.
+    pub(crate) fn of_directory(path: &Path) -> Self {
+        let mut stats = Vec::from([(OsString::new(), Stat::at(path))]);
+        // one that cannot be listed has but its own
+        for name in list_directory(path).unwrap_or_default() {
+            let stat = Stat::at(&path.join(&name));
+            stats.push((name, stat));
+        }
+        Self::new(stats)
+    }
+
+    fn new(stats: Vec<(OsString, Option<Stat>)>) -> Self {
+        let now = SystemTime::now();
+        Self {
+            is_settled: stats
+                .iter()
+                .filter_map(|(_, stat)| stat.as_ref())
+                .all(|stat| stat.is_settled(now)),
+            stats,
+        }
+    }
+}
+
+impl PartialEq for FileVersion {
+    fn eq(&self, other: &Self) -> bool {
+        self.stats == other.stats
+    }
+}
+
+impl Version for FileVersion {
+    fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Stat {
+    length: u64,
+    modified: Option<SystemTime>,
+    identity: Identity,
+}
+
+impl Stat {
+    fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().as_ref().map(Self::new)
+    }
+
+    fn new(metadata: &Metadata) -> Self {
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            identity: identity(metadata),
+        }
+    }
+
+    /// False when another change of the same size might get the same date.
+    fn is_settled(&self, now: SystemTime) -> bool {
+        self.modified.is_some_and(|modified| {
+            let apart = match now.duration_since(modified) {
+                Ok(ago) => ago,
+                Err(ahead) => ahead.duration(),
+            };
+            apart > COARSEST_CLOCK
+        })
+    }
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64, i64, i64);
+#[cfg(not(unix))]
+type Identity = ();
+
+/// The device, the number of the file on it, and when its entry was changed last.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    )
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Identity {}

@@ -1,0 +1,251 @@
+//! Reads the certificates of a source, and makes a store of those that can be roots.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use std::path::Path;
+
+use pki_types::TrustAnchor;
+use pki_types::pem::{self, PemObject, SectionKind};
+
+use super::error::{IgnoredCertificate, IgnoredReason, RootsError};
+use super::source::RootSource;
+use crate::RootCertStore;
+use crate::certificates::FileError;
+use crate::certificates::files::{list_directory, read_file};
+
+/// The longest file that is read. Bundles of all public authorities have a quarter of a megabyte.
+const MAX_FILE_LENGTH: u64 = 16 << 20;
+
+/// What is read of all files in a directory.
+const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
+
+/// How much of what is ignored is named.
+const MAX_NAMED: usize = 1000;
+
+/// What is kept of a source.
+pub(crate) struct Roots {
+    pub(super) store: Arc<RootCertStore>,
+    pub(super) ignored: Arc<[IgnoredCertificate]>,
+    pub(super) ignored_count: usize,
+    pub(super) duplicates: usize,
+}
+
+impl Roots {
+    /// The memory that the roots take.
+    pub(super) fn bytes(&self) -> usize {
+        let of_one = |root: &TrustAnchor<'_>| {
+            let constraints = root.name_constraints.as_ref().map_or(0, |der| der.len());
+            size_of::<TrustAnchor<'_>>()
+                + root.subject.len()
+                + root.subject_public_key_info.len()
+                + constraints
+        };
+        self.store.roots.iter().map(of_one).sum()
+    }
+}
+
+/// Reads `source`. When it has the roots of `held`, that is the store.
+///
+/// # Errors
+///
+/// When it cannot be read, and when it has no usable root.
+pub(super) fn read(
+    source: &RootSource,
+    held: Option<&Arc<RootCertStore>>,
+) -> Result<Roots, RootsError> {
+    let mut reading = Reading::new();
+    match source {
+        RootSource::Pem(pem) => reading.add_pem(pem, None),
+        RootSource::PemFile(path) => reading.add_pem_file(path)?,
+        RootSource::Directory(path) => reading.add_directory(path)?,
+        #[cfg(feature = "native-certs")]
+        RootSource::Platform => reading.add_platform(),
+        #[cfg(feature = "webpki-roots")]
+        RootSource::WebPki => reading
+            .store
+            .extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+    }
+    reading.finish(held)
+}
+
+/// What was read so far.
+struct Reading {
+    store: RootCertStore,
+    /// The certificates of `store`.
+    seen: BTreeSet<Vec<u8>>,
+    ignored: Vec<IgnoredCertificate>,
+    ignored_count: usize,
+    duplicates: usize,
+}
+
+impl Reading {
+    fn new() -> Self {
+        Self {
+            store: RootCertStore::empty(),
+            seen: BTreeSet::new(),
+            ignored: Vec::new(),
+            ignored_count: 0,
+            duplicates: 0,
+        }
+    }
+
+    fn finish(self, held: Option<&Arc<RootCertStore>>) -> Result<Roots, RootsError> {
+        let ignored = self.ignored.into();
+        if self.store.is_empty() {
+            return Err(RootsError::NoRoots { ignored });
+        }
+        let store = match held {
+            Some(held) if held.roots == self.store.roots => held.clone(),
+            _ => Arc::new(self.store),
+        };
+        Ok(Roots {
+            store,
+            ignored,
+            ignored_count: self.ignored_count,
+            duplicates: self.duplicates,
+        })
+    }
+
+    fn add_pem_file(&mut self, path: &Path) -> Result<(), FileError> {
+        let content = read_file(path, MAX_FILE_LENGTH)?;
+        self.add_pem(&content, Some(path));
+        Ok(())
+    }
+
+    /// Each file is as good as the others: one that cannot be read does not keep those from being used.
+    fn add_directory(&mut self, directory: &Path) -> Result<(), FileError> {
+        let mut left = MAX_DIRECTORY_LENGTH;
+        for name in list_directory(directory)? {
+            let path = directory.join(name);
+            if path.is_dir() {
+                continue;
+            }
+            match read_file(&path, MAX_FILE_LENGTH.min(left)) {
+                Ok(content) => {
+                    left -= content.len() as u64;
+                    if is_der(&content) {
+                        self.add(content, Some(&path), None);
+                    } else {
+                        self.add_pem(&content, Some(&path));
+                    }
+                }
+                Err(error) => self.ignore(Some(&path), None, IgnoredReason::File(error)),
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "native-certs")]
+    fn add_platform(&mut self) {
+        let mut found = rustls_native_certs::load_native_certs();
+        // so that the same ones make the same store
+        found
+            .certs
+            .sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
+        for der in found.certs {
+            self.add(der.to_vec(), None, None);
+        }
+        for error in found.errors {
+            self.ignore(None, None, IgnoredReason::Platform(error.to_string()));
+        }
+    }
+
+    fn add_pem(&mut self, pem: &[u8], file: Option<&Path>) {
+        let mut count = 0;
+        for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(pem) {
+            let der = match section {
+                Ok((SectionKind::Certificate, der)) => Ok(der),
+                Ok(_) => continue,
+                Err(error) => Err(IgnoredReason::Pem(describe(&error))),
+            };
+            count += 1;
+            match der {
+                Ok(der) => self.add(der, file, Some(count)),
+                Err(reason) => self.ignore(file, Some(count), reason),
+            }
+        }
+
+        let marked = count_marks(pem);
+        if marked > count {
+            self.ignore(file, None, IgnoredReason::Marked(marked - count));
+        } else if count == 0 {
+            let reason = match is_der(pem) {
+                true => IgnoredReason::Pem("DER, not PEM".into()),
+                false => IgnoredReason::NoCertificate,
+            };
+            self.ignore(file, None, reason);
+        }
+    }
+
+    fn add(&mut self, der: Vec<u8>, file: Option<&Path>, position: Option<usize>) {
+        if self.seen.contains(&der) {
+            self.duplicates += 1;
+            return;
+        }
+        match self.store.add(der.as_slice().into()) {
+            Ok(()) => {
+                self.seen.insert(der);
+            }
+            Err(error) => self.ignore(file, position, IgnoredReason::Certificate(error)),
+        }
+    }
+
+    fn ignore(&mut self, file: Option<&Path>, position: Option<usize>, reason: IgnoredReason) {
+        self.ignored_count += 1;
+        if self.ignored.len() < MAX_NAMED {
+            self.ignored.push(IgnoredCertificate {
+                file: file.map(Into::into),
+                position,
+                reason,
+            });
+        }
+    }
+}
+
+/// Whether `content` begins as a DER sequence that is as long as certificates are. Text does not: its second byte
+/// would be within a character of several bytes.
+fn is_der(content: &[u8]) -> bool {
+    matches!(content, [0x30, 0x80..=0xff, ..])
+}
+
+/// How many places of `pem` say that a certificate begins.
+///
+/// The parser passes over those that do not begin a line, as behind a mark of the encoding or an end without a line
+/// break, and over those in formats of OpenSSL's own. They would go missing without a word.
+fn count_marks(pem: &[u8]) -> usize {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    const LABELS: [&[u8]; 3] = [
+        b"CERTIFICATE-----",
+        b"TRUSTED CERTIFICATE-----",
+        b"X509 CERTIFICATE-----",
+    ];
+    let is_mark = |at: &&[u8]| {
+        at.strip_prefix(BEGIN)
+            .is_some_and(|rest| LABELS.iter().any(|label| rest.starts_with(label)))
+    };
+    (0..pem.len())
+        .filter(|&at| pem[at] == b'-')
+        .map(|at| &pem[at..])
+        .filter(is_mark)
+        .count()
+}
+
+/// The parser's own words print text as lists of numbers.
+fn describe(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            format!("no line that ends {}", String::from_utf8_lossy(end_marker))
+        }
+        pem::Error::IllegalSectionStart { line } => {
+            let line = &line[..line.len().min(80)];
+            format!(
+                "not a line that begins a section: {}",
+                String::from_utf8_lossy(line)
+            )
+        }
+        other => other.to_string(),
+    }
+}
