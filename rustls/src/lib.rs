@@ -50,6 +50,7 @@
 //!   nightly one that has the unstable `Read::read_buf`.
 //! - `native-certs`, `webpki-roots`: root certificates [of the platform](certificates::RootSource::Platform) and
 //!   [of Mozilla](certificates::RootSource::WebPki).
+//! - `x509`: [properties of certificates](certificates::Certificate), by the crate x509-cert.
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]

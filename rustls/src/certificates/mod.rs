@@ -4,16 +4,28 @@
 //! handshake checks signatures, names, dates and revocation anew. Each cache is bounded, and tells by
 //! [`CacheStats`] what it holds and how much it helped.
 
+#[cfg(feature = "x509")]
+mod certificate;
 #[cfg(feature = "std")]
 mod files;
+#[cfg(feature = "x509")]
+mod fingerprint;
 #[cfg(feature = "std")]
 mod loading;
+#[cfg(feature = "x509")]
+mod once;
 mod peer_chains;
 mod revocation;
 #[cfg(feature = "std")]
 mod roots;
 mod stats;
 
+#[cfg(feature = "x509")]
+pub use certificate::{
+    AlgorithmIdentifier, Attribute, BasicConstraints, Certificate, CertificateField,
+    ExtendedKeyUsages, Extension, GeneralName, InvalidOid, KeyUsages, Name, Oid, PropertyError,
+    PublicKey, SerialNumber, Time, Validity,
+};
 #[cfg(feature = "std")]
 pub use files::{FileError, FileErrorCause};
 pub(crate) use peer_chains::Found;

@@ -1,0 +1,123 @@
+//! What is wrong with a property of a certificate.
+
+use alloc::string::ToString;
+use core::fmt;
+
+use x509_cert::der;
+
+use crate::error::Error;
+
+/// A property of a certificate that cannot be read.
+///
+/// The others can, unless [`field`](Self::field) is one of those that hold others: the certificate itself, or its
+/// list of extensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertyError {
+    field: CertificateField,
+    cause: Malformed,
+}
+
+impl PropertyError {
+    pub(super) fn new(field: CertificateField, cause: Malformed) -> Self {
+        Self { field, cause }
+    }
+
+    /// What cannot be read.
+    pub fn field(&self) -> CertificateField {
+        self.field
+    }
+}
+
+impl fmt::Display for PropertyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "malformed {}: {}", self.field, self.cause)
+    }
+}
+
+impl core::error::Error for PropertyError {}
+
+/// [`Error::General`], with the same text.
+impl From<PropertyError> for Error {
+    fn from(error: PropertyError) -> Self {
+        Self::General(error.to_string())
+    }
+}
+
+/// A part of a certificate, named as in RFC 5280 §4.1 and §4.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CertificateField {
+    /// The certificate as a whole: where its fields begin and end.
+    Certificate,
+    /// `version`
+    Version,
+    /// `serialNumber`
+    SerialNumber,
+    /// `signatureAlgorithm`, and `signature` within the signed part, which must be the same.
+    SignatureAlgorithm,
+    /// `issuer`
+    Issuer,
+    /// `validity`
+    Validity,
+    /// `subject`
+    Subject,
+    /// `subjectPublicKeyInfo`
+    SubjectPublicKeyInfo,
+    /// `extensions`: the list of all of them.
+    Extensions,
+    /// The extension `subjectAltName`.
+    SubjectAltName,
+    /// The extension `keyUsage`.
+    KeyUsage,
+    /// The extension `extKeyUsage`.
+    ExtendedKeyUsage,
+    /// The extension `basicConstraints`.
+    BasicConstraints,
+    /// An extension that is asked for by its object identifier.
+    Extension,
+}
+
+impl fmt::Display for CertificateField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificate => "certificate",
+            Self::Version => "version",
+            Self::SerialNumber => "serial number",
+            Self::SignatureAlgorithm => "signature algorithm",
+            Self::Issuer => "issuer",
+            Self::Validity => "validity",
+            Self::Subject => "subject",
+            Self::SubjectPublicKeyInfo => "subject public key info",
+            Self::Extensions => "list of extensions",
+            Self::SubjectAltName => "subject alternative name",
+            Self::KeyUsage => "key usage",
+            Self::ExtendedKeyUsage => "extended key usage",
+            Self::BasicConstraints => "basic constraints",
+            Self::Extension => "extension",
+        })
+    }
+}
+
+/// What is wrong with bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Malformed {
+    /// They are not the DER of what was expected. Positions count from the beginning of the field.
+    Der(der::Error),
+    /// They break this rule.
+    Rule(&'static str),
+}
+
+impl From<der::Error> for Malformed {
+    fn from(error: der::Error) -> Self {
+        Self::Der(error)
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Der(error) => error.fmt(f),
+            Self::Rule(rule) => f.write_str(rule),
+        }
+    }
+}

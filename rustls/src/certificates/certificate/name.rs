@@ -1,0 +1,346 @@
+//! Distinguished names: who a certificate is for, and who issued it. RFC 5280 §4.1.2.4; as text, RFC 4514.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+
+use x509_cert::der::asn1::AnyRef;
+use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, Tagged};
+
+use super::error::Malformed;
+use super::oid::{Oid, write_hex};
+use super::span::Span;
+
+/// A distinguished name.
+///
+/// Two are equal when their DER is. That is stricter than the comparison of RFC 5280 §7.1, which takes no notice of
+/// case and of the type of a text.
+///
+/// `Display` writes it as RFC 4514 says, the last attribute first: `CN=Ann Example,O=Example\, Inc.,C=NO`. Control
+/// characters, and those that change the direction of a text, are written as `\` and their bytes in hexadecimal.
+#[derive(Clone)]
+pub struct Name(Box<Parts>);
+
+/// In a box, so that a list of names of other kinds stays small.
+#[derive(Clone)]
+struct Parts {
+    der: Box<[u8]>,
+    attributes: Box<[Entry]>,
+}
+
+/// What is known of an attribute.
+#[derive(Clone)]
+struct Entry {
+    /// It is in the same set as the one before it.
+    joins_previous: bool,
+    oid: Oid,
+    value: Span,
+    text: Option<Box<str>>,
+}
+
+impl Name {
+    /// The DER of a `Name`.
+    pub fn der(&self) -> &[u8] {
+        &self.0.der
+    }
+
+    /// True when it has no attributes, as the subject of a certificate may that has all its names in
+    /// subjectAltName.
+    pub fn is_empty(&self) -> bool {
+        self.0.attributes.is_empty()
+    }
+
+    /// All attributes, in the order of the DER: as a rule, from the country down to the common name.
+    pub fn attributes(&self) -> impl Iterator<Item = Attribute<'_>> {
+        self.0
+            .attributes
+            .iter()
+            .map(|entry| Attribute { name: self, entry })
+    }
+
+    /// The common name, if there is exactly one and it is text.
+    ///
+    /// Which of several is meant, nothing says; they are among [`attributes`](Self::attributes). The text may hold
+    /// any character, NUL included.
+    pub fn common_name(&self) -> Option<&str> {
+        let is_common_name = |entry: &&Entry| entry.oid.as_bytes() == COMMON_NAME;
+        let mut found = self.0.attributes.iter().filter(is_common_name);
+        match (found.next(), found.next()) {
+            (Some(entry), None) => entry.text.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Reads the DER of a `Name`.
+    pub(super) fn read(der: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = SliceReader::new(der)?;
+        let mut attributes = Vec::new();
+        reader.sequence(|reader| {
+            while !reader.is_finished() {
+                read_set(reader, &mut attributes)?;
+            }
+            Ok::<_, Malformed>(())
+        })?;
+        reader.finish()?;
+        Ok(Self(Box::new(Parts {
+            der: der.into(),
+            attributes: attributes.into(),
+        })))
+    }
+}
+
+/// Reads a RelativeDistinguishedName.
+fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result<(), Malformed> {
+    let header = Header::decode(reader)?;
+    if header.tag() != Tag::Set {
+        return Err(Malformed::Rule(
+            "no set of attributes where one is expected",
+        ));
+    }
+    let first = attributes.len();
+    reader.read_nested(header.length(), |reader| {
+        while !reader.is_finished() {
+            let entry = reader.sequence(|reader| {
+                let oid = Oid::read(reader)?;
+                let start = reader.position();
+                let value = AnyRef::decode(reader)?;
+                Ok::<_, Malformed>(Entry {
+                    joins_previous: attributes.len() > first,
+                    oid,
+                    value: Span::new(start, reader.position()),
+                    text: read_text(value)?,
+                })
+            })?;
+            attributes.push(entry);
+        }
+        Ok::<_, Malformed>(())
+    })?;
+    if attributes.len() == first {
+        return Err(Malformed::Rule("an empty set of attributes"));
+    }
+    Ok(())
+}
+
+/// The text of a value, if it is of one of the types of text that RFC 5280 has in names.
+fn read_text(value: AnyRef<'_>) -> Result<Option<Box<str>>, Malformed> {
+    let bytes = value.value();
+    let text = match value.tag() {
+        Tag::Utf8String => core::str::from_utf8(bytes).ok().map(ToOwned::to_owned),
+        // a PrintableString has fewer characters, but authorities do not keep to them
+        Tag::PrintableString | Tag::Ia5String | Tag::NumericString | Tag::VisibleString => {
+            ascii(bytes).map(ToOwned::to_owned)
+        }
+        // T.61, which nobody implements; everybody writes ISO 8859-1
+        Tag::TeletexString => Some(bytes.iter().copied().map(char::from).collect()),
+        Tag::BmpString => bmp(bytes),
+        _ => return Ok(None),
+    };
+    match text {
+        Some(text) => Ok(Some(text.into_boxed_str())),
+        None => Err(Malformed::Rule("a text with bytes that its type forbids")),
+    }
+}
+
+/// Bytes as text, if they are ASCII.
+pub(super) fn ascii(bytes: &[u8]) -> Option<&str> {
+    core::str::from_utf8(bytes)
+        .ok()
+        .filter(|text| text.is_ascii())
+}
+
+fn bmp(bytes: &[u8]) -> Option<String> {
+    let units = bytes.chunks_exact(2);
+    if !units.remainder().is_empty() {
+        return None;
+    }
+    let units = units.map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
+    char::decode_utf16(units).collect::<Result<_, _>>().ok()
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.der == other.0.der
+    }
+}
+
+impl Eq for Name {}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // RFC 4514 §2.1: the last set first
+        let mut rest = &*self.0.attributes;
+        while let Some(start) = rest.iter().rposition(|entry| !entry.joins_previous) {
+            let (before, set) = rest.split_at(start);
+            for (index, entry) in set.iter().enumerate() {
+                if index > 0 {
+                    f.write_char('+')?;
+                }
+                Attribute { name: self, entry }.fmt(f)?;
+            }
+            if !before.is_empty() {
+                f.write_char(',')?;
+            }
+            rest = before;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Name({self})")
+    }
+}
+
+/// A part of a [`Name`], such as the country or the common name.
+///
+/// `Display` writes it as RFC 4514 says: `O=Example\, Inc.`
+#[derive(Clone, Copy)]
+pub struct Attribute<'a> {
+    name: &'a Name,
+    entry: &'a Entry,
+}
+
+impl<'a> Attribute<'a> {
+    /// Which part it is.
+    pub fn oid(&self) -> &'a Oid {
+        &self.entry.oid
+    }
+
+    /// Its value as text. `None` when it is of another type.
+    ///
+    /// It may hold any character, NUL included.
+    pub fn text(&self) -> Option<&'a str> {
+        self.entry.text.as_deref()
+    }
+
+    /// The DER of its value.
+    pub fn value_der(&self) -> &'a [u8] {
+        self.entry.value.of(&self.name.0.der)
+    }
+
+    /// True when it is in one set with the attribute before it: a RelativeDistinguishedName of several attributes,
+    /// which `Display` writes with `+` between them.
+    pub fn joins_previous(&self) -> bool {
+        self.entry.joins_previous
+    }
+}
+
+impl fmt::Display for Attribute<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let descriptor = descriptor(self.oid());
+        match descriptor {
+            Some(descriptor) => f.write_str(descriptor)?,
+            None => self.oid().fmt(f)?,
+        }
+        f.write_char('=')?;
+        match self.text() {
+            // RFC 4514 §2.4: behind numbers, and for what is no text, hexadecimal
+            Some(text) if descriptor.is_some() => write_escaped(f, text),
+            _ => {
+                f.write_char('#')?;
+                write_hex(f, self.value_der())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Attribute<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Attribute({self})")
+    }
+}
+
+/// RFC 4514 §2.4.
+fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    for (index, char) in text.char_indices() {
+        let is_first = index == 0;
+        let is_last = index + char.len_utf8() == text.len();
+        match char {
+            '"' | '+' | ',' | ';' | '<' | '>' | '\\' => write!(f, "\\{char}")?,
+            '#' if is_first => f.write_str("\\#")?,
+            ' ' if is_first || is_last => f.write_str("\\ ")?,
+            char if is_deceptive(char) => {
+                let mut bytes = [0; 4];
+                let bytes = char.encode_utf8(&mut bytes).bytes();
+                bytes
+                    .into_iter()
+                    .try_for_each(|byte| write!(f, "\\{byte:02X}"))?;
+            }
+            char => f.write_char(char)?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a character would make a line of a log look like something else: controls, ends of lines, and those that
+/// turn the direction of a text about.
+pub(super) fn is_deceptive(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+/// 2.5.4.3
+const COMMON_NAME: &[u8] = &[0x55, 4, 3];
+
+/// The short name of an attribute type: those of RFC 4514 §3, and those that LDAP's registry (RFC 4520) has beyond.
+fn descriptor(oid: &Oid) -> Option<&'static str> {
+    Some(match oid.as_bytes() {
+        // id-at, 2.5.4
+        [0x55, 4, attribute] => match attribute {
+            3 => "CN",
+            4 => "SN",
+            5 => "serialNumber",
+            6 => "C",
+            7 => "L",
+            8 => "ST",
+            9 => "STREET",
+            10 => "O",
+            11 => "OU",
+            12 => "title",
+            13 => "description",
+            15 => "businessCategory",
+            16 => "postalAddress",
+            17 => "postalCode",
+            18 => "postOfficeBox",
+            20 => "telephoneNumber",
+            41 => "name",
+            42 => "GN",
+            43 => "initials",
+            44 => "generationQualifier",
+            45 => "x500UniqueIdentifier",
+            46 => "dnQualifier",
+            65 => "pseudonym",
+            97 => "organizationIdentifier",
+            _ => return None,
+        },
+        // 0.9.2342.19200300.100.1
+        [
+            0x09,
+            0x92,
+            0x26,
+            0x89,
+            0x93,
+            0xf2,
+            0x2c,
+            0x64,
+            0x01,
+            attribute,
+        ] => match attribute {
+            1 => "UID",
+            25 => "DC",
+            _ => return None,
+        },
+        // pkcs-9, 1.2.840.113549.1.9
+        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1] => "emailAddress",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

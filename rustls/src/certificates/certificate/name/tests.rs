@@ -1,0 +1,168 @@
+use alloc::string::ToString;
+use alloc::vec;
+
+use super::*;
+use crate::certificates::certificate::tests::{OID, SEQUENCE, SET, tlv};
+
+const UTF8: u8 = 0x0c;
+const PRINTABLE: u8 = 0x13;
+const TELETEX: u8 = 0x14;
+const IA5: u8 = 0x16;
+const BMP: u8 = 0x1e;
+
+const ORGANIZATION: &[u8] = &[0x55, 4, 10];
+const COUNTRY: &[u8] = &[0x55, 4, 6];
+
+fn attribute(oid: &[u8], tag: u8, value: &[u8]) -> Vec<u8> {
+    tlv(SEQUENCE, &[tlv(OID, oid), tlv(tag, value)].concat())
+}
+
+/// A name with a set for each element.
+fn name(sets: &[Vec<u8>]) -> Vec<u8> {
+    let sets: Vec<_> = sets.iter().map(|set| tlv(SET, set)).collect();
+    tlv(SEQUENCE, &sets.concat())
+}
+
+fn common_name(tag: u8, value: &[u8]) -> Vec<u8> {
+    name(&[attribute(COMMON_NAME, tag, value)])
+}
+
+fn show(der: &[u8]) -> String {
+    Name::read(der).unwrap().to_string()
+}
+
+#[test]
+fn names_are_shown_from_the_last_attribute_on() {
+    let der = name(&[
+        attribute(COUNTRY, PRINTABLE, b"NO"),
+        [
+            attribute(ORGANIZATION, UTF8, b"Example, Inc."),
+            attribute(&[0x2a, 3], UTF8, b"x"),
+        ]
+        .concat(),
+        attribute(COMMON_NAME, UTF8, "\u{c5}se".as_bytes()),
+    ]);
+    let name = Name::read(&der).unwrap();
+    assert_eq!(
+        name.to_string(),
+        "CN=\u{c5}se,O=Example\\, Inc.+1.2.3=#0c0178,C=NO"
+    );
+    assert_eq!(name.common_name(), Some("\u{c5}se"));
+    assert_eq!(name.der(), der);
+    assert!(!name.is_empty());
+
+    let attributes: Vec<_> = name.attributes().collect();
+    assert_eq!(
+        attributes.iter().map(Attribute::text).collect::<Vec<_>>(),
+        [
+            Some("NO"),
+            Some("Example, Inc."),
+            Some("x"),
+            Some("\u{c5}se")
+        ]
+    );
+    assert_eq!(
+        attributes
+            .iter()
+            .map(Attribute::joins_previous)
+            .collect::<Vec<_>>(),
+        [false, false, true, false]
+    );
+    assert_eq!(attributes[0].value_der(), [PRINTABLE, 2, b'N', b'O']);
+    assert_eq!(attributes[0].oid().as_bytes(), COUNTRY);
+}
+
+#[test]
+fn a_name_may_be_empty() {
+    let name = Name::read(&[SEQUENCE, 0]).unwrap();
+    assert!(name.is_empty());
+    assert_eq!(name.to_string(), "");
+    assert_eq!(name.common_name(), None);
+}
+
+#[test]
+fn what_would_deceive_a_reader_is_escaped() {
+    for (text, shown) in [
+        ("a\0b", "CN=a\\00b"),
+        ("a\nb\u{7f}\u{85}", "CN=a\\0Ab\\7F\\C2\\85"),
+        ("\u{202e}gpj.exe", "CN=\\E2\\80\\AEgpj.exe"),
+        (" #a ", "CN=\\ #a\\ "),
+        ("#a", "CN=\\#a"),
+        (" ", "CN=\\ "),
+        ("a\"+,;<>\\=", "CN=a\\\"\\+\\,\\;\\<\\>\\\\="),
+        ("", "CN="),
+    ] {
+        assert_eq!(show(&common_name(UTF8, text.as_bytes())), shown);
+    }
+    let with_nul = Name::read(&common_name(UTF8, b"good.example\0.evil.example")).unwrap();
+    assert_eq!(with_nul.common_name(), Some("good.example\0.evil.example"));
+}
+
+#[test]
+fn one_common_name_is_the_common_name_and_two_are_none() {
+    let cn = |value| attribute(COMMON_NAME, UTF8, value);
+    let two = Name::read(&name(&[cn(b"a"), cn(b"b")])).unwrap();
+    assert_eq!(two.common_name(), None);
+    assert_eq!(two.to_string(), "CN=b,CN=a");
+    // in one set, too
+    let two = Name::read(&name(&[[cn(b"a"), cn(b"b")].concat()])).unwrap();
+    assert_eq!(two.common_name(), None);
+    assert_eq!(two.to_string(), "CN=a+CN=b");
+    // a number is no text
+    let number = Name::read(&common_name(2, &[1])).unwrap();
+    assert_eq!(number.common_name(), None);
+    assert_eq!(number.to_string(), "CN=#020101");
+}
+
+#[test]
+fn texts_are_read_by_their_types() {
+    for (tag, value, text) in [
+        (PRINTABLE, &b"a*@_"[..], "a*@_"),
+        (IA5, b"a", "a"),
+        (TELETEX, &[0xe5], "\u{e5}"),
+        (BMP, &[0, 0x61, 0x20, 0xac], "a\u{20ac}"),
+        (BMP, &[0xd8, 0x3d, 0xde, 0x00], "\u{1f600}"),
+    ] {
+        let name = Name::read(&common_name(tag, value)).unwrap();
+        assert_eq!(name.common_name(), Some(text));
+    }
+    for (tag, value) in [
+        (UTF8, &[0xff][..]),
+        (PRINTABLE, &[0xe5]),
+        (IA5, &[0xc3, 0xa5]),
+        (BMP, &[0]),
+        (BMP, &[0xd8, 0x00, 0, 0x61]),
+    ] {
+        assert!(matches!(
+            Name::read(&common_name(tag, value)),
+            Err(Malformed::Rule(_))
+        ));
+    }
+}
+
+#[test]
+fn malformed_names_are_refused() {
+    let good = common_name(UTF8, b"a");
+    Name::read(&good).unwrap();
+    for der in [
+        vec![],
+        good[..good.len() - 1].to_vec(),
+        [&good[..], &[0]].concat(),
+        tlv(SET, &good[2..]),
+        // a sequence where a set should be, an empty set, an empty attribute, one with a third element
+        tlv(
+            SEQUENCE,
+            &tlv(SEQUENCE, &attribute(COMMON_NAME, UTF8, b"a")),
+        ),
+        name(&[vec![]]),
+        name(&[tlv(SEQUENCE, &[])]),
+        name(&[tlv(
+            SEQUENCE,
+            &[tlv(OID, COMMON_NAME), tlv(UTF8, b"a"), tlv(UTF8, b"a")].concat(),
+        )]),
+        name(&[attribute(&[0x80], UTF8, b"a")]),
+        name(&[tlv(SEQUENCE, &[tlv(UTF8, b"a"), tlv(UTF8, b"a")].concat())]),
+    ] {
+        assert!(Name::read(&der).is_err(), "{der:x?}");
+    }
+}

@@ -1,0 +1,290 @@
+//! From when to when a certificate is meant to be used: RFC 5280 §4.1.2.5.
+
+use core::fmt;
+
+use pki_types::UnixTime;
+use x509_cert::der::asn1::AnyRef;
+use x509_cert::der::{Decode, Reader, SliceReader, Tag, Tagged};
+
+use super::error::Malformed;
+
+const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+
+/// The time in which a certificate may be used, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Validity {
+    /// The first second.
+    pub not_before: Time,
+    /// The last second.
+    pub not_after: Time,
+}
+
+impl Validity {
+    /// Whether `time` is within, both ends included.
+    pub fn contains(&self, time: UnixTime) -> bool {
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        (self.not_before.0..=self.not_after.0).contains(&seconds)
+    }
+
+    pub(super) fn read(der: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = SliceReader::new(der)?;
+        let validity = reader.sequence(|reader| {
+            Ok::<_, Malformed>(Self {
+                not_before: Time::read(reader)?,
+                not_after: Time::read(reader)?,
+            })
+        })?;
+        reader.finish()?;
+        Ok(validity)
+    }
+}
+
+/// A time of day, to the second, between the years 0 and 9999.
+///
+/// `Display` shows it as in `2026-02-28T23:59:59Z`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(i64);
+
+impl Time {
+    /// Seconds since 1970 began, leap seconds not counted; less than 0 before.
+    pub fn as_unix_seconds(self) -> i64 {
+        self.0
+    }
+
+    /// The same as a type that knows no time before 1970. `None` before.
+    pub fn to_unix_time(self) -> Option<UnixTime> {
+        let seconds = u64::try_from(self.0).ok()?;
+        Some(UnixTime::since_unix_epoch(core::time::Duration::from_secs(
+            seconds,
+        )))
+    }
+
+    fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
+        let element = AnyRef::decode(reader)?;
+        let digits_of_year = match element.tag() {
+            Tag::UtcTime => 2,
+            Tag::GeneralizedTime => 4,
+            _ => return Err(Malformed::Rule("no time where one is expected")),
+        };
+        // RFC 5280 §4.1.2.5.1, §4.1.2.5.2: with seconds, without fractions, in UTC
+        let (year, rest) = match element.value().split_at_checked(digits_of_year) {
+            Some((year, [rest @ .., b'Z'])) if rest.len() == 10 => (year, rest),
+            _ => {
+                return Err(Malformed::Rule(
+                    "a time that is not of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ",
+                ));
+            }
+        };
+        let year = match (element.tag(), digits(year)?) {
+            (Tag::UtcTime, year @ 50..) => 1900 + year,
+            (Tag::UtcTime, year) => 2000 + year,
+            (_, year) => year,
+        };
+        Self::from_parts(year, rest)
+    }
+
+    /// `rest` is month, day, hour, minute and second, of two digits each.
+    fn from_parts(year: i64, rest: &[u8]) -> Result<Self, Malformed> {
+        let mut parts = [0; 5];
+        for (part, text) in parts.iter_mut().zip(rest.chunks_exact(2)) {
+            *part = digits(text)?;
+        }
+        let [month, day, hour, minute, second] = parts;
+        let is_possible = (1..=12).contains(&month)
+            && (1..=days_of_month(year, month)).contains(&day)
+            && hour < 24
+            && minute < 60
+            && second < 60;
+        if !is_possible {
+            return Err(Malformed::Rule("a time that there never is"));
+        }
+        let seconds = (hour * 60 + minute) * 60 + second;
+        Ok(Self(
+            days_since_1970(year, month, day) * SECONDS_OF_A_DAY + seconds,
+        ))
+    }
+}
+
+/// A number out of decimal digits, few enough of them.
+fn digits(text: &[u8]) -> Result<i64, Malformed> {
+    text.iter().try_fold(0, |number, byte| match byte {
+        b'0'..=b'9' => Ok(number * 10 + i64::from(byte - b'0')),
+        _ => Err(Malformed::Rule("a time with something else than digits")),
+    })
+}
+
+fn is_leap_year(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_of_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap_year(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1 January of the year 0 until `year` begins.
+fn days_before_year(year: i64) -> i64 {
+    let past = year - 1;
+    // the year 0 is a leap year
+    year * 365 + past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400) + 1
+}
+
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let months: i64 = (1..month).map(|month| days_of_month(year, month)).sum();
+    days_before_year(year) - days_before_year(1970) + months + day - 1
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.0.div_euclid(SECONDS_OF_A_DAY) + days_before_year(1970);
+        let second = self.0.rem_euclid(SECONDS_OF_A_DAY);
+        // a little too early at most, since no year has more than 366 days
+        let mut year = days / 366;
+        while days_before_year(year + 1) <= days {
+            year += 1;
+        }
+        let mut day = days - days_before_year(year);
+        let mut month = 1;
+        while day >= days_of_month(year, month) {
+            day -= days_of_month(year, month);
+            month += 1;
+        }
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(
+            f,
+            "{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z",
+            day + 1
+        )
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Time({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+    use core::time::Duration;
+
+    use super::*;
+
+    const UTC_TIME: u8 = 0x17;
+    const GENERALIZED_TIME: u8 = 0x18;
+
+    fn read(tag: u8, text: &[u8]) -> Result<Time, Malformed> {
+        let der: Vec<u8> = [&[tag, text.len() as u8], text].concat();
+        Time::read(&mut SliceReader::new(&der).unwrap())
+    }
+
+    #[test]
+    fn times_are_read_and_shown() {
+        for (tag, text, seconds, shown) in [
+            (UTC_TIME, "700101000000Z", 0, "1970-01-01T00:00:00Z"),
+            (UTC_TIME, "691231235959Z", -1, "1969-12-31T23:59:59Z"),
+            (
+                UTC_TIME,
+                "500101000000Z",
+                -631_152_000,
+                "1950-01-01T00:00:00Z",
+            ),
+            (
+                UTC_TIME,
+                "491231235959Z",
+                2_524_607_999,
+                "2049-12-31T23:59:59Z",
+            ),
+            (
+                UTC_TIME,
+                "000229120000Z",
+                951_825_600,
+                "2000-02-29T12:00:00Z",
+            ),
+            (
+                GENERALIZED_TIME,
+                "20500101000000Z",
+                2_524_608_000,
+                "2050-01-01T00:00:00Z",
+            ),
+            (
+                GENERALIZED_TIME,
+                "99991231235959Z",
+                253_402_300_799,
+                "9999-12-31T23:59:59Z",
+            ),
+            (
+                GENERALIZED_TIME,
+                "00000101000000Z",
+                -62_167_219_200,
+                "0000-01-01T00:00:00Z",
+            ),
+            (
+                GENERALIZED_TIME,
+                "19000301000000Z",
+                -2_203_891_200,
+                "1900-03-01T00:00:00Z",
+            ),
+        ] {
+            let time = read(tag, text.as_bytes()).unwrap();
+            assert_eq!(time.as_unix_seconds(), seconds, "{text}");
+            assert_eq!(time.to_string(), shown);
+            assert_eq!(time.to_unix_time().is_some(), seconds >= 0);
+        }
+    }
+
+    #[test]
+    fn times_that_are_none_are_refused() {
+        for text in [
+            "",
+            "Z",
+            "7001010000Z",
+            "700101000000",
+            "700101000000+0000",
+            "701301000000Z",
+            "700001000000Z",
+            "700100000000Z",
+            "700132000000Z",
+            "010229000000Z",
+            "700101240000Z",
+            "700101006000Z",
+            "700101000060Z",
+            "70010100000aZ",
+            "7001010000-1Z",
+            "19700101000000Z",
+        ] {
+            read(UTC_TIME, text.as_bytes()).unwrap_err();
+        }
+        for text in [
+            "19000229000000Z",
+            "20230229000000Z",
+            "20230101000000.5Z",
+            "202301010000Z",
+            "700101000000Z",
+            "-0010101000000Z",
+        ] {
+            read(GENERALIZED_TIME, text.as_bytes()).unwrap_err();
+        }
+        // neither of the two types
+        read(0x0c, b"700101000000Z").unwrap_err();
+    }
+
+    #[test]
+    fn both_ends_are_within() {
+        let validity = Validity {
+            not_before: Time(-5),
+            not_after: Time(10),
+        };
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        assert!(validity.contains(at(0)));
+        assert!(validity.contains(at(10)));
+        assert!(!validity.contains(at(11)));
+        assert!(!validity.contains(at(u64::MAX)));
+    }
+}

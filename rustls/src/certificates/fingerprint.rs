@@ -1,0 +1,38 @@
+//! The SHA-256 of what somebody presented, made once.
+
+use super::once::Once;
+use crate::crypto::CryptoProvider;
+use crate::crypto::hash::{Hash, HashAlgorithm};
+use crate::error::Error;
+
+/// The SHA-256 of bytes that never change.
+#[derive(Default)]
+pub(super) struct Fingerprint(Once<[u8; 32]>);
+
+impl Fingerprint {
+    /// The SHA-256 of `bytes`, which `provider` makes the first time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when none of `provider`'s cipher suites uses SHA-256.
+    pub(super) fn of(&self, bytes: &[u8], provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
+        if let Some(fingerprint) = self.0.get() {
+            return Ok(fingerprint);
+        }
+        let hash = sha256(provider).ok_or_else(|| {
+            Error::General("no cipher suite of the crypto provider uses SHA-256".into())
+        })?;
+        // a provider is foreign code: nobody waits for it
+        let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref()).map_err(|_| {
+            Error::General("the crypto provider's SHA-256 does not have 32 bytes".into())
+        })?;
+        Ok(self.0.get_or_init(|| fingerprint))
+    }
+}
+
+fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+    let suites = provider.cipher_suites.iter();
+    suites
+        .map(|suite| suite.common().hash_provider)
+        .find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
+}
