@@ -8,6 +8,7 @@
 //!
 //!   pairs ─────── connected sides over their user's memory, for what is measured and counted
 //!   configs ───── certificates and configurations, for both crates and both providers
+//!   pki ───────── chains that are good, or bad in the way that a test says
 //!   raw_keys ──── keys without certificates, and who trusts them
 //!   ffdhe ─────── finite-field groups, which no provider here has
 //!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
@@ -35,6 +36,7 @@ pub mod ffdhe;
 pub mod fuzzed;
 mod noise;
 pub mod pairs;
+pub mod pki;
 pub mod raw_keys;
 pub mod scripted;
 pub mod servers;

@@ -1,0 +1,120 @@
+//! Certificates that are good, or bad in one way that a test says: a root, and what is issued under it.
+
+use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
+    RevokedCertParams, SerialNumber, date_time_ymd,
+};
+
+pub type Issuer = CertifiedIssuer<'static, KeyPair>;
+
+/// The name of every server here.
+pub const SERVER: &str = "server.example";
+
+/// A time within the validity of every certificate here: 2023-11-14.
+pub fn now() -> UnixTime {
+    at(1_700_000_000)
+}
+
+pub fn at(secs: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(core::time::Duration::from_secs(secs))
+}
+
+pub fn key() -> KeyPair {
+    KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap()
+}
+
+/// A root with this name, and changes to what it would be.
+pub fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Issuer {
+    let mut params = ca_params(name);
+    change(&mut params);
+    CertifiedIssuer::self_signed(params, key()).unwrap()
+}
+
+/// An intermediate under `issuer`.
+pub fn intermediate(
+    name: &str,
+    issuer: &Issuer,
+    change: impl FnOnce(&mut CertificateParams),
+) -> Issuer {
+    let mut params = ca_params(name);
+    change(&mut params);
+    CertifiedIssuer::signed_by(params, key(), issuer).unwrap()
+}
+
+/// A certificate of [`SERVER`] under `issuer`, for servers and clients alike.
+pub fn leaf(
+    issuer: &Issuer,
+    change: impl FnOnce(&mut CertificateParams),
+) -> CertificateDer<'static> {
+    leaf_of(&key(), issuer, change)
+}
+
+/// A certificate of [`SERVER`] and this key under `issuer`, for servers and clients alike.
+pub fn leaf_of(
+    key: &KeyPair,
+    issuer: &Issuer,
+    change: impl FnOnce(&mut CertificateParams),
+) -> CertificateDer<'static> {
+    let mut params = params(SERVER);
+    params.subject_alt_names = CertificateParams::new([SERVER.to_string()])
+        .unwrap()
+        .subject_alt_names;
+    params.extended_key_usages = vec![
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    ];
+    change(&mut params);
+    params.signed_by(key, issuer).unwrap().der().clone()
+}
+
+/// A revocation list of `issuer` for these serial numbers.
+pub fn crl(
+    issuer: &Issuer,
+    revoked: &[u8],
+    change: impl FnOnce(&mut CertificateRevocationListParams),
+) -> CertificateRevocationListDer<'static> {
+    let mut params = CertificateRevocationListParams {
+        this_update: date_time_ymd(2023, 1, 1),
+        next_update: date_time_ymd(2024, 1, 1),
+        crl_number: SerialNumber::from(7),
+        issuing_distribution_point: None,
+        revoked_certs: revoked.iter().map(revocation).collect(),
+        key_identifier_method: KeyIdMethod::Sha256,
+    };
+    change(&mut params);
+    params.signed_by(issuer).unwrap().der().clone()
+}
+
+fn revocation(serial: &u8) -> RevokedCertParams {
+    RevokedCertParams {
+        serial_number: SerialNumber::from(u64::from(*serial)),
+        revocation_time: date_time_ymd(2023, 1, 1),
+        reason_code: Some(rcgen::RevocationReason::KeyCompromise),
+        invalidity_date: None,
+    }
+}
+
+fn ca_params(name: &str) -> CertificateParams {
+    let mut params = params(name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+}
+
+fn params(common_name: &str) -> CertificateParams {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(DnType::CommonName, common_name);
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2030, 1, 1);
+    params
+}
+
+/// `key` as a raw public key (RFC 7250).
+pub fn raw_public_key(key: &KeyPair) -> CertificateDer<'static> {
+    key.subject_public_key_info().into()
+}
