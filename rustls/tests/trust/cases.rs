@@ -1,0 +1,602 @@
+//! Certificate cases: what a peer shows, to whom, and when.
+//!
+//! Each stands for itself; that a verdict is right is tested where verifiers are (`rustls/src/webpki/tests`). Here
+//! verdicts are compared.
+
+use std::sync::LazyLock;
+
+use harness::pki::{
+    Issuer, SERVER, at, crl, intermediate, key, leaf, leaf_of, now, raw_public_key, root,
+};
+use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rcgen::{
+    BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, GeneralSubtree,
+    IsCa, KeyPair, NameConstraints, SanType, SerialNumber, date_time_ymd,
+};
+
+/// How the side that judges is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct Trust {
+    /// Empty: it takes one raw public key, [`Self::raw_key`].
+    pub(crate) roots: Vec<CertificateDer<'static>>,
+    pub(crate) raw_key: Vec<u8>,
+    pub(crate) crls: Vec<CertificateRevocationListDer<'static>>,
+    pub(crate) only_check_end_entity: bool,
+    pub(crate) allow_unknown_status: bool,
+    pub(crate) enforce_expiration: bool,
+    /// Whom a client asks for.
+    pub(crate) server_name: ServerName<'static>,
+}
+
+/// What a peer shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) is_raw: bool,
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    /// PKCS#8.
+    pub(crate) key: Vec<u8>,
+}
+
+/// One peer before one judge.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) trust: Trust,
+    pub(crate) now: UnixTime,
+    /// What the same peer shows when it is accepted: the same key, name and issuer, without what is wrong.
+    pub(crate) good: Shown,
+    pub(crate) shown: Shown,
+}
+
+impl Case {
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+/// The authorities and keys of all cases.
+struct World {
+    root: Issuer,
+    upper: Issuer,
+    lower: Issuer,
+    peer: KeyPair,
+    other: KeyPair,
+}
+
+const LEAF_SERIAL: u8 = 11;
+const LOWER_SERIAL: u8 = 22;
+
+impl World {
+    fn new() -> Self {
+        let root = root("Root", nothing);
+        let upper = intermediate("Upper", &root, nothing);
+        let lower = intermediate("Lower", &upper, |params| {
+            params.serial_number = Some(SerialNumber::from(u64::from(LOWER_SERIAL)));
+        });
+        Self {
+            root,
+            upper,
+            lower,
+            peer: key(),
+            other: key(),
+        }
+    }
+
+    /// The peer's certificate under `issuer`.
+    fn leaf(
+        &self,
+        issuer: &Issuer,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> CertificateDer<'static> {
+        leaf_of(&self.peer, issuer, |params| {
+            params.serial_number = Some(SerialNumber::from(u64::from(LEAF_SERIAL)));
+            change(params);
+        })
+    }
+
+    fn shown(&self, leaf: CertificateDer<'static>, intermediates: &[&Issuer]) -> Shown {
+        let intermediates = intermediates.iter().map(|issuer| issuer.der().clone());
+        Shown {
+            is_raw: false,
+            chain: [leaf].into_iter().chain(intermediates).collect(),
+            key: self.peer.serialize_der(),
+        }
+    }
+
+    /// A peer that shows what it should.
+    fn good(&self, name: &str) -> Case {
+        let good = self.shown(self.leaf(&self.lower, nothing), &[&self.lower, &self.upper]);
+        Case {
+            name: name.to_owned(),
+            trust: Trust {
+                roots: vec![self.root.der().clone()],
+                raw_key: Vec::new(),
+                crls: Vec::new(),
+                only_check_end_entity: false,
+                allow_unknown_status: false,
+                enforce_expiration: false,
+                server_name: SERVER.try_into().unwrap(),
+            },
+            now: now(),
+            good: good.clone(),
+            shown: good,
+        }
+    }
+
+    /// A peer that shows a certificate which differs by `change` from what it should be.
+    fn changed(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
+        self.good(name)
+            .with(|case| case.shown.chain[0] = self.leaf(&self.lower, change))
+    }
+
+    /// A peer whose issuer differs by `change` from `lower`.
+    fn below(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
+        let issuer = intermediate("Lower", &self.upper, change);
+        let chain = self.shown(self.leaf(&issuer, nothing), &[&issuer, &self.upper]);
+        self.good(name).with(|case| case.shown = chain)
+    }
+
+    /// A chain of `issuers`, the lowest first.
+    fn under(&self, name: &str, issuers: &[&Issuer]) -> Case {
+        let chain = self.shown(self.leaf(issuers[0], nothing), issuers);
+        self.good(name).with(|case| case.shown = chain)
+    }
+
+    /// Lists of all issuers that revoke nothing.
+    fn lists(&self) -> Vec<CertificateRevocationListDer<'static>> {
+        [&self.root, &self.upper, &self.lower]
+            .map(|issuer| crl(issuer, &[], nothing))
+            .to_vec()
+    }
+
+    fn raw(&self, key: &KeyPair) -> Shown {
+        Shown {
+            is_raw: true,
+            chain: vec![raw_public_key(key)],
+            key: key.serialize_der(),
+        }
+    }
+}
+
+fn nothing<T>(_: &mut T) {}
+
+/// Every case there is, made once.
+pub(crate) fn all() -> &'static [Case] {
+    static ALL: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        let world = World::new();
+        [
+            good_chains(&world),
+            dates(&world),
+            names(&world),
+            purposes(&world),
+            paths(&world),
+            constraints(&world),
+            revoked(&world),
+            unknown_status(&world),
+            malformed(&world),
+            damaged(&world),
+            other_keys(&world),
+            raw_keys(&world),
+        ]
+        .concat()
+    });
+    &ALL
+}
+
+fn good_chains(world: &World) -> Vec<Case> {
+    let lists = |chain: &mut Vec<_>, more: &[CertificateDer<'static>]| {
+        chain.extend_from_slice(more);
+    };
+    let stranger = root("Stranger", nothing);
+    vec![
+        world.good("good"),
+        world.good("reversed order").with(|case| {
+            case.shown.chain[1..].reverse();
+        }),
+        world.good("with its root").with(|case| {
+            lists(&mut case.shown.chain, &[world.root.der().clone()]);
+        }),
+        world.good("with a stranger").with(|case| {
+            lists(&mut case.shown.chain, &[stranger.der().clone()]);
+        }),
+        world.good("everything twice").with(|case| {
+            let again = case.shown.chain.clone();
+            lists(&mut case.shown.chain, &again);
+        }),
+        world.under("directly below the root", &[&world.root]),
+        world.good("trust in the intermediate").with(|case| {
+            case.trust.roots = vec![world.lower.der().clone()];
+        }),
+    ]
+}
+
+fn dates(world: &World) -> Vec<Case> {
+    let expires = |case: &mut Case| {
+        // no issuer expires with it: when a root does is not looked at
+        let lasting = world.leaf(&world.root, |params| {
+            params.not_before = date_time_ymd(2010, 1, 1);
+            params.not_after = date_time_ymd(2040, 1, 1);
+        });
+        case.good = world.shown(lasting, &[]);
+    };
+    let end = 1_893_456_000; // 2030
+    let start = 1_577_836_800; // 2020
+    vec![
+        world.changed("expired", |params| {
+            params.not_after = date_time_ymd(2022, 1, 1);
+        }),
+        world.changed("not yet valid", |params| {
+            params.not_before = date_time_ymd(2025, 1, 1);
+        }),
+        world.changed("valid backwards", |params| {
+            params.not_before = date_time_ymd(2024, 1, 1);
+            params.not_after = date_time_ymd(2022, 1, 1);
+        }),
+        world.below("expired issuer", |params| {
+            params.not_after = date_time_ymd(2022, 1, 1);
+        }),
+        world.good("last second").with(|case| case.now = at(end)),
+        world
+            .good("one second late")
+            .with(|case| case.now = at(end + 1))
+            .with(expires),
+        world.good("first second").with(|case| case.now = at(start)),
+        world
+            .good("one second early")
+            .with(|case| case.now = at(start - 1))
+            .with(expires),
+        world.good("1970").with(|case| case.now = at(0)),
+        world
+            .good("in millions of years")
+            .with(|case| case.now = at(u64::from(u32::MAX) << 16)),
+    ]
+}
+
+fn names(world: &World) -> Vec<Case> {
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| match name.parse() {
+                Ok(address) => SanType::IpAddress(address),
+                Err(_) => SanType::DnsName((*name).try_into().unwrap()),
+            })
+            .collect::<Vec<_>>()
+    };
+    let asks = |name: &'static str| {
+        move |case: &mut Case| {
+            case.trust.server_name = name.try_into().unwrap();
+            case.good.chain[0] = world.leaf(&world.lower, |params| {
+                params.subject_alt_names = names(&[name]);
+            });
+        }
+    };
+    vec![
+        world.changed("another name", |params| {
+            params.subject_alt_names = names(&["other.example"]);
+        }),
+        world.changed("no name", |params| params.subject_alt_names.clear()),
+        world.changed("one of many names", |params| {
+            params.subject_alt_names = names(&["other.example", "192.0.2.1", SERVER]);
+        }),
+        world.changed("wildcard", |params| {
+            params.subject_alt_names = names(&["*.example"]);
+        }),
+        world
+            .changed("wildcard over two labels", |params| {
+                params.subject_alt_names = names(&["*.example"]);
+            })
+            .with(asks("a.server.example")),
+        world
+            .changed("address", |params| {
+                params.subject_alt_names = names(&["192.0.2.1", "2001:db8::1"]);
+            })
+            .with(asks("2001:db8::1")),
+        world.good("asked for another").with(asks("other.example")),
+        world.good("asked for an address").with(asks("192.0.2.1")),
+    ]
+}
+
+fn purposes(world: &World) -> Vec<Case> {
+    use ExtendedKeyUsagePurpose::{ClientAuth, CodeSigning, ServerAuth};
+    vec![
+        world.changed("for servers", |params| {
+            params.extended_key_usages = vec![ServerAuth];
+        }),
+        world.changed("for clients", |params| {
+            params.extended_key_usages = vec![ClientAuth];
+        }),
+        world.changed("for code", |params| {
+            params.extended_key_usages = vec![CodeSigning];
+        }),
+        world.changed("for anything", |params| params.extended_key_usages.clear()),
+        world.changed("for nothing", |params| {
+            params.extended_key_usages.clear();
+            params.custom_extensions = vec![CustomExtension::from_oid_content(
+                &[2, 5, 29, 37],
+                vec![0x30, 0],
+            )];
+        }),
+        world.below("issuer of clients", |params| {
+            params.extended_key_usages = vec![ClientAuth];
+        }),
+        world.below("issuer of servers", |params| {
+            params.extended_key_usages = vec![ServerAuth];
+        }),
+    ]
+}
+
+fn paths(world: &World) -> Vec<Case> {
+    let namesake = root("Root", nothing);
+    let stranger = root("Stranger", nothing);
+    let upper_of_namesake = intermediate("Upper", &namesake, nothing);
+    let lower_of_namesake = intermediate("Lower", &upper_of_namesake, nothing);
+    let many: Vec<_> = (0..20).map(|_| root("Same", nothing)).collect();
+    let self_signed = Issuer::self_signed(
+        CertificateParams::new([SERVER.to_owned()]).unwrap(),
+        KeyPair::try_from(world.peer.serialize_der()).unwrap(),
+    )
+    .unwrap();
+    vec![
+        world.good("missing intermediates").with(|case| {
+            case.shown.chain.truncate(1);
+        }),
+        world.good("a gap").with(|case| {
+            case.shown.chain.remove(1);
+        }),
+        world.under("unknown issuer", &[&stranger]),
+        world.under(
+            "namesakes of all issuers",
+            &[&lower_of_namesake, &upper_of_namesake],
+        ),
+        // the very chain that others trust
+        world.good("known to others").with(|case| {
+            case.trust.roots = vec![stranger.der().clone()];
+            case.good = world.shown(world.leaf(&stranger, nothing), &[]);
+        }),
+        world.good("known to others as namesakes").with(|case| {
+            case.trust.roots = vec![namesake.der().clone()];
+            case.good = world.shown(
+                world.leaf(&lower_of_namesake, nothing),
+                &[&lower_of_namesake, &upper_of_namesake],
+            );
+        }),
+        world.good("self-signed").with(|case| {
+            case.shown.chain = vec![self_signed.der().clone()];
+        }),
+        world.good("a trusted certificate itself").with(|case| {
+            case.trust.roots = vec![case.good.chain[0].clone()];
+        }),
+        world
+            .under("too many signatures", &[&many[0]])
+            .with(|case| {
+                let others = many[1..].iter().map(|issuer| issuer.der().clone());
+                case.shown.chain.splice(1.., others);
+                let roots = &case.shown.chain[2..];
+                case.trust.roots.extend_from_slice(roots);
+            }),
+    ]
+}
+
+fn constraints(world: &World) -> Vec<Case> {
+    let childless = intermediate("Childless", &world.root, |params| {
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    });
+    let child = intermediate("Child", &childless, nothing);
+    let subtree = |name: &str| vec![GeneralSubtree::DnsName(name.into())];
+    vec![
+        world.changed("an authority itself", |params| {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }),
+        world.below("issuer without authority", |params| {
+            params.is_ca = IsCa::ExplicitNoCa;
+        }),
+        world.under("path too long", &[&child, &childless]),
+        world.below("names of others permitted", |params| {
+            params.name_constraints = Some(NameConstraints {
+                permitted_subtrees: subtree("elsewhere.example"),
+                excluded_subtrees: Vec::new(),
+            });
+        }),
+        world.below("its name excluded", |params| {
+            params.name_constraints = Some(NameConstraints {
+                permitted_subtrees: Vec::new(),
+                excluded_subtrees: subtree(SERVER),
+            });
+        }),
+        world.below("its name permitted", |params| {
+            params.name_constraints = Some(NameConstraints {
+                permitted_subtrees: subtree("example"),
+                excluded_subtrees: Vec::new(),
+            });
+        }),
+        world.changed("unknown critical extension", |params| {
+            let mut extension = CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]);
+            extension.set_criticality(true);
+            params.custom_extensions = vec![extension];
+        }),
+        world.changed("unknown extension", |params| {
+            params.custom_extensions =
+                vec![CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0])];
+        }),
+    ]
+}
+
+fn revoked(world: &World) -> Vec<Case> {
+    let with_lists = |name: &str, change: &dyn Fn(&mut Vec<_>)| {
+        world.good(name).with(|case| {
+            case.trust.crls = world.lists();
+            change(&mut case.trust.crls);
+            // one that the lists do not name
+            case.good.chain[0] = world.leaf(&world.lower, |params| {
+                params.serial_number = Some(SerialNumber::from(12u64));
+            });
+        })
+    };
+    let revokes_leaf =
+        |lists: &mut Vec<_>| lists[2] = crl(&world.lower, &[3, LEAF_SERIAL], nothing);
+    let revokes_issuer =
+        |lists: &mut Vec<_>| lists[1] = crl(&world.upper, &[LOWER_SERIAL], nothing);
+    let namesake = root("Lower", nothing);
+    vec![
+        with_lists("lists that revoke nothing", &|_| ()),
+        with_lists("revoked", &revokes_leaf),
+        with_lists("revoked issuer", &revokes_issuer),
+        with_lists("revoked issuer, not looked at", &revokes_issuer)
+            .with(|case| case.trust.only_check_end_entity = true),
+        with_lists("another's number revoked", &|lists| {
+            lists[0] = crl(&world.root, &[LEAF_SERIAL], nothing);
+        }),
+        with_lists("revoked by an old list too", &|lists| {
+            lists.push(crl(&world.lower, &[LEAF_SERIAL], nothing));
+        }),
+        with_lists("list of a namesake", &|lists| {
+            lists[2] = crl(&namesake, &[LEAF_SERIAL], nothing);
+        }),
+    ]
+}
+
+fn unknown_status(world: &World) -> Vec<Case> {
+    let next_update = 1_704_067_200; // 2024
+    let lists = |name: &str| {
+        world
+            .good(name)
+            .with(|case| case.trust.crls = world.lists())
+    };
+    let unlisted = |name: &str| {
+        lists(name).with(|case| {
+            case.trust.crls.pop();
+        })
+    };
+    vec![
+        unlisted("unknown status"),
+        unlisted("unknown status allowed").with(|case| case.trust.allow_unknown_status = true),
+        unlisted("unknown status of the end entity")
+            .with(|case| case.trust.only_check_end_entity = true),
+        lists("expired list").with(|case| case.now = at(next_update)),
+        lists("expired list refused").with(|case| {
+            case.now = at(next_update);
+            case.trust.enforce_expiration = true;
+        }),
+        lists("list that has not expired").with(|case| {
+            case.now = at(next_update - 1);
+            case.trust.enforce_expiration = true;
+        }),
+    ]
+}
+
+fn malformed(world: &World) -> Vec<Case> {
+    let shows = |name: &str, change: &dyn Fn(&mut Vec<CertificateDer<'static>>)| {
+        world.good(name).with(|case| change(&mut case.shown.chain))
+    };
+    let long = |len: usize| {
+        world.leaf(&world.lower, |params| {
+            params.custom_extensions = vec![CustomExtension::from_oid_content(
+                &[1, 2, 3, 4],
+                vec![0; len],
+            )];
+        })
+    };
+    vec![
+        shows("no certificate", &|chain| chain.clear()),
+        shows("empty certificate", &|chain| chain[0] = Vec::new().into()),
+        shows("empty intermediate", &|chain| chain[1] = Vec::new().into()),
+        shows("no DER", &|chain| chain[0] = vec![0xff; 100].into()),
+        shows("no DER behind it", &|chain| {
+            chain.push(vec![0xff; 100].into());
+        }),
+        shows("one byte behind it", &|chain| {
+            chain[0] = [&chain[0], &[0][..]].concat().into();
+        }),
+        shows("one byte behind its issuer", &|chain| {
+            chain[1] = [&chain[1], &[0][..]].concat().into();
+        }),
+        shows("one byte less", &|chain| {
+            chain[0] = chain[0][..chain[0].len() - 1].to_vec().into();
+        }),
+        shows("long", &|chain| chain[0] = long(10_000)),
+        shows("nearly too long", &|chain| {
+            chain[0] = long(60_000);
+            chain.truncate(3);
+        }),
+        shows("too long", &|chain| chain[0] = long(70_000)),
+        shows("a hundred intermediates", &|chain| {
+            let issuer = chain[1].clone();
+            chain.extend((0..100).map(|_| issuer.clone()));
+        }),
+    ]
+}
+
+/// Bits here and there.
+fn damaged(world: &World) -> Vec<Case> {
+    let good = world.good("");
+    let mut cases = Vec::new();
+    for number in 0..2 {
+        let len = good.shown.chain[number].len();
+        for at in (0..len).step_by(len / 6) {
+            cases.push(good.clone().with(|case| {
+                case.name = format!("certificate {number} damaged at byte {at}");
+                let mut bytes = case.shown.chain[number].to_vec();
+                bytes[at] ^= 1;
+                case.shown.chain[number] = bytes.into();
+            }));
+        }
+    }
+    cases
+}
+
+fn other_keys(world: &World) -> Vec<Case> {
+    let of_other = leaf_of(&world.other, &world.lower, nothing);
+    let of_nobody = leaf(&world.lower, nothing);
+    vec![
+        // a chain that is accepted when its owner shows it
+        world.good("another's key").with(|case| {
+            case.shown.key = world.other.serialize_der();
+        }),
+        world.good("another's certificate").with(|case| {
+            case.shown.chain[0] = of_other;
+        }),
+        world.good("another's certificate behind it").with(|case| {
+            case.shown.chain.push(of_nobody);
+        }),
+    ]
+}
+
+fn raw_keys(world: &World) -> Vec<Case> {
+    let raw = |name: &str| {
+        world.good(name).with(|case| {
+            case.good = world.raw(&world.peer);
+            case.shown = world.raw(&world.peer);
+            case.trust.roots = Vec::new();
+            case.trust.raw_key = case.good.chain[0].to_vec();
+        })
+    };
+    vec![
+        raw("raw key"),
+        raw("another raw key").with(|case| case.shown = world.raw(&world.other)),
+        raw("raw key of another's").with(|case| case.shown.key = world.other.serialize_der()),
+        raw("two raw keys").with(|case| {
+            case.shown.chain.push(raw_public_key(&world.other));
+        }),
+        raw("no raw key").with(|case| case.shown.chain.clear()),
+        raw("raw key and a byte").with(|case| {
+            case.shown.chain[0] = [&case.shown.chain[0], &[0][..]].concat().into();
+        }),
+        raw("a certificate for a raw key").with(|case| {
+            case.shown = world.good("").shown;
+        }),
+        raw("a certificate as a raw key").with(|case| {
+            case.shown = Shown {
+                is_raw: true,
+                ..world.good("").shown
+            };
+            case.shown.chain.truncate(1);
+        }),
+        world.good("a raw key as a certificate").with(|case| {
+            case.shown.chain = vec![raw_public_key(&world.peer)];
+        }),
+        world.good("a raw key for a certificate").with(|case| {
+            case.shown = world.raw(&world.peer);
+        }),
+    ]
+}

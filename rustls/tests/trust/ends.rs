@@ -1,0 +1,518 @@
+//! The two ends of a connection: a side that judges, of this crate or of upstream, and a peer of upstream's
+//! that shows whatever it is told to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use harness::configs::{ClientAuth, KeyType, Provider, SERVER_NAME, Versions};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use pki_types::{PrivateKeyDer, UnixTime};
+use rustls_upstream as theirs;
+
+use crate::cases::{Shown, Trust};
+
+/// Which end judges the other's certificates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+/// What is the same for all connections of a test.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) provider: Provider,
+    pub(crate) versions: Versions,
+    /// The side that judges.
+    pub(crate) side: Side,
+    /// Whether sessions are resumed.
+    pub(crate) resumes: bool,
+    pub(crate) clock: Arc<Clock>,
+}
+
+/// A clock that stands still until it is set.
+#[derive(Debug, Default)]
+pub(crate) struct Clock(AtomicU64);
+
+impl Clock {
+    pub(crate) fn set(&self, now: UnixTime) {
+        self.0.store(now.as_secs(), Ordering::SeqCst);
+    }
+
+    fn now(&self) -> UnixTime {
+        UnixTime::since_unix_epoch(Duration::from_secs(self.0.load(Ordering::SeqCst)))
+    }
+}
+
+/// What came of a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verdict {
+    /// The error of the side that judges.
+    pub(crate) error: Option<String>,
+    /// The error of the peer: the alert that it was sent.
+    pub(crate) alert: Option<String>,
+    /// What was negotiated, and whether a session was resumed; `None` after an error.
+    pub(crate) negotiated: Option<String>,
+    /// As the side that judges reports them.
+    pub(crate) peer_certificates: Vec<Vec<u8>>,
+}
+
+impl Verdict {
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.error.is_none() && self.alert.is_none()
+    }
+}
+
+/// Lets `judge` and a peer talk until they have nothing more to say.
+pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verdict {
+    let (mut error, mut alert) = (None, None);
+    loop {
+        let to_peer = judge.take_output();
+        let to_judge = peer.take_output();
+        if to_peer.is_empty() && to_judge.is_empty() {
+            break;
+        }
+        if alert.is_none() {
+            alert = peer.receive(&to_peer).err();
+        }
+        if error.is_none() {
+            error = judge.receive(&to_judge).err();
+        }
+    }
+    if error.is_none() && alert.is_none() {
+        assert!(!judge.is_handshaking() && !peer.is_handshaking());
+    }
+    let is_over = error.is_some();
+    Verdict {
+        error,
+        alert,
+        // how far it got is tested elsewhere
+        negotiated: (!is_over).then(|| judge.negotiated()),
+        peer_certificates: judge.peer_certificates(),
+    }
+}
+
+/// The peer, with its sessions. It trusts the side that judges.
+pub(crate) struct Peer {
+    side: Side,
+    shows: Arc<Shows>,
+    /// With certificates, and with raw public keys.
+    clients: [Arc<theirs::ClientConfig>; 2],
+    servers: [Arc<theirs::ServerConfig>; 2],
+}
+
+impl Peer {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        let shows = Arc::new(Shows {
+            now: Mutex::new(None),
+            provider: setup.provider.upstream(),
+        });
+        let sessions = if setup.resumes {
+            theirs::client::Resumption::in_memory_sessions(64)
+        } else {
+            theirs::client::Resumption::disabled()
+        };
+        let key_type = KeyType::EcdsaP256;
+        let of = |is_raw: bool| Arc::new(ShowsAs(shows.clone(), is_raw));
+        let client = |is_raw| {
+            let mut config = harness::configs::upstream::client_of(
+                setup.versions,
+                setup.provider.upstream(),
+                key_type,
+                ClientAuth::None,
+            );
+            config.client_auth_cert_resolver = of(is_raw);
+            config.resumption = sessions.clone();
+            config.time_provider = setup.clock.clone();
+            Arc::new(config)
+        };
+        let ticketer = upstream::ticketer(setup.provider);
+        let server = |is_raw| {
+            let mut config = harness::configs::upstream::server_of(
+                setup.versions,
+                setup.provider.upstream(),
+                key_type,
+                ClientAuth::None,
+            );
+            config.cert_resolver = of(is_raw);
+            config.time_provider = setup.clock.clone();
+            if setup.resumes {
+                config.ticketer = ticketer.clone();
+            } else {
+                config.send_tls13_tickets = 0;
+                config.session_storage = Arc::new(theirs::server::NoServerSessionStorage {});
+            }
+            Arc::new(config)
+        };
+        Self {
+            side: setup.side,
+            clients: [client(false), client(true)],
+            servers: [server(false), server(true)],
+            shows,
+        }
+    }
+
+    /// A connection in which it shows `shown`.
+    pub(crate) fn showing(&self, shown: &Shown) -> UpstreamBuffered {
+        *self.shows.now.lock().unwrap() = Some(shown.clone());
+        let kind = usize::from(shown.is_raw);
+        match self.side {
+            Side::Client => {
+                let config = self.servers[kind].clone();
+                UpstreamBuffered::new(theirs::ServerConnection::new(config).unwrap())
+            }
+            Side::Server => {
+                let config = self.clients[kind].clone();
+                let name = SERVER_NAME.try_into().unwrap();
+                UpstreamBuffered::new(theirs::ClientConnection::new(config, name).unwrap())
+            }
+        }
+    }
+}
+
+/// What the peer shows at present.
+#[derive(Debug)]
+struct Shows {
+    now: Mutex<Option<Shown>>,
+    provider: theirs::crypto::CryptoProvider,
+}
+
+/// The same for both kinds, which a resolver must tell apart beforehand.
+#[derive(Debug)]
+struct ShowsAs(Arc<Shows>, bool);
+
+impl ShowsAs {
+    fn certified_key(&self) -> Option<Arc<theirs::sign::CertifiedKey>> {
+        let shown = self.0.now.lock().unwrap().clone()?;
+        let key = PrivateKeyDer::Pkcs8(shown.key.into());
+        let loader = self.0.provider.key_provider;
+        let key = loader.load_private_key(key).unwrap();
+        Some(Arc::new(theirs::sign::CertifiedKey::new(shown.chain, key)))
+    }
+}
+
+impl theirs::client::ResolvesClientCert for ShowsAs {
+    fn resolve(
+        &self,
+        _: &[&[u8]],
+        _: &[theirs::SignatureScheme],
+    ) -> Option<Arc<theirs::sign::CertifiedKey>> {
+        self.certified_key()
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        self.1
+    }
+}
+
+impl theirs::server::ResolvesServerCert for ShowsAs {
+    fn resolve(
+        &self,
+        _: theirs::server::ClientHello<'_>,
+    ) -> Option<Arc<theirs::sign::CertifiedKey>> {
+        self.certified_key()
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        self.1
+    }
+}
+
+// One text for two crates: their types have the same names and are not the same.
+macro_rules! judges {
+    ($module:ident, $tls:ident, $endpoint:ident, $aws_lc:path, $ring:path) => {
+        pub(crate) mod $module {
+            use harness::configs::$module as configs;
+            use harness::endpoints::$endpoint;
+            use harness::raw_keys::$module::RawKeyVerifier;
+            use pki_types::{CertificateDer, ServerName};
+            use $tls::client::WebPkiServerVerifier;
+            use $tls::client::danger::{
+                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+            };
+            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
+            use $tls::server::{
+                NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
+                StoresServerSessions, WebPkiClientVerifier,
+            };
+            use $tls::{
+                ClientConfig, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
+                ServerConfig, SignatureScheme,
+            };
+
+            use super::*;
+
+            /// A configuration that judges.
+            #[derive(Clone)]
+            pub(crate) enum Judge {
+                /// It asks for this name.
+                Client(Arc<ClientConfig>, ServerName<'static>),
+                Server(Arc<ServerConfig>),
+            }
+
+            impl Judge {
+                pub(crate) fn start(&self) -> $endpoint {
+                    match self {
+                        Self::Client(config, name) => $endpoint::new(
+                            $tls::ClientConnection::new(config.clone(), name.clone()).unwrap(),
+                        ),
+                        Self::Server(config) => {
+                            $endpoint::new($tls::ServerConnection::new(config.clone()).unwrap())
+                        }
+                    }
+                }
+            }
+
+            /// Sessions of the side that judges, for one configuration or more.
+            #[derive(Clone)]
+            pub(crate) struct Sessions {
+                client: $tls::client::Resumption,
+                storage: Arc<dyn StoresServerSessions>,
+                ticketer: Option<Arc<dyn ProducesTickets>>,
+            }
+
+            impl Sessions {
+                /// `sealed`: a server's are in tickets, not in its memory.
+                pub(crate) fn new(setup: &Setup, sealed: bool) -> Self {
+                    if !setup.resumes {
+                        return Self {
+                            client: $tls::client::Resumption::disabled(),
+                            storage: Arc::new(NoServerSessionStorage {}),
+                            ticketer: None,
+                        };
+                    }
+                    Self {
+                        client: $tls::client::Resumption::in_memory_sessions(64),
+                        storage: ServerSessionMemoryCache::new(64),
+                        ticketer: sealed.then(|| ticketer(setup.provider)),
+                    }
+                }
+            }
+
+            pub(crate) fn ticketer(provider: Provider) -> Arc<dyn ProducesTickets> {
+                match provider {
+                    Provider::AwsLc => <$aws_lc>::new(),
+                    Provider::Ring => <$ring>::new(),
+                }
+                .unwrap()
+            }
+
+            pub(crate) fn roots(trust: &Trust) -> Arc<RootCertStore> {
+                let mut roots = RootCertStore::empty();
+                for root in &trust.roots {
+                    roots.add(root.clone()).unwrap();
+                }
+                Arc::new(roots)
+            }
+
+            /// Sets what the builders of both verifiers have.
+            macro_rules! with_revocation {
+                ($builder:expr, $trust:expr) => {{
+                    let mut builder = $builder.with_crls($trust.crls.clone());
+                    if $trust.only_check_end_entity {
+                        builder = builder.only_check_end_entity_revocation();
+                    }
+                    if $trust.allow_unknown_status {
+                        builder = builder.allow_unknown_revocation_status();
+                    }
+                    if $trust.enforce_expiration {
+                        builder = builder.enforce_revocation_expiration();
+                    }
+                    builder.build().unwrap()
+                }};
+            }
+
+            fn raw_key_verifier(trust: &Trust, provider: Provider) -> Arc<RawKeyVerifier> {
+                Arc::new(RawKeyVerifier {
+                    trusted: trust.raw_key.clone(),
+                    algorithms: provider.$module().signature_verification_algorithms,
+                    optional: false,
+                })
+            }
+
+            pub(crate) fn server_verifier(
+                trust: &Trust,
+                roots: Arc<RootCertStore>,
+                provider: Provider,
+            ) -> Arc<dyn ServerCertVerifier> {
+                if trust.roots.is_empty() {
+                    return raw_key_verifier(trust, provider);
+                }
+                let provider = Arc::new(provider.$module());
+                let builder = WebPkiServerVerifier::builder_with_provider(roots, provider);
+                with_revocation!(builder, trust)
+            }
+
+            pub(crate) fn client_verifier(
+                trust: &Trust,
+                roots: Arc<RootCertStore>,
+                provider: Provider,
+            ) -> Arc<dyn ClientCertVerifier> {
+                if trust.roots.is_empty() {
+                    return raw_key_verifier(trust, provider);
+                }
+                let provider = Arc::new(provider.$module());
+                let builder = WebPkiClientVerifier::builder_with_provider(roots, provider);
+                with_revocation!(builder, trust)
+            }
+
+            /// A client that verifies servers by `verifier`.
+            pub(crate) fn client(
+                setup: &Setup,
+                sessions: &Sessions,
+                verifier: Arc<dyn ServerCertVerifier>,
+            ) -> ClientConfig {
+                let mut config = configs::client_of(
+                    setup.versions,
+                    setup.provider.$module(),
+                    KeyType::EcdsaP256,
+                    ClientAuth::None,
+                );
+                config.dangerous().set_certificate_verifier(verifier);
+                config.resumption = sessions.client.clone();
+                config.time_provider = setup.clock.clone();
+                config
+            }
+
+            /// A server that verifies clients by `verifier`.
+            pub(crate) fn server(
+                setup: &Setup,
+                sessions: &Sessions,
+                verifier: Arc<dyn ClientCertVerifier>,
+            ) -> ServerConfig {
+                let identity = &KeyType::EcdsaP256.identities().server;
+                let mut config =
+                    ServerConfig::builder_with_provider(Arc::new(setup.provider.$module()))
+                        .with_protocol_versions(
+                            &setup
+                                .versions
+                                .choose(&$tls::version::TLS12, &$tls::version::TLS13),
+                        )
+                        .unwrap()
+                        .with_client_cert_verifier(verifier)
+                        .with_single_cert(identity.chain.clone(), identity.key())
+                        .unwrap();
+                config.session_storage = sessions.storage.clone();
+                if let Some(ticketer) = &sessions.ticketer {
+                    config.ticketer = ticketer.clone();
+                }
+                config.time_provider = setup.clock.clone();
+                config
+            }
+
+            /// Accepts every certificate, and says of itself what another verifier says.
+            #[derive(Debug)]
+            pub(crate) struct Anybody<V: ?Sized>(pub(crate) Arc<V>);
+
+            impl ServerCertVerifier for Anybody<dyn ServerCertVerifier> {
+                fn verify_server_cert(
+                    &self,
+                    _: &CertificateDer<'_>,
+                    _: &[CertificateDer<'_>],
+                    _: &ServerName<'_>,
+                    _: &[u8],
+                    _: UnixTime,
+                ) -> Result<ServerCertVerified, Error> {
+                    Ok(ServerCertVerified::assertion())
+                }
+
+                fn verify_tls12_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    self.0.verify_tls12_signature(message, cert, signature)
+                }
+
+                fn verify_tls13_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    self.0.verify_tls13_signature(message, cert, signature)
+                }
+
+                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+                    self.0.supported_verify_schemes()
+                }
+
+                fn requires_raw_public_keys(&self) -> bool {
+                    self.0.requires_raw_public_keys()
+                }
+            }
+
+            impl ClientCertVerifier for Anybody<dyn ClientCertVerifier> {
+                fn client_auth_mandatory(&self) -> bool {
+                    self.0.client_auth_mandatory()
+                }
+
+                fn root_hint_subjects(&self) -> &[DistinguishedName] {
+                    self.0.root_hint_subjects()
+                }
+
+                fn verify_client_cert(
+                    &self,
+                    _: &CertificateDer<'_>,
+                    _: &[CertificateDer<'_>],
+                    _: UnixTime,
+                ) -> Result<ClientCertVerified, Error> {
+                    Ok(ClientCertVerified::assertion())
+                }
+
+                fn verify_tls12_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    self.0.verify_tls12_signature(message, cert, signature)
+                }
+
+                fn verify_tls13_signature(
+                    &self,
+                    message: &[u8],
+                    cert: &CertificateDer<'_>,
+                    signature: &DigitallySignedStruct,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    self.0.verify_tls13_signature(message, cert, signature)
+                }
+
+                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+                    self.0.supported_verify_schemes()
+                }
+
+                fn requires_raw_public_keys(&self) -> bool {
+                    self.0.requires_raw_public_keys()
+                }
+            }
+
+            impl $tls::time_provider::TimeProvider for Clock {
+                fn current_time(&self) -> Option<UnixTime> {
+                    Some(self.now())
+                }
+            }
+        }
+    };
+}
+
+judges!(
+    this,
+    rustls,
+    ThisBuffered,
+    rustls::crypto::aws_lc_rs::Ticketer,
+    rustls::crypto::ring::Ticketer
+);
+judges!(
+    upstream,
+    rustls_upstream,
+    UpstreamBuffered,
+    rustls_upstream::crypto::aws_lc_rs::Ticketer,
+    rustls_upstream::crypto::ring::Ticketer
+);
