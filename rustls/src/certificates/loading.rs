@@ -90,6 +90,10 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
     /// To be used while the cache is made; entries are judged by it from then on.
     pub(crate) fn policy_mut(&mut self) -> &mut Policy {
         &mut self.policy

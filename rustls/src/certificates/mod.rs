@@ -15,6 +15,8 @@ mod loading;
 #[cfg(feature = "x509")]
 mod once;
 mod peer_chains;
+#[cfg(feature = "std")]
+mod pem;
 mod revocation;
 #[cfg(feature = "std")]
 mod roots;
@@ -31,6 +33,8 @@ pub use files::{FileError, FileErrorCause};
 pub(crate) use peer_chains::Found;
 pub use peer_chains::PeerChains;
 pub use revocation::RevocationList;
+#[cfg(feature = "std")]
+pub use revocation::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, LoadedCrls};
 #[cfg(feature = "std")]
 pub use roots::{
     IgnoredCertificate, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError,

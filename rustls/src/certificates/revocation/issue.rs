@@ -29,31 +29,47 @@ impl Issue {
         let this_update = time(&mut tbs)?;
         let next_update = time(&mut tbs)?;
         let _revoked_certificates = Tlv::SEQUENCE.take(&mut tbs);
-        let extensions = Tlv::CONTEXT_0.take(&mut tbs)?;
+        let mut extensions = Tlv::SEQUENCE.only(Tlv::CONTEXT_0.take(&mut tbs)?)?;
 
-        Some(Self {
+        let mut issue = Self {
             this_update,
             next_update,
-            number: crl_number(Tlv::SEQUENCE.only(extensions)?)?,
-        })
+            number: None,
+        };
+        while !extensions.is_empty() {
+            issue.read_extension(Tlv::SEQUENCE.take(&mut extensions)?)?;
+        }
+        Some(issue)
     }
-}
 
-/// The CRL number among `extensions`: `Some(None)` if there is none.
-fn crl_number(mut extensions: &[u8]) -> Option<Option<Vec<u8>>> {
-    /// 2.5.29.20
-    const ID_CE_CRL_NUMBER: &[u8] = &[0x55, 0x1d, 0x14];
+    fn read_extension(&mut self, mut extension: &[u8]) -> Option<()> {
+        /// 2.5.29.20
+        const CRL_NUMBER: &[u8] = &[0x55, 0x1d, 0x14];
 
-    while !extensions.is_empty() {
-        let mut extension = Tlv::SEQUENCE.take(&mut extensions)?;
-        if Tlv::OBJECT_IDENTIFIER.take(&mut extension)? == ID_CE_CRL_NUMBER {
+        if Tlv::OBJECT_IDENTIFIER.take(&mut extension)? == CRL_NUMBER {
             let _critical = Tlv::BOOLEAN.take(&mut extension);
             let number = Tlv::INTEGER.only(Tlv::OCTET_STRING.only(extension)?)?;
             let significant = number.iter().skip_while(|&&byte| byte == 0);
-            return Some(Some(significant.copied().collect()));
+            self.number = Some(significant.copied().collect());
         }
+        Some(())
     }
-    Some(None)
+
+    /// What rises from one issue of a list to the next: the time, and then the number (RFC 5280 §5.2.3).
+    ///
+    /// Whether a list is genuine is not known before it is used. One that says it is of the future is therefore
+    /// before all others: a forged one must not keep genuine ones from taking its place.
+    #[cfg(feature = "std")]
+    pub(super) fn order(&self, now: Option<UnixTime>) -> impl Ord {
+        /// By how much the issuer's clock may be ahead.
+        const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+
+        let of_the_future =
+            now.is_some_and(|now| self.this_update.as_secs() > now.as_secs() + TOLERANCE.as_secs());
+        // without leading zeros the longer number is the greater one
+        let number = self.number.as_ref().map(|number| (number.len(), number));
+        (!of_the_future, self.this_update, number)
+    }
 }
 
 /// A `Time` in the forms that RFC 5280 §4.1.2.5 allows: seconds, and `Z`.

@@ -101,6 +101,21 @@ impl RevocationList {
         self.issue.as_ref()?.number.as_deref()
     }
 
+    /// Whether this is of the same issuer and the same scope as `other`. Of two such lists a verifier uses the first.
+    #[cfg(feature = "std")]
+    pub(super) fn covers_what(&self, other: &Self) -> bool {
+        self.issuer() == other.issuer()
+            && self.parsed.issuing_distribution_point() == other.parsed.issuing_distribution_point()
+    }
+
+    /// Whether this was issued before `other`, or after `now`.
+    #[cfg(feature = "std")]
+    pub(super) fn is_older_than(&self, other: &Self, now: Option<UnixTime>) -> bool {
+        let order = |issue| Issue::order(issue, now);
+        let [order, others] = [self, other].map(|list| list.issue.as_ref().map(order));
+        order < others
+    }
+
     /// What a verifier uses.
     pub(crate) fn parsed(&self) -> &CertRevocationList<'static> {
         &self.parsed

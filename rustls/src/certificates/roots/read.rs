@@ -1,26 +1,30 @@
 //! Reads the certificates of a source, and makes a store of those that can be roots.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::{String, ToString};
+#[cfg(feature = "native-certs")]
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use std::path::Path;
 
 use pki_types::TrustAnchor;
-use pki_types::pem::{self, PemObject, SectionKind};
+use pki_types::pem::{PemObject, SectionKind};
 
 use super::error::{IgnoredCertificate, IgnoredReason, RootsError};
 use super::source::RootSource;
 use crate::RootCertStore;
 use crate::certificates::FileError;
 use crate::certificates::files::{list_directory, read_file};
+use crate::certificates::pem::{count_marks, describe, is_der};
 
 /// The longest file that is read. Bundles of all public authorities have a quarter of a megabyte.
 const MAX_FILE_LENGTH: u64 = 16 << 20;
 
 /// What is read of all files in a directory.
 const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
+
+/// What certificates are marked by. The parser knows the first; the second is a format of OpenSSL's own.
+const LABELS: [&str; 3] = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
 /// How much of what is ignored is named.
 const MAX_NAMED: usize = 1000;
@@ -168,7 +172,7 @@ impl Reading {
             }
         }
 
-        let marked = count_marks(pem);
+        let marked = count_marks(pem, &LABELS);
         if marked > count {
             self.ignore(file, None, IgnoredReason::Marked(marked - count));
         } else if count == 0 {
@@ -202,50 +206,5 @@ impl Reading {
                 reason,
             });
         }
-    }
-}
-
-/// Whether `content` begins as a DER sequence that is as long as certificates are. Text does not: its second byte
-/// would be within a character of several bytes.
-fn is_der(content: &[u8]) -> bool {
-    matches!(content, [0x30, 0x80..=0xff, ..])
-}
-
-/// How many places of `pem` say that a certificate begins.
-///
-/// The parser passes over those that do not begin a line, as behind a mark of the encoding or an end without a line
-/// break, and over those in formats of OpenSSL's own. They would go missing without a word.
-fn count_marks(pem: &[u8]) -> usize {
-    const BEGIN: &[u8] = b"-----BEGIN ";
-    const LABELS: [&[u8]; 3] = [
-        b"CERTIFICATE-----",
-        b"TRUSTED CERTIFICATE-----",
-        b"X509 CERTIFICATE-----",
-    ];
-    let is_mark = |at: &&[u8]| {
-        at.strip_prefix(BEGIN)
-            .is_some_and(|rest| LABELS.iter().any(|label| rest.starts_with(label)))
-    };
-    (0..pem.len())
-        .filter(|&at| pem[at] == b'-')
-        .map(|at| &pem[at..])
-        .filter(is_mark)
-        .count()
-}
-
-/// The parser's own words print text as lists of numbers.
-fn describe(error: &pem::Error) -> String {
-    match error {
-        pem::Error::MissingSectionEnd { end_marker } => {
-            format!("no line that ends {}", String::from_utf8_lossy(end_marker))
-        }
-        pem::Error::IllegalSectionStart { line } => {
-            let line = &line[..line.len().min(80)];
-            format!(
-                "not a line that begins a section: {}",
-                String::from_utf8_lossy(line)
-            )
-        }
-        other => other.to_string(),
     }
 }

@@ -97,3 +97,55 @@ fn damaged() {
         assert_eq!(Issue::read(bytes), None);
     }
 }
+
+#[test]
+fn order_of_issues() {
+    let issuer = root("Root", |_| ());
+    let issue = |day, number: &[u8]| {
+        let list = crl(&issuer, &[], |params| {
+            params.this_update = date_time_ymd(2023, 1, day);
+            params.crl_number = SerialNumber::from_slice(number);
+        });
+        Issue::read(&list).unwrap()
+    };
+    let now = Some(at(1_672_963_200)); // the 6th of January
+    let is_before = |one: &Issue, two: &Issue| one.order(now) < two.order(now);
+
+    // the time first, then the number, then nothing
+    let ascending = [
+        issue(2, &[7]),
+        issue(3, &[1]),
+        issue(3, &[9]),
+        issue(3, &[1, 0]),
+        issue(5, &[0]),
+    ];
+    for (at, one) in ascending.iter().enumerate() {
+        for (other_at, other) in ascending.iter().enumerate() {
+            assert_eq!(is_before(one, other), at < other_at);
+        }
+    }
+    let no_number = Issue {
+        number: None,
+        ..issue(3, &[1])
+    };
+    assert!(is_before(&no_number, &issue(3, &[0])));
+    assert!(is_before(&ascending[0], &no_number));
+
+    // of the future, unless that is not known
+    let forged = issue(7, &[0x7f; 20]);
+    assert!(ascending.iter().all(|issue| is_before(&forged, issue)));
+    assert!(
+        ascending
+            .iter()
+            .all(|issue| issue.order(None) < forged.order(None))
+    );
+    // within five minutes it is the clock
+    let ahead = Some(at(1_673_049_600 - 5 * 60));
+    assert!(
+        ascending
+            .iter()
+            .all(|issue| issue.order(ahead) < forged.order(ahead))
+    );
+    let too_far_ahead = Some(at(1_673_049_600 - 5 * 60 - 1));
+    assert!(forged.order(too_far_ahead) < ascending[0].order(too_far_ahead));
+}

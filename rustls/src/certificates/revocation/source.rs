@@ -1,0 +1,107 @@
+//! Where lists come from, and how the cache handles it.
+
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+use core::hash::{Hash, Hasher};
+use std::path::{self, PathBuf};
+
+use super::error::CrlError;
+use super::read::{self, Lists};
+use crate::certificates::FileError;
+use crate::certificates::files::FileVersion;
+use crate::certificates::loading::Source;
+use crate::logging::warn;
+use crate::time_provider::TimeProvider;
+
+/// Where certificate revocation lists come from.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum CrlSource {
+    /// A file of up to 256 MiB: one list in DER, or any number in PEM (`X509 CRL`). Whatever else is in PEM is
+    /// passed over.
+    ///
+    /// The path is one of the current directory at the time of each call if it is not absolute. Files that are in
+    /// use are best replaced by renaming.
+    File(PathBuf),
+
+    /// All files in a directory, 256 MiB together. Links are followed, directories in it are not. A file in PEM
+    /// without a list is passed over, so that certificates may be there, too; an empty one is not.
+    Directory(PathBuf),
+}
+
+impl CrlSource {
+    /// The same source wherever the current directory is.
+    pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
+        let (Self::File(path) | Self::Directory(path)) = self;
+        if path.is_absolute() {
+            return Ok(Cow::Borrowed(self));
+        }
+        let absolute = path::absolute(path).map_err(|error| FileError::io(path, error))?;
+        Ok(Cow::Owned(match self {
+            Self::File(_) => Self::File(absolute),
+            Self::Directory(_) => Self::Directory(absolute),
+        }))
+    }
+}
+
+/// A source, and the clock by which its lists are judged.
+#[derive(Clone, Debug)]
+pub(super) struct TimedSource {
+    pub(super) source: CrlSource,
+    pub(super) clock: Arc<dyn TimeProvider>,
+}
+
+impl PartialEq for TimedSource {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+impl Eq for TimedSource {}
+
+impl Hash for TimedSource {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.source.hash(state);
+    }
+}
+
+impl Source for TimedSource {
+    type Value = Lists;
+    type Error = CrlError;
+    type Version = FileVersion;
+
+    fn load(&self, held: Option<&Arc<Lists>>) -> Result<Arc<Lists>, CrlError> {
+        let result = read::read(&self.source, held, self.clock.current_time());
+        match (&result, held) {
+            (Ok(lists), _) => {
+                for problem in &*lists.problems {
+                    warn!("revocation lists: {problem}");
+                }
+            }
+            (Err(error), Some(_)) => {
+                warn!(
+                    "revocation lists: keeping the old ones of {:?}: {error}",
+                    self.source
+                );
+            }
+            // told to the caller
+            (Err(_), None) => (),
+        }
+        result
+    }
+
+    fn version(&self) -> Option<FileVersion> {
+        Some(match &self.source {
+            CrlSource::File(path) => FileVersion::of_file(path),
+            CrlSource::Directory(path) => FileVersion::of_directory(path),
+        })
+    }
+
+    fn can_change(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self, lists: &Lists) -> usize {
+        lists.bytes()
+    }
+}
