@@ -10,16 +10,20 @@ use crate::error::Error;
 pub(super) struct Fingerprint(Once<[u8; 32]>);
 
 impl Fingerprint {
-    /// The SHA-256 of `bytes`, which `provider` makes the first time.
+    /// The SHA-256 of `bytes`, which `hash` makes the first time.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when none of `provider`'s cipher suites uses SHA-256.
-    pub(super) fn of(&self, bytes: &[u8], provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
+    /// [`Error::General`] when there is no `hash`.
+    pub(super) fn of(
+        &self,
+        bytes: &[u8],
+        hash: impl FnOnce() -> Option<&'static dyn Hash>,
+    ) -> Result<&[u8; 32], Error> {
         if let Some(fingerprint) = self.0.get() {
             return Ok(fingerprint);
         }
-        let hash = sha256(provider).ok_or_else(|| {
+        let hash = hash().ok_or_else(|| {
             Error::General("no cipher suite of the crypto provider uses SHA-256".into())
         })?;
         // a provider is foreign code: nobody waits for it
@@ -30,7 +34,8 @@ impl Fingerprint {
     }
 }
 
-fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+/// SHA-256 as the cipher suites of `provider` have it.
+pub(super) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     let suites = provider.cipher_suites.iter();
     suites
         .map(|suite| suite.common().hash_provider)

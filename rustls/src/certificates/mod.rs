@@ -8,13 +8,12 @@
 mod certificate;
 #[cfg(feature = "std")]
 mod files;
-#[cfg(feature = "x509")]
 mod fingerprint;
 #[cfg(feature = "std")]
 mod loading;
-#[cfg(feature = "x509")]
 mod once;
 mod peer_chains;
+mod peer_identity;
 #[cfg(feature = "std")]
 mod pem;
 mod revocation;
@@ -32,6 +31,8 @@ pub use certificate::{
 pub use files::{FileError, FileErrorCause};
 pub(crate) use peer_chains::Found;
 pub use peer_chains::PeerChains;
+pub(crate) use peer_identity::PeerFacts;
+pub use peer_identity::{PeerIdentity, PeerIdentityKind};
 pub use revocation::RevocationList;
 #[cfg(feature = "std")]
 pub use revocation::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, LoadedCrls};

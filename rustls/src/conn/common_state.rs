@@ -11,6 +11,7 @@ use pki_types::CertificateDer;
 use super::established::Established;
 use super::negotiated::{HandshakeKind, Negotiated};
 use super::records::{Receiving, Records, Sending};
+use crate::certificates::PeerIdentity;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{ProtocolVersion, Side};
 use crate::error::Error;
@@ -81,7 +82,15 @@ impl CommonState {
 
     /// The peer's certificate chain, end entity first: the server's, or the client's if it sent one.
     pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
-        self.negotiated.peer_certificates.as_deref()
+        self.negotiated.peer_chain().map(|chain| &**chain)
+    }
+
+    /// Who the peer is: there as soon as [`peer_certificates`](Self::peer_certificates) are, and with what was read out
+    /// of them.
+    ///
+    /// It may be kept for longer than the connection.
+    pub fn peer_identity(&self) -> Option<&PeerIdentity> {
+        self.negotiated.peer.as_ref()
     }
 
     /// The application protocol that was negotiated (RFC 7301).

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::crypto::SupportedKxGroup;
+use crate::certificates::PeerIdentity;
+use crate::crypto::{CryptoProvider, SupportedKxGroup};
 use crate::enums::ProtocolVersion;
 use crate::session::chain::PeerChain;
 use crate::suites::SupportedCipherSuite;
@@ -15,7 +16,19 @@ pub(crate) struct Negotiated {
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
-    pub(crate) peer_certificates: Option<PeerChain>,
+    pub(crate) peer: Option<PeerIdentity>,
+}
+
+impl Negotiated {
+    /// The peer is authenticated by `chain`, on a connection over `provider`.
+    pub(crate) fn set_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
+        self.peer = Some(PeerIdentity::new(chain, provider));
+    }
+
+    /// What the peer is authenticated by, if it is.
+    pub(crate) fn peer_chain(&self) -> Option<&PeerChain> {
+        self.peer.as_ref().map(PeerIdentity::chain)
+    }
 }
 
 /// The kind of handshake a connection made.

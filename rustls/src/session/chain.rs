@@ -7,7 +7,10 @@ use alloc::sync::Weak;
 use core::fmt;
 use core::ops::Deref;
 
+use once_cell::race::OnceBox;
 use pki_types::CertificateDer;
+
+use crate::certificates::PeerFacts;
 
 /// A peer's certificates, end entity first, or its raw public key alone.
 ///
@@ -29,6 +32,8 @@ pub(crate) enum ChainKind {
 struct Inner {
     kind: ChainKind,
     certificates: Box<[CertificateDer<'static>]>,
+    /// What was read out of them, once somebody asked. It must not refer to the chain.
+    facts: OnceBox<PeerFacts>,
 }
 
 impl ChainKind {
@@ -50,7 +55,18 @@ impl PeerChain {
         Self(Arc::new(Inner {
             kind,
             certificates: certificates.into_iter().collect(),
+            facts: OnceBox::new(),
         }))
+    }
+
+    /// What its certificates are.
+    pub(crate) fn kind(&self) -> ChainKind {
+        self.0.kind
+    }
+
+    /// What was read out of it, by whoever has it.
+    pub(crate) fn facts(&self) -> &PeerFacts {
+        self.0.facts.get_or_init(Box::default)
     }
 
     /// A copy of these certificates, each in DER.

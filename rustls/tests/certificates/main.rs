@@ -4,6 +4,7 @@ mod client_resolver;
 mod compressed_messages;
 mod compression;
 mod gnutls;
+mod identity;
 mod kit;
 mod public_api;
 mod raw_keys;

@@ -1,11 +1,11 @@
 //! What is wrong with a property of a certificate.
 
-use alloc::string::ToString;
+use alloc::sync::Arc;
 use core::fmt;
 
 use x509_cert::der;
 
-use crate::error::Error;
+use crate::error::{CertificateError, Error, OtherError};
 
 /// A property of a certificate that cannot be read.
 ///
@@ -36,10 +36,10 @@ impl fmt::Display for PropertyError {
 
 impl core::error::Error for PropertyError {}
 
-/// [`Error::General`], with the same text.
+/// [`Error::InvalidCertificate`], with the error in it as [`CertificateError::Other`].
 impl From<PropertyError> for Error {
     fn from(error: PropertyError) -> Self {
-        Self::General(error.to_string())
+        Self::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(error))))
     }
 }
 

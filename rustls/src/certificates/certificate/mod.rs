@@ -37,9 +37,10 @@ use span::Span;
 pub use usage::{BasicConstraints, ExtendedKeyUsages, KeyUsages};
 pub use validity::{Time, Validity};
 
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{Fingerprint, sha256};
 use super::once::Once;
 use crate::crypto::CryptoProvider;
+use crate::crypto::hash::Hash;
 use crate::error::Error;
 
 /// An X.509 certificate (RFC 5280), whose properties can be asked for.
@@ -277,7 +278,15 @@ impl Certificate {
     ///
     /// [`Error::General`] when none of `provider`'s cipher suites uses SHA-256, which is where the hash comes from.
     pub fn sha256_fingerprint(&self, provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
-        self.fingerprint.of(&self.der, provider)
+        self.fingerprint(|| sha256(provider))
+    }
+
+    /// The same, with the hash itself.
+    pub(in crate::certificates) fn fingerprint(
+        &self,
+        hash: impl FnOnce() -> Option<&'static dyn Hash>,
+    ) -> Result<&[u8; 32], Error> {
+        self.fingerprint.of(&self.der, hash)
     }
 
     /// A field of the certificate, which is where `span` says, and is read by `read`.

@@ -68,7 +68,9 @@ pub(super) fn resume(
     session: &Tls12ClientSessionValue,
     cx: &mut ClientContext<'_>,
 ) -> State {
-    cx.negotiated.peer_certificates = Some(session.common().server_chain().clone());
+    let server_chain = session.common().server_chain().clone();
+    cx.negotiated
+        .set_peer(server_chain, &handshake.offer.config.provider);
     let master_secret = MasterSecret::resumed(
         handshake.suite,
         session.master_secret().clone(),
@@ -151,7 +153,7 @@ impl WaitFinished {
             finishing.handshake.transcript.add(encoded);
             send_finished(&mut finishing, cx.transport)?;
         }
-        if store_session(&finishing, cx.negotiated.peer_certificates.as_ref()) {
+        if store_session(&finishing, cx.negotiated.peer_chain()) {
             *in_use = Some(SessionInUse::of(&finishing.handshake.offer));
         }
         *cx.established = Some(Established::Tls12(finishing.master_secret));

@@ -97,9 +97,10 @@ impl WaitServerKeyExchange {
         }
 
         debug!("group {:?}", group.name());
-        let chains = &self.handshake.offer.config.peer_chains;
+        let config = &self.handshake.offer.config;
+        let chain = self.found.keep(&config.peer_chains);
         cx.negotiated.kx_group = Some(group);
-        cx.negotiated.peer_certificates = Some(self.found.keep(chains));
+        cx.negotiated.set_peer(chain, &config.provider);
         self.handshake.transcript.add(encoded);
         Ok(WaitServerHelloDone::new(
             self.handshake,

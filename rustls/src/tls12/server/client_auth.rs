@@ -85,7 +85,9 @@ impl WaitCertificateVerify {
         verifier
             .verify_tls12_signature(&messages, end_entity, signed)
             .map_err(Failure::refused_by_verifier)?;
-        cx.negotiated.peer_certificates = Some(found.keep(&handshake.config.peer_chains));
+        let config = &handshake.config;
+        let chain = found.keep(&config.peer_chains);
+        cx.negotiated.set_peer(chain, &config.provider);
 
         handshake.transcript.add(encoded);
         Ok(next)

@@ -74,7 +74,9 @@ pub(crate) fn negotiate(
     handshake.session_id = hello.legacy_session_id;
     handshake.is_stored = session.is_stored;
     handshake.authenticated_at = session.authenticated_at;
-    cx.negotiated.peer_certificates = session.client_chain;
+    if let Some(chain) = session.client_chain {
+        cx.negotiated.set_peer(chain, &handshake.config.provider);
+    }
     let master_secret = MasterSecret::resumed(
         parameters.suite,
         session.master_secret,

@@ -180,7 +180,7 @@ impl Handshake {
                 alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                 server_name: cx.data.server_name(),
                 client_chain: SessionFacts::borrow_chain(
-                    cx.negotiated.peer_certificates.as_deref(),
+                    cx.negotiated.peer_chain().map(|chain| &**chain),
                 ),
                 application_data: cx.data.resumption_data(),
             },

@@ -56,8 +56,7 @@ impl Connected {
             return;
         }
         let config = &self.config;
-        let (Ok(now), Some(server_chain)) = (config.current_time(), &negotiated.peer_certificates)
-        else {
+        let (Ok(now), Some(server_chain)) = (config.current_time(), negotiated.peer_chain()) else {
             return;
         };
         let common = ClientSessionCommon::new(

@@ -58,7 +58,9 @@ impl WaitEncryptedExtensions {
         Ok(match &self.0.session {
             // RFC 9846 §4.5: a resumed session authenticates the server
             Some(session) => {
-                cx.negotiated.peer_certificates = Some(session.common.server_chain().clone());
+                let server_chain = session.common.server_chain().clone();
+                cx.negotiated
+                    .set_peer(server_chain, &self.0.offer.config.provider);
                 Authentication::Resumed(WaitFinished::new(self.0, None))
             }
             None => Authentication::Certificates(WaitCertificateOrRequest::new(self.0)),

@@ -123,7 +123,9 @@ impl WaitCertificateVerify {
         verifier
             .verify_tls13_signature(content.as_ref(), end_entity, signed)
             .map_err(Failure::refused_by_verifier)?;
-        cx.negotiated.peer_certificates = Some(found.keep(&finished.config.peer_chains));
+        let config = &finished.config;
+        let chain = found.keep(&config.peer_chains);
+        cx.negotiated.set_peer(chain, &config.provider);
 
         finished.transcript.add(encoded);
         Ok(finished)

@@ -127,7 +127,7 @@ impl Agreed<'_> {
 
         let authenticated_at = resumed.map(|resumed| resumed.authenticated_at);
         if let Authentication::Session(resumed) = authentication {
-            resumed.report(cx);
+            resumed.report(&config.provider, cx);
         }
         cx.negotiated.alpn_protocol = parameters.alpn_protocol;
         let finished = Box::new(WaitFinished {

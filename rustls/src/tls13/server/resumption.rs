@@ -11,6 +11,7 @@ use rustls_core::codec::Codec;
 use super::early_data;
 use super::parameters::Parameters;
 use super::tickets::TicketKind;
+use crate::crypto::CryptoProvider;
 use crate::enums::PskKeyExchangeMode;
 use crate::error::PeerMisbehaved;
 use crate::handshake::ServerContext;
@@ -42,8 +43,10 @@ pub(super) struct Resumed {
 
 impl Resumed {
     /// Has the connection report what is known from the session.
-    pub(super) fn report(self, cx: &mut ServerContext<'_>) {
-        cx.negotiated.peer_certificates = self.client_chain;
+    pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
+        if let Some(chain) = self.client_chain {
+            cx.negotiated.set_peer(chain, provider);
+        }
         cx.data.set_received_resumption_data(&self.application_data);
     }
 }

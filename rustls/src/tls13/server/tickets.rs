@@ -136,7 +136,7 @@ impl TicketSender<'_> {
                     alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                     server_name: cx.data.server_name(),
                     client_chain: SessionFacts::borrow_chain(
-                        cx.negotiated.peer_certificates.as_deref(),
+                        cx.negotiated.peer_chain().map(|chain| &**chain),
                     ),
                     application_data: cx.data.resumption_data(),
                 },
