@@ -37,7 +37,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         format!("--working-set={}", args.working_set),
         format!("--threads={}", threads(args)),
     ];
-    let fixed: [&[&str]; 9] = [
+    let fixed: [&[&str]; 10] = [
         &["bulk", TLS13],
         &["bulk", TLS13, "--plaintext-size=64"],
         &["bulk", TLS12],
@@ -47,6 +47,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         &["handshake-resume"],
         &["handshake-ticket"],
         &["primitives"],
+        &["certificates"],
     ];
     let fixed = fixed.map(|line| line.iter().map(|&part| part.to_owned()).collect());
     let mut lines: Vec<Vec<String>> = fixed.into();
@@ -121,6 +122,7 @@ mod tests {
             "handshake-resume",
             "handshake-ticket",
             "primitives",
+            "certificates",
         ] {
             assert!(seen.iter().any(|line| line[0] == job), "{job}");
         }

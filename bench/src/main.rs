@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   cli ─► report ─► processes: one for each allocator
-//!            │            bulk, handshake, primitives ─► measure ─┬─► this::connection ─────┐ one source
+//!            │            bulk, handshake, primitives, ─► measure ─┬─► this::connection ─────┐ one source
 //!            │            tcp, memory                             ├─► upstream::connection ─┘ for both
 //!            ▼                                                    └─► limit, primitives
 //!   tables, JSON, plot ◄─ rows
@@ -13,6 +13,7 @@
 
 mod all;
 mod bulk;
+mod certificates;
 mod cli;
 mod handshake;
 mod limit;
@@ -68,6 +69,7 @@ fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
         Command::HandshakeTicket(args) => handshakes(Sessions::Tickets, args),
         Command::Memory(args) => report::run(args, line),
         Command::Primitives(args) => report::run(args, line),
+        Command::Certificates(args) => report::run(args, line),
         Command::All(args) => all::run(args),
         Command::ListSuites { json } => {
             suites::list(*json);

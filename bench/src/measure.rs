@@ -21,6 +21,50 @@ pub(crate) trait Timed<const PARTS: usize> {
     fn batch(&mut self) -> Result<[f64; PARTS]>;
 }
 
+/// An operation that can be repeated.
+pub(crate) type Operation = Box<dyn FnMut() -> Result<()>>;
+
+/// An operation, so many times that reading the clock does not count.
+pub(crate) struct Repeated {
+    operation: Operation,
+    times: u32,
+}
+
+impl Repeated {
+    /// Long beside the reading of a clock.
+    const SECONDS: f64 = 20e-6;
+
+    pub(crate) fn new(operation: Operation) -> Result<Self> {
+        let mut repeated = Self {
+            operation,
+            times: 1,
+        };
+        while repeated.seconds()? < Self::SECONDS {
+            repeated.times *= 2;
+        }
+        Ok(repeated)
+    }
+
+    /// Does it once.
+    pub(crate) fn once(&mut self) -> Result<()> {
+        (self.operation)()
+    }
+
+    fn seconds(&mut self) -> Result<f64> {
+        let start = Instant::now();
+        for _ in 0..self.times {
+            (self.operation)()?;
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+}
+
+impl Timed<1> for Repeated {
+    fn batch(&mut self) -> Result<[f64; 1]> {
+        Ok([self.seconds()? / f64::from(self.times)])
+    }
+}
+
 /// How much to measure.
 pub(crate) struct Plan {
     /// How many times every workload has its turn.

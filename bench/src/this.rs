@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use harness::pairs::this as pairs;
 use rustls as tls;
+use tls::certificates::PeerChains;
 
 use crate::cli::Provider;
 
 #[path = "connection/mod.rs"]
 pub(crate) mod connection;
 pub(crate) mod in_place;
+pub(crate) mod revocation;
+pub(crate) mod roots;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().this()
@@ -23,5 +26,13 @@ fn ticketer(provider: Provider) -> Result<Arc<dyn tls::server::ProducesTickets>,
     match provider {
         Provider::AwsLcRs => tls::crypto::aws_lc_rs::Ticketer::new(),
         Provider::Ring => tls::crypto::ring::Ticketer::new(),
+    }
+}
+
+/// Has the two share their peers' certificates among connections and sessions, or not.
+fn share_chains(shared: bool, client: &mut tls::ClientConfig, server: &mut tls::ServerConfig) {
+    if !shared {
+        client.peer_chains = Arc::new(PeerChains::disabled());
+        server.peer_chains = client.peer_chains.clone();
     }
 }

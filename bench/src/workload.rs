@@ -1,9 +1,11 @@
 //! What connections are made for, whichever implementation they are of, and pieces of bulk work that can be
 //! repeated.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) use harness::pairs::{Error, Result, check_received};
+use pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{ConnectionArgs, Group, KeyType, Provider, RunArgs};
@@ -59,7 +61,10 @@ pub(crate) struct Scenario {
     pub(crate) key_type: KeyType,
     /// `None`: those that the provider offers by default.
     pub(crate) group: Option<Group>,
-    pub(crate) client_auth: bool,
+    /// Who the client says it is, where the server asks.
+    pub(crate) client: Option<Arc<Client>>,
+    /// Whether connections and sessions share the certificates of one peer, where the implementation can.
+    pub(crate) shares_chains: bool,
     pub(crate) sessions: Sessions,
     /// How many tickets a TLS 1.3 server sends; `None`: as many as go with `sessions`.
     pub(crate) tickets: Option<usize>,
@@ -77,12 +82,33 @@ impl Scenario {
             suite: suite.clone(),
             key_type,
             group: None,
-            client_auth: false,
+            client: None,
+            shares_chains: true,
             sessions: Sessions::Default,
             tickets: None,
             max_fragment_size: args.max_fragment_size,
         });
         Ok(scenarios.collect())
+    }
+}
+
+/// A client's certificates and key.
+pub(crate) struct Client {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+    /// The authority that the server trusts.
+    pub(crate) ca: CertificateDer<'static>,
+}
+
+impl Client {
+    /// One with a key of that kind and a single certificate.
+    pub(crate) fn of(key_type: KeyType) -> Self {
+        let identities = key_type.identities();
+        Self {
+            chain: identities.client.chain.clone(),
+            key: identities.client.key(),
+            ca: identities.ca.clone(),
+        }
     }
 }
 

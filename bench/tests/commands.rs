@@ -208,7 +208,8 @@ fn all_does_everything_one_after_the_other() {
         "--json",
     ]);
     let rows = parse(&lines);
-    let jobs = "bulk tcp memory handshake handshake-resume handshake-ticket primitives";
+    let jobs =
+        "bulk tcp memory handshake handshake-resume handshake-ticket primitives certificates";
     assert_eq!(of(&rows, "bench"), jobs.split_whitespace().collect());
     assert_eq!(of(&rows, "provider"), ["ring"].into());
     assert!(svg.contains("over threads") && svg.contains("loopback TCP"));
@@ -222,6 +223,18 @@ fn primitives_are_measured_and_drawn() {
         "{text}"
     );
     assert!(svg.contains("HMAC-SHA-256"), "{svg}");
+}
+
+#[test]
+fn certificates_are_measured_and_drawn() {
+    let (text, svg) = plotted(&["certificates", "--multiplier=0.001", "--provider=ring"]);
+    for topic in ["roots", "revocation", "resumption"] {
+        assert!(
+            text.contains(&format!("\n{topic}")) || text.starts_with(topic),
+            "{text}"
+        );
+    }
+    assert!(svg.contains("parsed each time"), "{svg}");
 }
 
 #[test]

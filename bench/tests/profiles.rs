@@ -83,6 +83,7 @@ fn instructions_belong_to_the_source_they_come_from() {
     assert_eq!(profile.functions[&sender], 108);
     let sum: u64 = profile.functions.values().sum();
     assert_eq!(sum, profile.library + profile.binding);
+    assert_eq!(profile.total(), sum + profile.foreign);
 }
 
 #[test]

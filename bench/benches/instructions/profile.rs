@@ -61,6 +61,11 @@ impl Profile {
         Ok(profile)
     }
 
+    /// All but those of the program that counts.
+    pub(crate) fn total(&self) -> u64 {
+        self.library + self.binding + self.foreign
+    }
+
     fn add(&mut self, owner: Owner, (function, file): (&str, &str), cost: u64) {
         match owner {
             Owner::Library => self.library += cost,

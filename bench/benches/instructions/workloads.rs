@@ -12,6 +12,8 @@ use rustls::{
     ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, ServerConfig, ServerConnection,
 };
 
+use crate::roots;
+
 /// The name of the function in which callgrind counts.
 pub(crate) const COLLECTED: &str = "collected_by_callgrind";
 
@@ -36,7 +38,7 @@ const WORKLOADS: [(&str, Workload); 5] = [
 const RECORDS: usize = 16;
 
 /// How many times before it is counted: buffers are taken from the heap, symbols bound.
-const WARM_UP: usize = 3;
+pub(crate) const WARM_UP: usize = 3;
 
 /// Runs `work`, and it is counted.
 #[inline(never)]
@@ -48,7 +50,7 @@ fn collected_by_callgrind(work: &mut dyn FnMut()) {
 
 /// Ends what is counted for one workload.
 #[inline(never)]
-fn reported_by_callgrind(name: &str, operations: usize) {
+pub(crate) fn reported_by_callgrind(name: &str, operations: usize) {
     println!("{name} {operations}");
 }
 
@@ -67,6 +69,9 @@ pub(crate) fn run_all(filter: &str) {
             };
             run_records(&label, &Configs::new(provider, version), filter);
             run_handshakes(&label, || Configs::new(provider, version), filter);
+            if version == Versions::Tls13 {
+                roots::run_all(&label, &Configs::new(provider, version), filter);
+            }
         }
     }
 }
@@ -110,8 +115,8 @@ fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) 
 
 /// What connections are made from. The certificates are the same in each run: their length counts. Sessions are
 /// resumed from tickets.
-struct Configs {
-    client: Arc<ClientConfig>,
+pub(crate) struct Configs {
+    pub(crate) client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
 }
 
@@ -361,13 +366,22 @@ fn in_place_send(configs: &Configs, size: usize) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Side {
+pub(crate) enum Side {
     Client,
     Server,
 }
 
 /// A handshake; one side of it is counted, from the making of the connection on.
 fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> {
+    handshake_of(&|| configs.client(), configs, counted)
+}
+
+/// The same, of a client that `new_client` makes.
+pub(crate) fn handshake_of(
+    new_client: &dyn Fn() -> ClientConnection,
+    configs: &Configs,
+    counted: Option<Side>,
+) -> Option<HandshakeKind> {
     let count = |side, work: &mut dyn FnMut()| {
         if counted == Some(side) {
             collected_by_callgrind(work);
@@ -379,7 +393,7 @@ fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> 
     let mut pipe = Vec::with_capacity(1 << 14);
     for _ in 0..3 {
         count(Side::Client, &mut || {
-            turn(client.get_or_insert_with(|| configs.client()), &mut pipe);
+            turn(client.get_or_insert_with(new_client), &mut pipe);
         });
         count(Side::Server, &mut || {
             turn(server.get_or_insert_with(|| configs.server()), &mut pipe);

@@ -42,6 +42,9 @@ pub(crate) enum Command {
     /// The cryptographic operations of handshakes alone, as the providers' libraries have them
     Primitives(PrimitivesArgs),
 
+    /// What is parsed once, kept and shared of certificates, beside the same without
+    Certificates(CertificatesArgs),
+
     /// Everything, one after the other
     All(AllArgs),
 
@@ -63,6 +66,7 @@ impl Command {
             }
             Self::Memory(args) => Some(&args.run.output),
             Self::Primitives(args) => Some(&args.run.output),
+            Self::Certificates(args) => Some(&args.run.output),
             Self::All(args) => Some(&args.output),
             Self::ListSuites { .. } => None,
         }
@@ -188,6 +192,15 @@ pub(crate) struct PrimitivesArgs {
     #[arg(default_value = "")]
     pub(crate) filter: String,
 
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CertificatesArgs {
     #[command(flatten)]
     pub(crate) time: TimeArgs,
 
@@ -363,7 +376,14 @@ mod tests {
     #[test]
     fn the_last_allocator_counts() {
         // the process that measures is told its allocator behind what the user said
-        for command in ["bulk X", "tcp X", "memory X", "handshake", "primitives"] {
+        for command in [
+            "bulk X",
+            "tcp X",
+            "memory X",
+            "handshake",
+            "primitives",
+            "certificates",
+        ] {
             let mut line: Vec<_> = ["bench"].into_iter().chain(command.split(' ')).collect();
             line.extend(["--allocator=all", "--allocator=mimalloc"]);
             let allocator = match Cli::try_parse_from(line).unwrap().command {
@@ -372,6 +392,7 @@ mod tests {
                 Command::Memory(args) => args.run.allocator,
                 Command::Handshake(args) => args.run.allocator,
                 Command::Primitives(args) => args.run.allocator,
+                Command::Certificates(args) => args.run.allocator,
                 other => panic!("{other:?}"),
             };
             assert_eq!(allocator, AllocatorChoice::Mimalloc);

@@ -31,9 +31,10 @@ pub(crate) fn contender(api: HandshakeApi, scenario: &Scenario) -> Result<Box<dy
 struct Handshakes<C, S> {
     configs: Configs,
     is_resumed: bool,
-    to_server: Pipe,
-    to_client: Pipe,
-    sides: core::marker::PhantomData<fn() -> (C, S)>,
+    pipes: Pipes,
+    /// What clients have not closed.
+    open: Vec<S>,
+    sides: core::marker::PhantomData<fn() -> C>,
 }
 
 impl<C: Side, S: Side> Handshakes<C, S> {
@@ -41,8 +42,8 @@ impl<C: Side, S: Side> Handshakes<C, S> {
         let mut handshakes = Self {
             configs: configs(scenario)?,
             is_resumed: false,
-            to_server: Pipe::new(),
-            to_client: Pipe::new(),
+            pipes: Pipes::new(),
+            open: Vec::new(),
             sides: core::marker::PhantomData,
         };
         if matches!(scenario.sessions, Sessions::Stored | Sessions::Tickets) {
@@ -52,22 +53,27 @@ impl<C: Side, S: Side> Handshakes<C, S> {
         Ok(handshakes)
     }
 
-    /// Makes one handshake; returns what `P` found of client and server. `sent` is shown each flight.
+    /// Makes one handshake, and drops both sides; returns what `P` found of client and server. `sent` is shown each
+    /// flight.
     fn make<P: Probe>(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[P::Sum; 2]> {
-        let (to_server, to_client) = (&mut self.to_server, &mut self.to_client);
-        to_server.clear();
-        to_client.clear();
-        let (mut of_client, mut of_server) = (P::Sum::default(), P::Sum::default());
+        let mut sums = Default::default();
+        let (client, server) = self.connect::<P>(&mut sums, sent)?;
+        let [mut of_client, mut of_server] = sums;
+        P::measure(&mut of_client, || drop(client));
+        P::measure(&mut of_server, || drop(server));
+        Ok([of_client, of_server])
+    }
 
-        let mut client = P::measure(&mut of_client, || C::new(&self.configs))?;
-        P::measure(&mut of_client, || client.turn(to_client, to_server))?;
-        let mut server = P::measure(&mut of_server, || S::new(&self.configs))?;
-        while !to_server.is_empty() {
-            sent(to_server.filled());
-            P::measure(&mut of_server, || server.turn(to_server, to_client))?;
-            sent(to_client.filled());
-            P::measure(&mut of_client, || client.turn(to_client, to_server))?;
-        }
+    /// As [`Self::make`], without the dropping.
+    fn connect<P: Probe>(
+        &mut self,
+        sums: &mut [P::Sum; 2],
+        sent: &mut dyn FnMut(&[u8]),
+    ) -> Result<(C, S)> {
+        let configs = &self.configs;
+        let (client, server) =
+            self.pipes
+                .connect::<P, C, S>(sums, || C::new(configs), || S::new(configs), sent)?;
         for kind in [client.kind(), server.kind()] {
             let is_resumed = match kind {
                 Some(HandshakeKind::Full) => false,
@@ -79,9 +85,7 @@ impl<C: Side, S: Side> Handshakes<C, S> {
                 return Err(format!("{kind:?}, where a {expected} handshake was expected").into());
             }
         }
-        P::measure(&mut of_client, || drop(client));
-        P::measure(&mut of_server, || drop(server));
-        Ok([of_client, of_server])
+        Ok((client, server))
     }
 }
 
@@ -109,10 +113,55 @@ impl<C: Side, S: Side> Contender for Handshakes<C, S> {
         };
         Ok([cost(&counted[0], sent[0]), cost(&counted[1], sent[1])])
     }
+
+    fn keep_open(&mut self) -> Result<()> {
+        let (_, server) = self.connect::<Nothing>(&mut Default::default(), &mut |_| ())?;
+        self.open.push(server);
+        Ok(())
+    }
+}
+
+/// Memory on the way from each side to the other.
+pub(super) struct Pipes {
+    to_server: Pipe,
+    to_client: Pipe,
+}
+
+impl Pipes {
+    pub(super) fn new() -> Self {
+        Self {
+            to_server: Pipe::new(),
+            to_client: Pipe::new(),
+        }
+    }
+
+    /// Makes both sides and has them send each other all that they have to; adds what `P` finds of client and server
+    /// to `sums`. `sent` is shown each flight.
+    pub(super) fn connect<P: Probe, C: Side, S: Side>(
+        &mut self,
+        [of_client, of_server]: &mut [P::Sum; 2],
+        client: impl FnOnce() -> Result<C>,
+        server: impl FnOnce() -> Result<S>,
+        sent: &mut dyn FnMut(&[u8]),
+    ) -> Result<(C, S)> {
+        let (to_server, to_client) = (&mut self.to_server, &mut self.to_client);
+        to_server.clear();
+        to_client.clear();
+        let mut client = P::measure(of_client, client)?;
+        P::measure(of_client, || client.turn(to_client, to_server))?;
+        let mut server = P::measure(of_server, server)?;
+        while !to_server.is_empty() {
+            sent(to_server.filled());
+            P::measure(of_server, || server.turn(to_server, to_client))?;
+            sent(to_client.filled());
+            P::measure(of_client, || client.turn(to_client, to_server))?;
+        }
+        Ok((client, server))
+    }
 }
 
 /// Memory on the way from one side to the other.
-struct Pipe {
+pub(super) struct Pipe {
     bytes: Vec<u8>,
     len: usize,
 }
@@ -144,7 +193,7 @@ impl Pipe {
 }
 
 /// One side of a connection.
-trait Side: Sized {
+pub(super) trait Side: Sized {
     fn new(configs: &Configs) -> Result<Self>;
 
     /// Takes in all of `incoming`, and fills `outgoing` with what there is to send.

@@ -7,12 +7,16 @@
 pub(crate) mod buffered;
 pub(crate) mod handshake;
 pub(crate) mod heap;
+pub(crate) mod revocation;
+pub(crate) mod roots;
+pub(crate) mod sessions;
 pub(crate) mod tcp;
 pub(crate) mod unbuffered;
 
 use core::hint::black_box;
 use std::sync::Arc;
 
+use pki_types::CertificateDer;
 use tls::client::{Resumption, Tls12Resumption};
 use tls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
@@ -43,23 +47,23 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     };
 
     let identities = scenario.key_type.identities();
-    let mut roots = RootCertStore::empty();
-    roots.add(identities.ca.clone())?;
-    let roots = Arc::new(roots);
     let client = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[version])?
-        .with_root_certificates(roots.clone());
-    let mut client = if scenario.client_auth {
-        client.with_client_auth_cert(identities.client.chain.clone(), identities.client.key())?
-    } else {
-        client.with_no_client_auth()
+        .with_root_certificates(only(&identities.ca)?);
+    let mut client = match &scenario.client {
+        Some(identity) => {
+            client.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
+        }
+        None => client.with_no_client_auth(),
     };
     client.max_fragment_size = scenario.max_fragment_size;
 
-    let verifier = if scenario.client_auth {
-        WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?
-    } else {
-        WebPkiClientVerifier::no_client_auth()
+    let verifier = match &scenario.client {
+        Some(identity) => {
+            let roots = Arc::new(only(&identity.ca)?);
+            WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?
+        }
+        None => WebPkiClientVerifier::no_client_auth(),
     };
     let mut server = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])?
@@ -88,10 +92,18 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     if let Some(tickets) = scenario.tickets {
         server.send_tls13_tickets = tickets;
     }
+    super::share_chains(scenario.shares_chains, &mut client, &mut server);
     Ok(Configs {
         client: Arc::new(client),
         server: Arc::new(server),
     })
+}
+
+/// Those that trust this authority alone.
+pub(super) fn only(ca: &CertificateDer<'static>) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add(ca.clone())?;
+    Ok(roots)
 }
 
 /// How many sessions each side keeps, as by default.

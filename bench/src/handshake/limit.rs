@@ -6,7 +6,7 @@
 
 use pki_types::CertificateDer;
 
-use super::{Clock, Contender, Cost, Heap, Probe};
+use super::{Clock, Contender, Cost, Heap, Nothing, Probe};
 use crate::cli::{Cipher, Group, Version};
 use crate::primitives::{Hash, Operation, Primitive};
 use crate::workload::{Result, Role, Scenario, Sessions, records};
@@ -64,6 +64,10 @@ impl Contender for Limit {
             heap_bytes: counted.taken,
             sent_bytes: 0,
         }))
+    }
+
+    fn keep_open(&mut self) -> Result<()> {
+        self.make::<Nothing>().map(drop)
     }
 }
 
@@ -206,7 +210,7 @@ impl Handshake<'_> {
             let lens = lens.chain([signed]);
             lens.map(|len| Primitive::Verify(key_type, len)).collect()
         };
-        let auth = self.scenario.client_auth;
+        let auth = self.scenario.client.is_some();
         match self.role {
             Role::Client => {
                 self.all.extend(verify(server, by_server));
@@ -256,7 +260,7 @@ impl Handshake<'_> {
         }
         let chain = &self.scenario.key_type.identities().client.chain;
         let certificates = chain.iter().map(|certificate| certificate.len());
-        let certificates: usize = if self.scenario.client_auth {
+        let certificates: usize = if self.scenario.client.is_some() {
             certificates.sum()
         } else {
             0

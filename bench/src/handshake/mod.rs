@@ -3,6 +3,7 @@
 
 pub(crate) mod limit;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use bench_allocator::{Counted, Kind};
@@ -14,7 +15,7 @@ use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject, spread};
 use crate::statistics::{Summary, ratio, rounded};
 use crate::suites::Suite;
-use crate::workload::{Result, Role, Scenario, Sessions};
+use crate::workload::{Client, Result, Role, Scenario, Sessions};
 use crate::{this, upstream};
 
 /// Handshakes that can be made again and again: of one implementation, or only the cryptography of them.
@@ -27,6 +28,9 @@ pub(crate) trait Contender {
 
     /// Makes one; returns what client and server took otherwise.
     fn count(&mut self) -> Result<[Cost; 2]>;
+
+    /// Makes one, and the server keeps the connection open.
+    fn keep_open(&mut self) -> Result<()>;
 }
 
 /// What one side of a handshake takes besides time.
@@ -200,7 +204,9 @@ impl Handshakes<'_> {
                             suite: suite.clone(),
                             key_type,
                             group: Some(group),
-                            client_auth: *auth == ClientAuth::Yes,
+                            client:
+                                (*auth == ClientAuth::Yes).then(|| Arc::new(Client::of(key_type))),
+                            shares_chains: true,
                             sessions: self.sessions,
                             tickets: args.tickets,
                             max_fragment_size: None,
@@ -289,7 +295,7 @@ impl Contest<'_> {
             version: scenario.suite.version.name().to_owned(),
             group: scenario.group.map_or("", |group| group.name()).to_owned(),
             key_type: scenario.key_type.name().to_owned(),
-            client_auth: scenario.client_auth,
+            client_auth: scenario.client.is_some(),
             role,
             threads: self.threads,
             handshakes_per_s: rounded(rate.median, 1),

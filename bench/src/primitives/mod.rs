@@ -5,20 +5,17 @@ pub(crate) mod aws_lc_rs;
 pub(crate) mod ring;
 
 use core::fmt;
-use std::time::Instant;
 
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Cipher, Group, KeyType, PrimitivesArgs, Provider, RunArgs, Version};
-use crate::measure::{self, Plan, Timed, Work};
+pub(crate) use crate::measure::Operation;
+use crate::measure::{self, Plan, Repeated, Work};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job};
 use crate::statistics::{Summary, rounded};
 use crate::workload::{Result, Role};
-
-/// An operation that can be repeated.
-pub(crate) type Operation = Box<dyn FnMut() -> Result<()>>;
 
 /// An operation of a cryptographic library. Lengths are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,42 +261,6 @@ impl report::Row for Row {
             threads: 1,
             value: self.ns_per_op,
         })
-    }
-}
-
-/// An operation, so many times that reading the clock does not count.
-struct Repeated {
-    operation: Operation,
-    times: u32,
-}
-
-impl Repeated {
-    /// Long beside the reading of a clock.
-    const SECONDS: f64 = 20e-6;
-
-    fn new(operation: Operation) -> Result<Self> {
-        let mut repeated = Self {
-            operation,
-            times: 1,
-        };
-        while repeated.time()? < Self::SECONDS {
-            repeated.times *= 2;
-        }
-        Ok(repeated)
-    }
-
-    fn time(&mut self) -> Result<f64> {
-        let start = Instant::now();
-        for _ in 0..self.times {
-            (self.operation)()?;
-        }
-        Ok(start.elapsed().as_secs_f64())
-    }
-}
-
-impl Timed<1> for Repeated {
-    fn batch(&mut self) -> Result<[f64; 1]> {
-        Ok([self.time()? / f64::from(self.times)])
     }
 }
 

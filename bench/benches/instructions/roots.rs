@@ -1,0 +1,102 @@
+//! Clients that make a configuration of their own for each connection, with 140 authorities from a file.
+
+use core::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+
+use harness::configs::{KeyType, server_name};
+use pki_types::CertificateDer;
+use pki_types::pem::PemObject;
+use rustls::certificates::RootSource;
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
+
+use crate::Counted;
+use crate::bundle::Bundle;
+use crate::workloads::{Configs, Side, WARM_UP, handshake_of, reported_by_callgrind};
+
+/// How many configurations and connections are counted: as many as curl's authors counted.
+const CONNECTIONS: usize = 50;
+
+const PARSED: &str = "roots/parsed";
+const CACHED: &str = "roots/cached";
+const KEPT: &str = "roots/connection-alone";
+
+/// Counts, of each connection, all that the client does but for closing it.
+pub(crate) fn run_all(label: &str, configs: &Configs, filter: &str) {
+    let names = [PARSED, CACHED, KEPT].map(|name| format!("{label}/{name}"));
+    if !names.iter().any(|name| name.contains(filter)) {
+        return;
+    }
+    let ca = &KeyType::Ed25519.identities().ca;
+    let bundle = Bundle::new(ca).unwrap();
+    let kept = parsed(bundle.path());
+    let ways: [&dyn Fn() -> Arc<RootCertStore>; 3] = [
+        &|| parsed(bundle.path()),
+        &|| cached(bundle.path()),
+        &|| kept.clone(),
+    ];
+    for (name, roots) in names.iter().zip(ways) {
+        if !name.contains(filter) {
+            continue;
+        }
+        let client = || {
+            let provider = configs.client.crypto_provider().clone();
+            let config = ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_root_certificates(black_box(roots()))
+                .with_no_client_auth();
+            ClientConnection::new(Arc::new(config), server_name()).unwrap()
+        };
+        for _ in 0..WARM_UP {
+            handshake_of(&client, configs, None);
+        }
+        for _ in 0..CONNECTIONS {
+            handshake_of(&client, configs, Some(Side::Client));
+        }
+        reported_by_callgrind(name, CONNECTIONS);
+    }
+}
+
+fn parsed(bundle: &Path) -> Arc<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(bundle).unwrap() {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    Arc::new(roots)
+}
+
+fn cached(bundle: &Path) -> Arc<RootCertStore> {
+    RootCertStore::cached(&RootSource::PemFile(bundle.to_owned())).unwrap()
+}
+
+/// The cache takes at least four fifths of all instructions away, the system's and the cryptography's included.
+pub(crate) fn check(counted: &[Counted]) -> Result<(), String> {
+    const LEAST: f64 = 5.0;
+    for without in counted {
+        let Some(label) = without.name.strip_suffix(PARSED) else {
+            continue;
+        };
+        let total = |name: &str| {
+            let found = counted
+                .iter()
+                .find(|other| other.name == format!("{label}{name}"));
+            found.map(|found| found.profile.total() as f64 / found.operations)
+        };
+        let (Some(with), Some(alone)) = (total(CACHED), total(KEPT)) else {
+            continue;
+        };
+        let without = without.profile.total() as f64 / without.operations;
+        let ratio = without / with;
+        println!(
+            "{label}roots: {without:.0} instructions in all without the cache, {with:.0} with it: {ratio:.1} times \
+             fewer; {alone:.0} with roots at hand"
+        );
+        if ratio < LEAST {
+            return Err(format!(
+                "{label}roots: expected {LEAST} times fewer with the cache"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Clients that authenticate by chains of three certificates and come back: their sessions, and what these hold.
+
+use std::sync::Arc;
+
+use bench_allocator::Counted;
+
+use super::clients::Authority;
+use super::{Contender, Contest, Figure, Row, Run, Way};
+use crate::cli::{Cipher, HandshakeApi, KeyType, Provider, Version};
+use crate::statistics::rounded;
+use crate::suites::Suite;
+use crate::workload::{Client, Result, Role, Scenario, Sessions};
+use crate::{handshake, this, upstream};
+
+pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
+    let authority = Authority::new()?;
+    let key_type = KeyType::EcdsaP256;
+    let mut rows = Vec::new();
+    for (version, sessions) in [
+        (Version::Tls13, Sessions::Tickets),
+        (Version::Tls13, Sessions::Stored),
+        (Version::Tls12, Sessions::Tickets),
+        (Version::Tls12, Sessions::Stored),
+    ] {
+        let scenario = Scenario {
+            provider,
+            suite: Suite::with(version, Cipher::Aes128Gcm, key_type)?,
+            key_type,
+            group: None,
+            client: Some(authority.client(0)?),
+            shares_chains: true,
+            sessions,
+            tickets: None,
+            max_fragment_size: None,
+        };
+        for role in Role::BOTH {
+            rows.extend(run.measure(&contest(&scenario, role))?);
+        }
+        if sessions == Sessions::Stored {
+            rows.extend(held(run, &scenario, &authority)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// What a server holds for each session that it stores, of one client and of many.
+fn held(run: &Run, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row>> {
+    let sessions = run.scaled(4000, 20);
+    let copies = Scenario {
+        shares_chains: false,
+        ..scenario.clone()
+    };
+    let mut rows = Vec::new();
+    for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
+        let clients = (0..count).map(|number| authority.client(number));
+        let clients = clients.collect::<Result<Vec<_>>>()?;
+        for (implementation, way, measure, scenario) in [
+            (
+                "this",
+                "a copy each",
+                this::connection::sessions::held as Held,
+                &copies,
+            ),
+            ("this", "shared", this::connection::sessions::held, scenario),
+            (
+                "upstream",
+                "a copy each",
+                upstream::connection::sessions::held,
+                scenario,
+            ),
+        ] {
+            let bytes = measure(scenario, &clients, sessions)?;
+            rows.push(Row {
+                bench: "certificates".to_owned(),
+                implementation: implementation.to_owned(),
+                topic: TOPIC.to_owned(),
+                work: format!(
+                    "{}, stored sessions of {whose}",
+                    scenario.suite.version.name()
+                ),
+                way: way.to_owned(),
+                provider: scenario.provider.name().to_owned(),
+                allocator: run.allocator.name().to_owned(),
+                figure: Figure::Held {
+                    sessions,
+                    bytes_per_session: rounded(bytes as f64 / sessions as f64, 1),
+                },
+            });
+        }
+    }
+    Ok(rows)
+}
+
+type Held = fn(&Scenario, &[Arc<Client>], usize) -> Result<i64>;
+
+const TOPIC: &str = "resumption with a client's chain of three certificates";
+
+/// Handshakes that resume a session with a client of three certificates; `role` of them is measured.
+fn contest(scenario: &Scenario, role: Role) -> Contest<'_> {
+    let kept = match scenario.sessions {
+        Sessions::Stored => "stored session",
+        _ => "ticket",
+    };
+    let copies = Scenario {
+        shares_chains: false,
+        ..scenario.clone()
+    };
+    let side = move |build: Build, scenario: &Scenario| -> Result<Box<dyn Contender>> {
+        let mut handshakes = build(HandshakeApi::Buffered, scenario)?;
+        // what is shared lasts for as long as somebody has it
+        for _ in 0..OPEN_CONNECTIONS {
+            handshakes.keep_open()?;
+        }
+        Ok(Box::new(OneSide { handshakes, role }))
+    };
+    Contest {
+        topic: TOPIC,
+        work: format!("{}, {kept}, {}", scenario.suite.version.name(), role.name()),
+        provider: scenario.provider,
+        ways: vec![
+            Way::new("this", "a copy each", move || {
+                side(this::connection::handshake::contender, &copies)
+            }),
+            Way::new("this", "shared", move || {
+                side(this::connection::handshake::contender, scenario)
+            }),
+            Way::new("upstream", "a copy each", move || {
+                side(upstream::connection::handshake::contender, scenario)
+            }),
+        ],
+    }
+}
+
+/// How many other connections the client has.
+const OPEN_CONNECTIONS: usize = 4;
+
+type Build = fn(HandshakeApi, &Scenario) -> Result<Box<dyn handshake::Contender>>;
+
+/// Handshakes of which one side is measured.
+struct OneSide {
+    handshakes: Box<dyn handshake::Contender>,
+    role: Role,
+}
+
+impl Contender for OneSide {
+    fn time(&mut self) -> Result<f64> {
+        Ok(self.handshakes.time()?[self.role as usize])
+    }
+
+    fn count(&mut self) -> Result<Counted> {
+        let cost = self.handshakes.count()?[self.role as usize];
+        Ok(Counted {
+            allocations: cost.allocations,
+            taken: cost.heap_bytes,
+            bytes: 0,
+        })
+    }
+}

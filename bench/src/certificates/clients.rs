@@ -1,0 +1,72 @@
+//! Clients with chains of three certificates, of which each server that trusts their authority sees all.
+
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose,
+};
+
+use crate::workload::{Client, Result};
+
+/// An authority that certifies clients, by way of two others.
+pub(super) struct Authority {
+    ca: CertifiedIssuer<'static, KeyPair>,
+    intermediates: [CertifiedIssuer<'static, KeyPair>; 2],
+}
+
+impl Authority {
+    pub(super) fn new() -> Result<Self> {
+        let ca = CertifiedIssuer::self_signed(authority("authority")?, key()?)?;
+        let upper = CertifiedIssuer::signed_by(authority("upper intermediate")?, key()?, &ca)?;
+        let lower = CertifiedIssuer::signed_by(authority("lower intermediate")?, key()?, &upper)?;
+        Ok(Self {
+            ca,
+            intermediates: [lower, upper],
+        })
+    }
+
+    /// A client whose certificate says that it is number `number`.
+    pub(super) fn client(&self, number: usize) -> Result<Arc<Client>> {
+        let name = format!("client-{number}.example");
+        let mut params = CertificateParams::new(vec![name.clone()])?;
+        params.distinguished_name = distinguished_name(&name);
+        params.use_authority_key_identifier_extension = true;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = key()?;
+        let end_entity = params.signed_by(&key, &self.intermediates[0])?;
+        let intermediates = self.intermediates.iter().map(|issuer| issuer.der());
+        Ok(Arc::new(Client {
+            chain: [end_entity.der()]
+                .into_iter()
+                .chain(intermediates)
+                .map(|der| der.to_vec().into())
+                .collect(),
+            key: key.into(),
+            ca: self.ca.der().to_vec().into(),
+        }))
+    }
+}
+
+/// Those of an authority that may sign certificates and lists.
+pub(super) fn authority(name: &str) -> Result<CertificateParams> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.distinguished_name = distinguished_name(name);
+    params.use_authority_key_identifier_extension = true;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(params)
+}
+
+fn distinguished_name(common_name: &str) -> rcgen::DistinguishedName {
+    let mut name = rcgen::DistinguishedName::new();
+    name.push(DnType::CountryName, "XX");
+    name.push(DnType::OrganizationName, "Organization of these examples");
+    name.push(DnType::CommonName, common_name);
+    name
+}
+
+fn key() -> Result<KeyPair> {
+    Ok(KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?)
+}

@@ -1,0 +1,47 @@
+//! Authorities: a configuration for each connection, all with the same 140 certificates from a file.
+
+use super::bundle::Bundle;
+use super::{Contest, Row, Run, Way};
+use crate::cli::{Cipher, KeyType, Provider, Version};
+use crate::suites::Suite;
+use crate::workload::{Result, Scenario, Sessions};
+use crate::{this, upstream};
+
+pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
+    let key_type = KeyType::EcdsaP256;
+    let scenario = Scenario {
+        provider,
+        suite: Suite::with(Version::Tls13, Cipher::Aes128Gcm, key_type)?,
+        key_type,
+        group: None,
+        client: None,
+        shares_chains: true,
+        sessions: Sessions::Nothing,
+        tickets: None,
+        max_fragment_size: None,
+    };
+    let bundle = Bundle::new(&key_type.identities().ca)?;
+    let (scenario, path) = (&scenario, bundle.path());
+    run.measure(&Contest {
+        topic: "roots",
+        work: "configuration from 140 certificates, connection".to_owned(),
+        provider,
+        ways: vec![
+            Way::new("this", "parsed each time", move || {
+                this::connection::roots::parsed(scenario, path)
+            }),
+            Way::new("this", "cached", move || {
+                this::roots::cached(scenario, path)
+            }),
+            Way::new("this", "connection alone", move || {
+                this::connection::roots::kept(scenario, path)
+            }),
+            Way::new("upstream", "parsed each time", move || {
+                upstream::connection::roots::parsed(scenario, path)
+            }),
+            Way::new("upstream", "connection alone", move || {
+                upstream::connection::roots::kept(scenario, path)
+            }),
+        ],
+    })
+}

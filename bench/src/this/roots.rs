@@ -1,0 +1,15 @@
+//! Roots from the cache of the process, which only this library has.
+
+use std::path::Path;
+
+use super::connection::roots::contender;
+use super::tls::RootCertStore;
+use super::tls::certificates::RootSource;
+use crate::certificates::Contender;
+use crate::workload::{Result, Scenario};
+
+/// Connections with the roots in the file `bundle`, which was read at the first.
+pub(crate) fn cached(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
+    let source = RootSource::PemFile(bundle.to_owned());
+    contender(scenario, move || Ok(RootCertStore::cached(&source)?))
+}
