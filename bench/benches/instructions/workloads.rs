@@ -70,7 +70,7 @@ pub(crate) fn run_all(filter: &str) {
             run_records(&label, &Configs::new(provider, version), filter);
             run_handshakes(&label, || Configs::new(provider, version), filter);
             if version == Versions::Tls13 {
-                roots::run_all(&label, &Configs::new(provider, version), filter);
+                roots::run_all(&label, provider, filter);
             }
         }
     }
@@ -122,6 +122,10 @@ pub(crate) struct Configs {
 
 impl Configs {
     fn new(provider: Provider, version: Versions) -> Self {
+        Self::with_key(provider, version, KeyType::Ed25519)
+    }
+
+    pub(crate) fn with_key(provider: Provider, version: Versions, key: KeyType) -> Self {
         let mut crypto = provider.this();
         let suites = [
             "TLS13_AES_128_GCM_SHA256",
@@ -130,7 +134,7 @@ impl Configs {
         crypto
             .cipher_suites
             .retain(|suite| suites.contains(&&format!("{:?}", suite.suite())[..]));
-        let (key, auth) = (KeyType::Ed25519, ClientAuth::None);
+        let auth = ClientAuth::None;
         let client = configs::this::client_of(version, crypto.clone(), key, auth);
         let mut server = configs::this::server_of(version, crypto, key, auth);
         server.ticketer = match provider {

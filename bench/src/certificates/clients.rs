@@ -32,6 +32,7 @@ impl Authority {
         let mut params = CertificateParams::new(vec![name.clone()])?;
         params.distinguished_name = distinguished_name(&name);
         params.use_authority_key_identifier_extension = true;
+        params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = key()?;

@@ -5,6 +5,7 @@
 mod bundle;
 mod chains;
 mod clients;
+mod properties;
 pub(crate) mod revocation;
 mod roots;
 #[cfg(test)]
@@ -235,6 +236,7 @@ chains: by the time of this side alone, from making the connection to dropping i
         let providers = self.run.provider.providers();
         if let Some(&any) = providers.first() {
             // what is parsed in the same way whoever has the cryptography
+            rows.extend(properties::measure(&run, any)?);
             rows.extend(revocation::measure(&run, any)?);
         }
         for provider in providers {
