@@ -177,14 +177,14 @@ impl CommonState {
     /// Replaces the keys of both directions.
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
-        match &mut self.established {
-            Some(established) if !self.records.is_handshaking() && established.can_refresh() => {
-                established
-                    .refresh(&mut self.records)
-                    .map_err(|error| self.fail(error.into()))
-            }
+        let is_handshaking = self.records.is_handshaking();
+        let established = self.established.as_mut().filter(|_| !is_handshaking);
+        match established.and_then(Established::refreshable) {
+            Some(secrets) => secrets
+                .refresh(&mut self.records)
+                .map_err(|error| self.fail(error.into())),
             // 0.23 says so in TLS 1.2 too, which cannot
-            _ => Err(Error::HandshakeNotComplete),
+            None => Err(Error::HandshakeNotComplete),
         }
     }
 

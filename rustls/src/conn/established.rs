@@ -39,17 +39,12 @@ impl Established {
         }
     }
 
-    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it is the one
-    /// that [`Self::owes_update`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Transport::send_handshake`]; [`Error::HandshakeNotComplete`] unless [`Self::can_refresh`].
-    pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+    /// The secrets that a KeyUpdate replaces, if [`Self::can_refresh`].
+    pub(crate) fn refreshable(&mut self) -> Option<&mut Tls13Secrets> {
         match self {
-            Self::Tls13(secrets) => secrets.refresh(transport),
+            Self::Tls13(secrets) => Some(secrets),
             #[cfg(feature = "tls12")]
-            Self::Tls12(_) => Err(Error::HandshakeNotComplete),
+            Self::Tls12(_) => None,
         }
     }
 
@@ -130,13 +125,9 @@ impl Established {
     }
 
     fn tls13_secrets(&mut self) -> Result<&mut Tls13Secrets, Error> {
-        match self {
-            Self::Tls13(secrets) => Ok(secrets),
-            #[cfg(feature = "tls12")]
-            Self::Tls12(_) => Err(Error::General(
-                "TLS 1.2 connections do not support traffic secret updates".into(),
-            )),
-        }
+        self.refreshable().ok_or_else(|| {
+            Error::General("TLS 1.2 connections do not support traffic secret updates".into())
+        })
     }
 
     /// Fills `output` with keying material.
@@ -249,7 +240,13 @@ impl Tls13Secrets {
         }
     }
 
-    fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it is the one
+    /// that [`Established::owes_update`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::send_handshake`].
+    pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
         if self.owes_update {
             return self.settle(transport);
         }

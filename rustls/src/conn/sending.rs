@@ -8,7 +8,7 @@ use core::ops::Range;
 use std::io;
 
 use super::common_state::CommonState;
-use super::established::KEY_UPDATE_LEN;
+use super::established::{Established, KEY_UPDATE_LEN};
 use super::records::Sending;
 use super::unbuffered::EncryptError;
 use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
@@ -107,11 +107,12 @@ impl CommonState {
 
     #[cold]
     fn replace_worn_key(&mut self) -> Result<(), Error> {
-        match &mut self.established {
-            Some(established) if established.can_refresh() => established
+        let established = self.established.as_mut();
+        match established.and_then(Established::refreshable) {
+            Some(secrets) => secrets
                 .refresh(&mut self.records)
                 .map_err(|error| self.fail(error.into()))?,
-            _ => self.close_worn_out(),
+            None => self.close_worn_out(),
         }
         match self.records.sender.payload_left() {
             0 => Err(Error::EncryptError),

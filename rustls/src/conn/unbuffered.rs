@@ -5,6 +5,7 @@
 //! caller's slice. The connection itself stores only handshake messages and alerts that wait to be sent.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 use core::ops::{Deref, Range};
 
 use super::common_state::{CommonState, received_would_be_lost};
@@ -166,6 +167,36 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             self.driver.common.records.receiving,
             Receiving::EarlyData { .. }
         )
+    }
+
+    /// The application data of the next record behind the `used` bytes of `incoming_tls` that were handed out:
+    /// one that is open, or one to be opened as long as `goes_on`.
+    #[inline]
+    fn next_record<'i>(
+        &mut self,
+        incoming_tls: &'i mut [u8],
+        used: &mut usize,
+        goes_on: impl Fn(&Self) -> bool,
+    ) -> Option<Result<AppDataRecord<'i>, Error>> {
+        let opened = match self.opened.take() {
+            Some(opened) => opened,
+            None => match self.open_next(&mut incoming_tls[*used..], goes_on)? {
+                Ok(opened) => opened,
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        let record = &incoming_tls[*used..];
+        *used += opened.record_len;
+        Some(Ok(AppDataRecord {
+            discard: opened.record_len,
+            payload: &record[opened.plaintext],
+        }))
+    }
+
+    /// How many bytes [`Self::next_record`] will hand out, if that record is open already.
+    fn opened_len(&self) -> Option<NonZeroUsize> {
+        let opened = self.opened.as_ref()?;
+        NonZeroUsize::new(opened.plaintext.len())
     }
 
     /// Opens the next record in `incoming_tls` that carries application data, as long as `goes_on`; the length

@@ -53,7 +53,8 @@ impl End {
 
     fn refresh(&mut self) {
         let established = self.established.as_mut().unwrap();
-        established.refresh(&mut self.records).unwrap();
+        let secrets = established.refreshable().unwrap();
+        secrets.refresh(&mut self.records).unwrap();
     }
 
     /// Sends a KeyUpdate whatever [`Self::refresh`] would do.

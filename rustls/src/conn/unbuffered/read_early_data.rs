@@ -3,7 +3,6 @@
 use core::num::NonZeroUsize;
 
 use super::{AppDataRecord, ConnectionState, UnbufferedConnectionCommon};
-use crate::conn::driver::Processed;
 use crate::error::Error;
 use crate::server::ServerConnectionData;
 
@@ -40,33 +39,16 @@ impl ReadEarlyData<'_, '_, ServerConnectionData> {
     /// [`UnbufferedConnectionCommon::process_tls_records`]: the rest is no complete record, early data has
     /// ended, something else has to be done first, or an error has ended the connection.
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        let opened = match self.conn.opened.take() {
-            Some(opened) => opened,
-            None => match self.open_next()? {
-                Ok(opened) => opened,
-                Err(error) => return Some(Err(error)),
-            },
-        };
-        let record = &self.incoming_tls[self.used..];
-        self.used += opened.record_len;
-        Some(Ok(AppDataRecord {
-            discard: opened.record_len,
-            payload: &record[opened.plaintext],
-        }))
-    }
-
-    /// Opens the next record if early data goes on in it.
-    fn open_next(&mut self) -> Option<Result<Processed, Error>> {
-        let rest = &mut self.incoming_tls[self.used..];
         self.conn
-            .open_next(rest, UnbufferedConnectionCommon::receives_early_data)
+            .next_record(self.incoming_tls, &mut self.used, |conn| {
+                conn.receives_early_data()
+            })
     }
 
     /// How many bytes [`Self::next_record`] will hand out, if that record is open already, as the first one
     /// is.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
-        let opened = self.conn.opened.as_ref()?;
-        NonZeroUsize::new(opened.plaintext.len())
+        self.conn.opened_len()
     }
 }
 
