@@ -14,7 +14,7 @@ use crate::msgs::EncodeMessage;
 use crate::suites::{ConnectionTrafficSecrets, Tls13CipherSuite};
 #[cfg(feature = "tls12")]
 use crate::tls12::key_schedule::MasterSecret;
-use crate::tls13::key_schedule;
+use crate::tls13::key_schedule::{self, TrafficSecret};
 
 /// RFC 9846 §4.7.3: how many times a sender may update its keys.
 const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
@@ -159,7 +159,7 @@ fn extract_tls13(
     suite: &'static Tls13CipherSuite,
     secret: &OkmBlock,
 ) -> Result<ConnectionTrafficSecrets, Error> {
-    let (key, iv) = key_schedule::traffic_key(suite, secret);
+    let (key, iv) = TrafficSecret::with(suite, secret, |secret| secret.key());
     Ok(suite.aead_alg.extract_keys(key, iv)?)
 }
 
@@ -198,7 +198,9 @@ impl Tls13Secrets {
 
     /// Protects what is sent with the keys of the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
-        transport.set_sending_secret(self.suite, &self.sending);
+        TrafficSecret::with(self.suite, &self.sending, |secret| {
+            transport.set_sending_secret(secret);
+        });
     }
 
     /// Opens what is received with the keys of the current secret.
@@ -210,7 +212,9 @@ impl Tls13Secrets {
         &self,
         transport: &mut dyn Transport,
     ) -> Result<(), PeerMisbehaved> {
-        transport.set_receiving_secret(Level::Application, self.suite, &self.receiving)
+        TrafficSecret::with(self.suite, &self.receiving, |secret| {
+            transport.set_receiving_secret(Level::Application, secret)
+        })
     }
 
     /// The peer's KeyUpdate has come. Returns whether it was asked for.

@@ -30,7 +30,7 @@ use crate::record::sender::{RecordSender, SealError};
 use crate::suites::Tls13CipherSuite;
 #[cfg(feature = "tls12")]
 use crate::tls12::key_schedule::KeyBlock;
-use crate::tls13::key_schedule::traffic_key;
+use crate::tls13::key_schedule::TrafficSecret;
 
 /// The records of one connection.
 pub(crate) struct Records {
@@ -200,9 +200,9 @@ impl Transport for Records {
         self.outgoing.append(&RECORD);
     }
 
-    fn set_sending_secret(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock) {
+    fn set_sending_secret(&mut self, secret: &TrafficSecret<'_>) {
         self.end_early_data();
-        let (key, iv) = traffic_key(suite, secret);
+        let (suite, (key, iv)) = (secret.suite, secret.key());
         self.sender.set_encrypter(
             suite.aead_alg.encrypter(key, iv),
             ProtocolVersion::TLSv1_3,
@@ -216,7 +216,7 @@ impl Transport for Records {
         secret: &OkmBlock,
         limit: usize,
     ) {
-        self.set_sending_secret(suite, secret);
+        TrafficSecret::with(suite, secret, |secret| self.set_sending_secret(secret));
         self.sending = Sending::EarlyData { left: limit };
     }
 
@@ -228,12 +228,11 @@ impl Transport for Records {
     fn set_receiving_secret(
         &mut self,
         level: Level,
-        suite: &'static Tls13CipherSuite,
-        secret: &OkmBlock,
+        secret: &TrafficSecret<'_>,
     ) -> Result<(), PeerMisbehaved> {
         self.check_aligned()?;
-        let (key, iv) = traffic_key(suite, secret);
-        let decrypter = suite.aead_alg.decrypter(key, iv);
+        let (key, iv) = secret.key();
+        let decrypter = secret.suite.aead_alg.decrypter(key, iv);
         self.receiver
             .set_decrypter(decrypter, ProtocolVersion::TLSv1_3);
         self.receiving = match level {
@@ -249,7 +248,9 @@ impl Transport for Records {
         secret: &OkmBlock,
         limit: u32,
     ) -> Result<(), PeerMisbehaved> {
-        self.set_receiving_secret(Level::Handshake, suite, secret)?;
+        TrafficSecret::with(suite, secret, |secret| {
+            self.set_receiving_secret(Level::Handshake, secret)
+        })?;
         self.receiving = Receiving::EarlyData { left: limit };
         Ok(())
     }

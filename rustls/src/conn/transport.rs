@@ -10,6 +10,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::suites::Tls13CipherSuite;
 #[cfg(feature = "tls12")]
 use crate::tls12::key_schedule::KeyBlock;
+use crate::tls13::key_schedule::TrafficSecret;
 
 /// What a handshake needs of whatever carries it.
 pub(crate) trait Transport {
@@ -33,7 +34,7 @@ pub(crate) trait Transport {
     fn send_change_cipher_spec(&mut self);
 
     /// Protects all that is sent from now on with the keys of `secret`. It ends early data.
-    fn set_sending_secret(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock);
+    fn set_sending_secret(&mut self, secret: &TrafficSecret<'_>);
 
     /// From now on early data is sent, up to `limit` bytes of it, protected with the keys of `secret`, until
     /// another secret is set or this one dropped.
@@ -56,8 +57,7 @@ pub(crate) trait Transport {
     fn set_receiving_secret(
         &mut self,
         level: Level,
-        suite: &'static Tls13CipherSuite,
-        secret: &OkmBlock,
+        secret: &TrafficSecret<'_>,
     ) -> Result<(), PeerMisbehaved>;
 
     /// Opens all that is received from now on with the keys of `secret`, the client's early traffic secret:

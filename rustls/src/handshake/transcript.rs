@@ -8,13 +8,15 @@ use alloc::boxed::Box;
 #[cfg(feature = "tls12")]
 use alloc::vec::Vec;
 
-use crate::crypto::hash::{self, Hash};
+use crate::crypto::hash::{self, Hash, HashAlgorithm};
 use crate::enums::HandshakeType;
 
 /// The running hash over the handshake messages so far.
 pub(crate) struct Transcript {
     hash: &'static dyn Hash,
     messages: Box<dyn hash::Context>,
+    /// What [`Self::current`] returned, while no message has come since.
+    latest: Option<hash::Output>,
     /// The messages themselves, while a CertificateVerify of TLS 1.2 may come: the hash function of its
     /// signature need not be this one (RFC 5246 §7.4.8).
     #[cfg(feature = "tls12")]
@@ -27,6 +29,7 @@ impl Transcript {
         let mut transcript = Self {
             hash,
             messages: hash.start(),
+            latest: None,
             #[cfg(feature = "tls12")]
             kept: None,
         };
@@ -51,6 +54,7 @@ impl Transcript {
     /// Adds messages with their headers: one, or a flight of them.
     pub(crate) fn add(&mut self, messages: &[u8]) {
         self.messages.update(messages);
+        self.latest = None;
         #[cfg(feature = "tls12")]
         if let Some(kept) = &mut self.kept {
             kept.extend_from_slice(messages);
@@ -58,15 +62,26 @@ impl Transcript {
     }
 
     /// The hash of all messages so far. More may follow.
-    pub(crate) fn current(&self) -> hash::Output {
-        self.messages.fork_finish()
+    pub(crate) fn current(&mut self) -> hash::Output {
+        let messages = &self.messages;
+        let latest = self.latest.get_or_insert_with(|| messages.fork_finish());
+        hash::Output::new(latest.as_ref())
     }
 
-    /// What [`Self::current`] would be with `more` added.
-    pub(crate) fn current_with(&self, more: &[u8]) -> hash::Output {
-        let mut messages = self.messages.fork();
-        messages.update(more);
-        messages.finish()
+    /// One of the same messages, which goes on independently, and keeps none.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            hash: self.hash,
+            messages: self.messages.fork(),
+            latest: None,
+            #[cfg(feature = "tls12")]
+            kept: None,
+        }
+    }
+
+    /// Which hash function it is.
+    pub(crate) fn algorithm(&self) -> HashAlgorithm {
+        self.hash.algorithm()
     }
 
     /// Replaces what came so far, the first ClientHello, with a message_hash. The HelloRetryRequest is added
@@ -106,6 +121,22 @@ mod tests {
         let all = hash.hash(b"ClientHelloServerHello...");
         assert_eq!(transcript.current().as_ref(), all.as_ref());
         assert_eq!(transcript.current().as_ref(), all.as_ref());
+    }
+
+    #[test]
+    fn forks_go_on_independently() {
+        let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
+        let mut transcript = Transcript::start(hash, b"ClientHello");
+        transcript.current();
+        let mut fork = transcript.fork();
+        fork.add(b"...");
+        transcript.add(b"ServerHello");
+        let hash_of = |messages: &[u8]| hash.hash(messages).as_ref().to_vec();
+        assert_eq!(fork.current().as_ref(), hash_of(b"ClientHello..."));
+        assert_eq!(
+            transcript.current().as_ref(),
+            hash_of(b"ClientHelloServerHello")
+        );
     }
 
     #[cfg(feature = "tls12")]

@@ -91,7 +91,8 @@ impl EarlySecret {
     pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
         let suite = self.suite();
         let binder_key = self.derive_secret(b"res binder", &no_messages(suite));
-        finished_verify_data(suite, &binder_key, transcript)
+        let finished_key = TrafficSecret::with(suite, &binder_key, |secret| secret.finished_key());
+        verify_data(suite, &finished_key, transcript)
     }
 
     /// Whether `binder` is the one of [`Self::resumption_binder`], found out in constant time. A binder of
@@ -246,38 +247,58 @@ pub(crate) fn next_application_traffic_secret(
     })
 }
 
-/// The write key and IV of a traffic secret (RFC 9846 §7.3).
-pub(crate) fn traffic_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> (AeadKey, Iv) {
-    // The lengths are a cipher's: far below the 255 blocks that HKDF can give.
-    const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
-    let mut key_bytes = [0; AeadKey::MAX_LEN];
-    let key_bytes_used = &mut key_bytes[..suite.aead_alg.key_len()];
-    let mut iv_bytes = [0; NONCE_LEN];
-    with_expander(suite, secret, |expander| {
-        expand_label_slice(expander, b"key", &[], key_bytes_used).expect(SHORT_ENOUGH);
-        expand_label_slice(expander, b"iv", &[], &mut iv_bytes).expect(SHORT_ENOUGH);
-    });
-    let key = AeadKey::new(&key_bytes[..suite.aead_alg.key_len()]);
-    key_bytes.zeroize();
-    let iv = Iv::new(iv_bytes);
-    iv_bytes.zeroize();
-
-    (key, iv)
+/// A traffic secret, ready to be expanded. Making it ready takes about as long as one expansion: what is made of a
+/// secret is best made at once.
+pub(crate) struct TrafficSecret<'a> {
+    pub(crate) suite: &'static Tls13CipherSuite,
+    expander: &'a dyn HkdfExpander,
 }
 
-/// The `verify_data` of a Finished message (RFC 9846 §4.5.3). `base_key` is the handshake traffic
-/// secret of its sender.
-pub(crate) fn finished_verify_data(
+impl TrafficSecret<'_> {
+    /// What `expand` makes of `secret`.
+    pub(crate) fn with<T>(
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        mut expand: impl FnMut(&TrafficSecret<'_>) -> T,
+    ) -> T {
+        with_expander(suite, secret, |expander| {
+            expand(&TrafficSecret { suite, expander })
+        })
+    }
+
+    /// The write key and IV (RFC 9846 §7.3).
+    pub(crate) fn key(&self) -> (AeadKey, Iv) {
+        // The lengths are a cipher's: far below the 255 blocks that HKDF can give.
+        const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
+        let mut key_bytes = [0; AeadKey::MAX_LEN];
+        let key_bytes_used = &mut key_bytes[..self.suite.aead_alg.key_len()];
+        let mut iv_bytes = [0; NONCE_LEN];
+        expand_label_slice(self.expander, b"key", &[], key_bytes_used).expect(SHORT_ENOUGH);
+        expand_label_slice(self.expander, b"iv", &[], &mut iv_bytes).expect(SHORT_ENOUGH);
+        let key = AeadKey::new(key_bytes_used);
+        key_bytes.zeroize();
+        let iv = Iv::new(iv_bytes);
+        iv_bytes.zeroize();
+
+        (key, iv)
+    }
+
+    /// `finished_key` (RFC 9846 §4.5.3): for the Finished of the side whose handshake traffic secret this is, or for
+    /// a binder.
+    pub(crate) fn finished_key(&self) -> OkmBlock {
+        expand_label_block(self.expander, b"finished", &[])
+    }
+}
+
+/// The `verify_data` of a Finished message (RFC 9846 §4.5.3).
+pub(crate) fn verify_data(
     suite: &'static Tls13CipherSuite,
-    base_key: &OkmBlock,
+    finished_key: &OkmBlock,
     transcript: &Output,
 ) -> Tag {
-    let finished_key = with_expander(suite, base_key, |expander| {
-        expand_label_block(expander, b"finished", &[])
-    });
     suite
         .hkdf_provider
-        .hmac_sign(&finished_key, transcript.as_ref())
+        .hmac_sign(finished_key, transcript.as_ref())
 }
 
 /// Fills `output` with `TLS-Exporter(label, context, output.len())` (RFC 9846 §7.5).

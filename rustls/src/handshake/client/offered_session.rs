@@ -104,35 +104,40 @@ impl OfferedSession {
         self.value.suite().common.hash_provider.output_len()
     }
 
-    /// Computes the binder of `client_hello`, which ends with this extension. `transcript` is of the messages
-    /// before a second ClientHello.
-    pub(super) fn bind(&self, client_hello: &mut [u8], transcript: Option<&Transcript>) {
+    /// Computes the binder of `client_hello`, which ends with this extension. `before` is of the messages before a
+    /// second ClientHello. Returns the transcript, `client_hello` included.
+    pub(super) fn bind(&self, client_hello: &mut [u8], before: Option<&Transcript>) -> Transcript {
         let binder_at = client_hello.len().saturating_sub(self.binder_len());
         let list_at = binder_at.saturating_sub(2 + 1);
         // RFC 9846 §4.3.11.2: a binder covers everything before the list of binders
         let truncated = &client_hello[..list_at];
-        let hash = match transcript {
-            Some(transcript) => transcript.current_with(truncated),
-            None => self.hash(truncated),
+        let mut transcript = match before {
+            Some(before) => {
+                let mut transcript = before.fork();
+                transcript.add(truncated);
+                transcript
+            }
+            None => Transcript::start(self.value.suite().common.hash_provider, truncated),
         };
-        let binder = self.early_secret.resumption_binder(&hash);
+        let binder = self.early_secret.resumption_binder(&transcript.current());
         client_hello[binder_at..].copy_from_slice(binder.as_ref());
+        transcript.add(&client_hello[list_at..]);
+        transcript
     }
 
-    /// Starts to send early data, if that is offered: `client_hello` is the first one, which was sent.
+    /// Starts to send early data, if that is offered: `client_hello` is the hash of the first one, which was sent.
     pub(super) fn start_early_data(
         &self,
         offer: &Offer,
-        client_hello: &[u8],
+        client_hello: &hash::Output,
         transport: &mut dyn Transport,
     ) {
-        let hash = self.hash(client_hello);
-        let secret = self.early_secret.client_early_traffic_secret(&hash);
+        let secret = self.early_secret.client_early_traffic_secret(client_hello);
         offer.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.as_ref());
         const EXPORTER: &str = "EARLY_EXPORTER_SECRET";
         // nothing else needs it
         if offer.config.key_log.will_log(EXPORTER) {
-            let exporter = self.early_secret.early_exporter_secret(&hash);
+            let exporter = self.early_secret.early_exporter_secret(client_hello);
             offer.log_secret(EXPORTER, exporter.as_ref());
         }
         transport.start_early_data(
@@ -140,9 +145,5 @@ impl OfferedSession {
             &secret,
             self.value.max_early_data_size() as usize,
         );
-    }
-
-    fn hash(&self, bytes: &[u8]) -> hash::Output {
-        self.value.suite().common.hash_provider.hash(bytes)
     }
 }

@@ -8,6 +8,7 @@ use super::offer::Offer;
 use super::offered::OfferedExtensions;
 use super::offered_session::OfferedSession;
 use crate::conn::transport::Transport;
+use crate::crypto::hash::Hash;
 use crate::error::Error;
 use crate::handshake::transcript::Transcript;
 use crate::suites::Tls13CipherSuite;
@@ -19,12 +20,15 @@ pub(crate) struct SentHello {
     pub(crate) shares: Option<KeyShares>,
     /// The message, header included.
     pub(crate) encoded: Vec<u8>,
+    /// The one that ends with this message, if there is one already: a binder took it, by the hash of the session,
+    /// or a HelloRetryRequest has come.
+    transcript: Option<Box<Transcript>>,
     /// The extensions in it.
     pub(crate) offered: OfferedExtensions,
     /// The session that it offers to resume.
     pub(crate) session: Option<Box<OfferedSession>>,
-    /// What the HelloRetryRequest that it answers has settled.
-    pub(crate) retry: Option<Retry>,
+    /// What the HelloRetryRequest that it answers has chosen.
+    pub(crate) retry_suite: Option<&'static Tls13CipherSuite>,
     pub(crate) ccs: CompatibilityCcs,
 }
 
@@ -47,21 +51,24 @@ impl SentHello {
         mut session: Option<Box<OfferedSession>>,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let encoded = encode(&offer, shares.as_ref(), None, &mut session, None)?;
+        let (encoded, mut transcript) = encode(&offer, shares.as_ref(), None, &mut session, None)?;
         transport.send_first_client_hello(&encoded)?;
         let mut ccs = CompatibilityCcs::default();
-        if let Some(session) = session.as_ref().filter(|session| session.with_early_data) {
+        if let (Some(session), Some(transcript)) = (&session, &mut transcript)
+            && session.with_early_data
+        {
             // RFC 9846 §E.4: with early data it stands right behind the first ClientHello
             ccs.send_once(transport);
-            session.start_early_data(&offer, &encoded, transport);
+            session.start_early_data(&offer, &transcript.current(), transport);
         }
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),
             offer: Box::new(offer),
             shares,
             encoded,
+            transcript,
             session,
-            retry: None,
+            retry_suite: None,
             ccs,
         })
     }
@@ -77,23 +84,37 @@ impl SentHello {
         shares: KeyShares,
         cookie: Option<&[u8]>,
         mut session: Option<Box<OfferedSession>>,
-        retry: Retry,
+        mut retry: Retry,
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
         let before = Some(&retry.transcript);
-        let encoded = encode(&offer, Some(&shares), cookie, &mut session, before)?;
+        let (encoded, transcript) = encode(&offer, Some(&shares), cookie, &mut session, before)?;
         ccs.send_once(transport);
         transport.send_handshake(&encoded)?;
+        let transcript = transcript.unwrap_or_else(|| {
+            retry.transcript.add(&encoded);
+            Box::new(retry.transcript)
+        });
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),
             offer,
             shares: Some(shares),
             encoded,
+            transcript: Some(transcript),
             session,
-            retry: Some(retry),
+            retry_suite: Some(retry.suite),
             ccs,
         })
+    }
+
+    /// The transcript by `hash`, up to this message.
+    pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
+        match self.transcript.take() {
+            Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,
+            // the server has chosen another hash than the session's; after a HelloRetryRequest it cannot
+            _ => Transcript::start(hash, &self.encoded),
+        }
     }
 
     /// Whether a HelloRetryRequest may answer it.
@@ -103,27 +124,28 @@ impl SentHello {
 
     /// Whether a HelloRetryRequest has come.
     pub(crate) fn is_retried(&self) -> bool {
-        self.retry.is_some()
+        self.retry_suite.is_some()
     }
 }
 
 /// Encodes a ClientHello that offers `session`, which becomes `None` if it does not fit: a ticket may be as long
-/// as all extensions together. `transcript` is of the messages before a second ClientHello.
+/// as all extensions together. `before` is of the messages before a second ClientHello. If the session has a binder,
+/// so has what is returned a transcript.
 fn encode(
     offer: &Offer,
     shares: Option<&KeyShares>,
     cookie: Option<&[u8]>,
     session: &mut Option<Box<OfferedSession>>,
-    transcript: Option<&Transcript>,
-) -> Result<Vec<u8>, Error> {
+    before: Option<&Transcript>,
+) -> Result<(Vec<u8>, Option<Box<Transcript>>), Error> {
     if let Some(offered) = session {
         if let Ok(mut encoded) = offer.client_hello(shares, cookie, Some(offered)) {
-            offered.bind(&mut encoded, transcript);
-            return Ok(encoded);
+            let transcript = offered.bind(&mut encoded, before);
+            return Ok((encoded, Some(Box::new(transcript))));
         }
         *session = None;
     }
-    offer.client_hello(shares, cookie, None)
+    Ok((offer.client_hello(shares, cookie, None)?, None))
 }
 
 /// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the client's

@@ -12,7 +12,7 @@ use crate::handshake::finished::check_finished;
 use crate::handshake::flight::Flight;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::{EndOfEarlyData, Finished};
-use crate::tls13::key_schedule::finished_verify_data;
+use crate::tls13::key_schedule::verify_data;
 
 /// The server is authenticated.
 pub(crate) struct WaitFinished {
@@ -36,9 +36,9 @@ impl WaitFinished {
     ) -> Result<Connected, Failure> {
         let mut handshake = self.handshake;
         let suite = handshake.suite;
-        let expected = finished_verify_data(
+        let expected = verify_data(
             suite,
-            &handshake.server_handshake_traffic_secret,
+            &handshake.finished_keys.server,
             &handshake.transcript.current(),
         );
         check_finished(expected.as_ref(), &finished)?;
@@ -101,9 +101,9 @@ fn client_flight(
     if let Some(client_auth) = client_auth {
         client_auth.send(&handshake.offer.config, &mut flight)?;
     }
-    let verify_data = finished_verify_data(
+    let verify_data = verify_data(
         handshake.suite,
-        &handshake.client_handshake_traffic_secret,
+        &handshake.finished_keys.client,
         &flight.transcript_hash(),
     );
     flight.add(&Finished(verify_data.as_ref()));

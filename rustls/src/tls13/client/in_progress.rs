@@ -11,7 +11,7 @@ use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::sent_hello::CompatibilityCcs;
 use crate::handshake::transcript::Transcript;
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::HandshakeSecret;
+use crate::tls13::key_schedule::{HandshakeSecret, TrafficSecret};
 
 /// A handshake under way.
 pub(super) struct Handshake {
@@ -24,8 +24,15 @@ pub(super) struct Handshake {
     /// The session that is resumed.
     pub(super) session: Option<Tls13ClientSessionValue>,
     pub(super) early_data: EarlyData,
-    pub(super) client_handshake_traffic_secret: OkmBlock,
-    pub(super) server_handshake_traffic_secret: OkmBlock,
+    /// The client's handshake traffic secret.
+    pub(super) client_secret: OkmBlock,
+    pub(super) finished_keys: FinishedKeys,
+}
+
+/// The keys of both sides' Finished (RFC 9846 §4.5.3).
+pub(super) struct FinishedKeys {
+    pub(super) client: OkmBlock,
+    pub(super) server: OkmBlock,
 }
 
 /// What has become of early data (RFC 9846 §4.3.10).
@@ -39,27 +46,35 @@ pub(super) enum EarlyData {
     Accepted,
 }
 
-impl Handshake {
-    /// Logs the secrets of both directions and installs the keys: those to send with wait while early data may
-    /// be sent.
-    pub(super) fn install_keys(&self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
-        let client_secret = &self.client_handshake_traffic_secret;
-        let server_secret = &self.server_handshake_traffic_secret;
-        self.offer
-            .log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
-        self.offer
-            .log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
-
-        transport.set_receiving_secret(Level::Handshake, self.suite, server_secret)?;
-        if self.early_data == EarlyData::No {
-            // RFC 9846 §A.1: at once, so that an alert goes out protected
-            self.install_sending_keys(transport);
-        }
-        Ok(())
+impl FinishedKeys {
+    /// Installs the keys of both directions' handshake traffic secrets: `client`'s wait while early data may be sent.
+    pub(super) fn install(
+        suite: &'static Tls13CipherSuite,
+        client: &OkmBlock,
+        server: &OkmBlock,
+        early_data: EarlyData,
+        transport: &mut dyn Transport,
+    ) -> Result<Self, PeerMisbehaved> {
+        let server = TrafficSecret::with(suite, server, |secret| {
+            transport.set_receiving_secret(Level::Handshake, secret)?;
+            Ok(secret.finished_key())
+        })?;
+        let client = TrafficSecret::with(suite, client, |secret| {
+            if early_data == EarlyData::No {
+                // RFC 9846 §A.1: at once, so that an alert goes out protected
+                transport.set_sending_secret(secret);
+            }
+            secret.finished_key()
+        });
+        Ok(Self { client, server })
     }
+}
 
+impl Handshake {
     /// Ends early data, if any was sent.
     pub(super) fn install_sending_keys(&self, transport: &mut dyn Transport) {
-        transport.set_sending_secret(self.suite, &self.client_handshake_traffic_secret);
+        TrafficSecret::with(self.suite, &self.client_secret, |secret| {
+            transport.set_sending_secret(secret);
+        });
     }
 }

@@ -5,14 +5,13 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::sent_hello::{Retry, SentHello};
 use crate::handshake::client::version::check_legacy_version;
-use crate::handshake::transcript::Transcript;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::Tls13CipherSuite;
 
 /// Answers the first HelloRetryRequest; the caller refuses a second.
 pub(crate) fn read_hello_retry_request(
-    first: SentHello,
+    mut first: SentHello,
     request: HelloRetryRequest<'_>,
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
@@ -26,7 +25,7 @@ pub(crate) fn read_hello_retry_request(
     cx.transport.check_aligned()?;
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
 
-    let mut transcript = Transcript::start(suite.common.hash_provider, &first.encoded);
+    let mut transcript = first.take_transcript(suite.common.hash_provider);
     transcript.replace_with_message_hash();
     transcript.add(encoded);
     let retry = Retry { suite, transcript };

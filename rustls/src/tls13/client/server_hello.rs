@@ -3,14 +3,13 @@
 use alloc::boxed::Box;
 
 use super::encrypted_extensions::WaitEncryptedExtensions;
-use super::in_progress::{EarlyData, Handshake};
+use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::conn::HandshakeKind;
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::transcript::Transcript;
 use crate::handshake::{ClientContext, Failure};
 use crate::logging::debug;
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
@@ -20,7 +19,7 @@ use crate::tls13::key_schedule::EarlySecret;
 
 /// Completes the key exchange and switches to handshake keys.
 pub(super) fn read_server_hello(
-    sent: SentHello,
+    mut sent: SentHello,
     hello: &ServerHello<'_>,
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
@@ -42,21 +41,14 @@ pub(super) fn read_server_hello(
         suite.common.suite, server_share.group
     );
     let is_retried = sent.is_retried();
-    let resumed = resumed_session(sent.session, hello.extensions.pre_shared_key, suite)?;
+    let resumed = resumed_session(sent.session.take(), hello.extensions.pre_shared_key, suite)?;
     cx.negotiated.handshake_kind = Some(match &resumed {
         Some(_) => HandshakeKind::Resumed,
         None if is_retried => HandshakeKind::FullWithHelloRetryRequest,
         None => HandshakeKind::Full,
     });
 
-    let mut transcript = match sent.retry {
-        Some(retry) => {
-            let mut transcript = retry.transcript;
-            transcript.add(&sent.encoded);
-            transcript
-        }
-        None => Transcript::start(suite.common.hash_provider, &sent.encoded),
-    };
+    let mut transcript = sent.take_transcript(suite.common.hash_provider);
     transcript.add(encoded);
 
     let (early_secret, session, early_data) = match resumed {
@@ -70,20 +62,31 @@ pub(super) fn read_server_hello(
     let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
     let secret = shares.complete(server_share, early_secret)?;
     let hellos = transcript.current();
+    let client_secret = secret.client_handshake_traffic_secret(&hellos);
+    let server_secret = secret.server_handshake_traffic_secret(&hellos);
+    let offer = sent.offer;
+    offer.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
+    offer.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
+    let finished_keys = FinishedKeys::install(
+        suite,
+        &client_secret,
+        &server_secret,
+        early_data,
+        cx.transport,
+    )?;
     // in a box of its own: what an idle connection keeps is much less
     let handshake = Box::new(Handshake {
-        offer: sent.offer,
+        offer,
         offered: sent.offered,
         ccs: sent.ccs,
         suite,
         transcript,
-        client_handshake_traffic_secret: secret.client_handshake_traffic_secret(&hellos),
-        server_handshake_traffic_secret: secret.server_handshake_traffic_secret(&hellos),
         secret,
         session,
         early_data,
+        client_secret,
+        finished_keys,
     });
-    handshake.install_keys(cx.transport)?;
     Ok(WaitEncryptedExtensions::new(handshake))
 }
 
@@ -94,8 +97,8 @@ fn check_suite(
     // RFC 9846 §4.2.3: the suite is one of those offered, which are TLS 1.3's
     let suite = sent.offer.suite(hello.cipher_suite)?;
     // RFC 9846 §4.2.4: and the HelloRetryRequest's, if there was one
-    match &sent.retry {
-        Some(retry) if retry.suite != suite => {
+    match sent.retry_suite {
+        Some(chosen) if chosen != suite => {
             Err(PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry)
         }
         _ => Ok(suite),

@@ -48,6 +48,14 @@ fn assert_hex(bytes: impl AsRef<[u8]>, digits: &str) {
     assert_eq!(bytes.as_ref(), hex(digits));
 }
 
+fn traffic_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> (AeadKey, Iv) {
+    TrafficSecret::with(suite, secret, |secret| secret.key())
+}
+
+fn finished_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> OkmBlock {
+    TrafficSecret::with(suite, secret, |secret| secret.finished_key())
+}
+
 /// The trace's handshake secret.
 fn handshake_secret() -> HandshakeSecret {
     EarlySecret::new(aes128(), None).into_handshake_secret_with_shared(&hex(SHARED))
@@ -111,7 +119,11 @@ fn rfc8448_application_traffic() {
 fn rfc8448_client_finished() {
     let client = handshake_secret().client_handshake_traffic_secret(&output(SERVER_HELLO));
     assert_hex(
-        finished_verify_data(aes128(), &client, &output(SERVER_FINISHED)),
+        verify_data(
+            aes128(),
+            &finished_key(aes128(), &client),
+            &output(SERVER_FINISHED),
+        ),
         "a8ec436d677634ae525ac1fcebe11a039ec17694fac6e98527b642f2edd5ce61",
     );
 }

@@ -8,10 +8,12 @@ use super::finished::WaitFinished;
 use super::parameters::Parameters;
 use super::tickets::TicketKind;
 use crate::conn::transport::Level;
+use crate::crypto::tls13::OkmBlock;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
 use crate::session::value::Tls13Session;
+use crate::tls13::key_schedule::TrafficSecret;
 
 /// RFC 9846 §8.3: by how much a ClientHello may come later or sooner than its ticket's age says, in
 /// milliseconds. The RFC speaks of ten seconds; here it is 0.23's minute, as single use is what keeps early data
@@ -83,6 +85,7 @@ impl Offer<'_> {
 pub(crate) struct WaitEndOfEarlyData {
     /// The state that follows.
     pub(super) finished: Box<WaitFinished>,
+    pub(super) client_handshake_traffic_secret: OkmBlock,
 }
 
 impl WaitEndOfEarlyData {
@@ -91,14 +94,15 @@ impl WaitEndOfEarlyData {
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
     ) -> Result<Box<WaitFinished>, Failure> {
-        let Self { mut finished } = self;
+        let Self {
+            mut finished,
+            client_handshake_traffic_secret,
+        } = self;
         finished.transcript.add(encoded);
         // RFC 9846 §4.6: what follows is under handshake keys. §5.1: nothing may follow before them
-        cx.transport.set_receiving_secret(
-            Level::Handshake,
-            finished.suite,
-            &finished.client_handshake_traffic_secret,
-        )?;
+        TrafficSecret::with(finished.suite, &client_handshake_traffic_secret, |secret| {
+            cx.transport.set_receiving_secret(Level::Handshake, secret)
+        })?;
         Ok(finished)
     }
 }

@@ -10,14 +10,14 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::{MainSecret, finished_verify_data};
+use crate::tls13::key_schedule::{MainSecret, verify_data};
 
 /// Waits for the client's Finished.
 pub(crate) struct WaitFinished {
     pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) transcript: Transcript,
-    pub(super) client_handshake_traffic_secret: OkmBlock,
+    pub(super) client_finished_key: OkmBlock,
     pub(super) main_secret: MainSecret,
     pub(super) ticket_count: usize,
     /// When the session that this connection resumes was agreed on with certificates.
@@ -35,17 +35,13 @@ impl WaitFinished {
             config,
             suite,
             mut transcript,
-            client_handshake_traffic_secret,
+            client_finished_key,
             main_secret,
             ticket_count,
             authenticated_at,
         } = self;
 
-        let expected = finished_verify_data(
-            suite,
-            &client_handshake_traffic_secret,
-            &transcript.current(),
-        );
+        let expected = verify_data(suite, &client_finished_key, &transcript.current());
         check_finished(expected.as_ref(), finished)?;
         transcript.add(encoded);
 

@@ -38,7 +38,9 @@ use crate::tls13::certificate_compression::{
     add_certificate, choose_compressor, offered_algorithms,
 };
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret, MainSecret, finished_verify_data};
+use crate::tls13::key_schedule::{
+    EarlySecret, HandshakeSecret, MainSecret, TrafficSecret, verify_data,
+};
 
 /// The length of a ServerHello without its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;
@@ -100,7 +102,7 @@ impl Agreed<'_> {
             tickets,
             config: &config,
         };
-        let early_data = sender.derive_early_secrets(&early_secret, &transcript);
+        let early_data = sender.derive_early_secrets(&early_secret, &mut transcript);
         let exchange = sender.exchange_keys(cx)?;
 
         let len = SERVER_HELLO_LEN + exchange.pub_key.len();
@@ -112,18 +114,25 @@ impl Agreed<'_> {
         if !is_retried && !hello.legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }
-        let handshake = sender.derive_handshake_keys(early_secret, &exchange, &transcript);
-        cx.transport
-            .set_sending_secret(parameters.suite, &handshake.server_traffic_secret);
+        let handshake = sender.derive_handshake_keys(early_secret, &exchange, &mut transcript);
+        let server_finished_key = TrafficSecret::with(
+            parameters.suite,
+            &handshake.server_traffic_secret,
+            |secret| {
+                cx.transport.set_sending_secret(secret);
+                secret.finished_key()
+            },
+        );
 
         let len = sender.encrypted_flight_len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
         sender.add_encrypted_extensions(&mut flight, cx);
         let asks_for_certificate = sender.add_authentication(&mut flight)?;
-        sender.add_finished(&mut flight, &handshake);
+        sender.add_finished(&mut flight, &server_finished_key);
         flight.send(cx.transport)?;
-        sender.install_receiving_keys(&handshake, early_data.as_ref(), cx)?;
-        let main_secret = sender.install_sending_key(handshake.secret, &transcript, cx);
+        let client_finished_key =
+            sender.install_receiving_keys(&handshake, early_data.as_ref(), cx)?;
+        let main_secret = sender.install_sending_key(handshake.secret, &mut transcript, cx);
 
         let authenticated_at = resumed.map(|resumed| resumed.authenticated_at);
         if let Authentication::Session(resumed) = authentication {
@@ -133,7 +142,7 @@ impl Agreed<'_> {
         let finished = Box::new(WaitFinished {
             suite: parameters.suite,
             transcript,
-            client_handshake_traffic_secret: handshake.client_traffic_secret,
+            client_finished_key,
             main_secret,
             ticket_count: tickets.count,
             authenticated_at,
@@ -149,7 +158,10 @@ impl Agreed<'_> {
             cx.transport.start_sending();
         }
         Ok(match early_data {
-            Some(_) => State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData { finished })),
+            Some(_) => State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData {
+                finished,
+                client_handshake_traffic_secret: handshake.client_traffic_secret,
+            })),
             None => State::WaitFinished(finished),
         })
     }
@@ -199,7 +211,7 @@ impl FlightSender<'_> {
     fn derive_early_secrets(
         &self,
         early_secret: &EarlySecret,
-        transcript: &Transcript,
+        transcript: &mut Transcript,
     ) -> Option<AcceptedEarlyData> {
         let limit = self.authentication.resumed()?.early_data_limit?;
         let transcript = transcript.current();
@@ -220,7 +232,7 @@ impl FlightSender<'_> {
         &self,
         early_secret: EarlySecret,
         exchange: &CompletedKeyExchange,
-        transcript: &Transcript,
+        transcript: &mut Transcript,
     ) -> HandshakeKeys {
         let transcript = transcript.current();
         let secret = early_secret.into_handshake_secret_with_shared(exchange.secret.secret_bytes());
@@ -235,36 +247,37 @@ impl FlightSender<'_> {
         }
     }
 
-    /// What the client sends next is early data, if that is accepted, and else its part of the handshake.
+    /// What the client sends next is early data, if that is accepted, and else its part of the handshake. Returns the
+    /// key of its Finished.
     fn install_receiving_keys(
         &self,
         handshake: &HandshakeKeys,
         early_data: Option<&AcceptedEarlyData>,
         cx: &mut ServerContext<'_>,
-    ) -> Result<(), PeerMisbehaved> {
+    ) -> Result<OkmBlock, PeerMisbehaved> {
         let suite = self.parameters.suite;
-        match early_data {
-            Some(accepted) => {
-                cx.data.early_data = EarlyData::Accepted;
-                // none is skipped: a record that cannot be opened is an error
-                cx.transport.skip_early_data(None);
-                let secret = &accepted.client_traffic_secret;
-                cx.transport
-                    .receive_early_data(suite, secret, accepted.limit)
-            }
-            None => {
-                let secret = &handshake.client_traffic_secret;
-                cx.transport
-                    .set_receiving_secret(Level::Handshake, suite, secret)
-            }
+        if let Some(accepted) = early_data {
+            cx.data.early_data = EarlyData::Accepted;
+            // none is skipped: a record that cannot be opened is an error
+            cx.transport.skip_early_data(None);
+            let secret = &accepted.client_traffic_secret;
+            cx.transport
+                .receive_early_data(suite, secret, accepted.limit)?;
         }
+        TrafficSecret::with(suite, &handshake.client_traffic_secret, |secret| {
+            if early_data.is_none() {
+                cx.transport
+                    .set_receiving_secret(Level::Handshake, secret)?;
+            }
+            Ok(secret.finished_key())
+        })
     }
 
     /// `transcript` is ClientHello…server Finished.
     fn install_sending_key(
         &self,
         handshake_secret: HandshakeSecret,
-        transcript: &Transcript,
+        transcript: &mut Transcript,
         cx: &mut ServerContext<'_>,
     ) -> MainSecret {
         let transcript = transcript.current();
@@ -387,12 +400,9 @@ impl FlightSender<'_> {
         );
     }
 
-    fn add_finished(&self, flight: &mut Flight<'_>, handshake: &HandshakeKeys) {
-        let verify_data = finished_verify_data(
-            self.parameters.suite,
-            &handshake.server_traffic_secret,
-            &flight.transcript_hash(),
-        );
+    fn add_finished(&self, flight: &mut Flight<'_>, finished_key: &OkmBlock) {
+        let transcript = flight.transcript_hash();
+        let verify_data = verify_data(self.parameters.suite, finished_key, &transcript);
         flight.add(&Finished(verify_data.as_ref()));
     }
 

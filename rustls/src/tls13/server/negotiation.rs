@@ -111,7 +111,7 @@ fn agree<'a>(
             transcript
         }
     };
-    let found = find_session(hello, &transcript, &parameters, config, cx)?;
+    let found = find_session(hello, &mut transcript, &parameters, config, cx)?;
     let (authentication, early_secret) = match found {
         Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
         None => (

@@ -58,7 +58,7 @@ impl Resumed {
 /// [`PeerMisbehaved::IncorrectBinder`].
 pub(super) fn find_session(
     hello: &ClientHello<'_>,
-    transcript: &Transcript,
+    transcript: &mut Transcript,
     parameters: &Parameters<'_>,
     config: &ServerSettings,
     cx: &ServerContext<'_>,
