@@ -1,6 +1,9 @@
 //! Hash functions, and HMAC with them.
 
+use alloc::boxed::Box;
+
 use aws_lc_rs::{digest, hmac};
+use once_cell::race::OnceBox;
 use rustls_core::blocks::{Computation, HashFunction};
 use rustls_core::crypto::hash::{HashAlgorithm, Output};
 use rustls_core::crypto::hmac::{Key, Tag};
@@ -19,6 +22,11 @@ impl HashFunction for Sha256 {
 
     fn hmac(key: &[u8]) -> HmacKey {
         HmacKey(hmac::Key::new(hmac::HMAC_SHA256, key))
+    }
+
+    fn hmac_of_zeros() -> Option<&'static HmacKey> {
+        static KEY: OnceBox<HmacKey> = OnceBox::new();
+        Some(KEY.get_or_init(|| Box::new(Self::hmac(&[0; 32]))))
     }
 
     fn fips() -> bool {
@@ -40,6 +48,11 @@ impl HashFunction for Sha384 {
 
     fn hmac(key: &[u8]) -> HmacKey {
         HmacKey(hmac::Key::new(hmac::HMAC_SHA384, key))
+    }
+
+    fn hmac_of_zeros() -> Option<&'static HmacKey> {
+        static KEY: OnceBox<HmacKey> = OnceBox::new();
+        Some(KEY.get_or_init(|| Box::new(Self::hmac(&[0; 48]))))
     }
 
     fn fips() -> bool {

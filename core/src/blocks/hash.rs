@@ -24,6 +24,14 @@ pub trait HashFunction: Send + Sync + 'static {
     /// Prepares `key`, which may have any length (RFC 2104 §2), for HMAC.
     fn hmac(key: &[u8]) -> Self::HmacKey;
 
+    /// [`Self::hmac`] of as many zero bytes as the hash is long, if the library keeps that key: HKDF extracts with it
+    /// where there is no salt, which is so for each session that is resumed (RFC 9846 §7.1). It is no secret.
+    ///
+    /// Worth it for a library that takes long to prepare a key.
+    fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
+        None
+    }
+
     /// True when this is a FIPS-approved implementation.
     fn fips() -> bool {
         false
@@ -127,7 +135,10 @@ impl<H: HashFunction> Hkdf for Hashing<H> {
 
     /// RFC 5869 §2.2: `PRK = HMAC(salt, IKM)`.
     fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
-        let prk = H::hmac(salt.unwrap_or(Self::ZEROS)).sign(&[secret]);
+        let prk = match (salt, H::hmac_of_zeros()) {
+            (None, Some(key)) => key.sign(&[secret]),
+            _ => H::hmac(salt.unwrap_or(Self::ZEROS)).sign(&[secret]),
+        };
         Box::new(HkdfExpanderUsingHmac::new(H::hmac(prk.as_ref())))
     }
 
