@@ -32,7 +32,8 @@ use crate::verify::ServerCertVerifier;
 /// of use in it.
 #[derive(Clone, Debug)]
 pub struct Resumption {
-    pub(crate) store: Arc<dyn ClientSessionStore>,
+    /// `None` where nothing is stored, so that nothing is computed to be stored.
+    pub(crate) store: Option<Arc<dyn ClientSessionStore>>,
     #[cfg_attr(
         not(feature = "tls12"),
         allow(dead_code, reason = "settable all the same, as in 0.23")
@@ -44,7 +45,7 @@ impl Resumption {
     /// Stores nothing and resumes nothing.
     pub fn disabled() -> Self {
         Self {
-            store: Arc::new(NoClientSessionStorage),
+            store: None,
             tls12_resumption: Tls12Resumption::Disabled,
         }
     }
@@ -58,7 +59,7 @@ impl Resumption {
     /// Stores sessions in `store`.
     pub fn store(store: Arc<dyn ClientSessionStore>) -> Self {
         Self {
-            store,
+            store: Some(store),
             tls12_resumption: Tls12Resumption::SessionIdOrTickets,
         }
     }
@@ -122,32 +123,6 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
 
     /// Forgets the session of TLS 1.2, which was refused.
     fn remove_tls12_session(&self, server_name: &ServerName<'static>);
-}
-
-/// Remembers nothing.
-#[derive(Debug)]
-struct NoClientSessionStorage;
-
-impl ClientSessionStore for NoClientSessionStorage {
-    fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
-
-    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
-        None
-    }
-
-    fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
-
-    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        None
-    }
-
-    fn remove_tls12_session(&self, _: &ServerName<'static>) {}
-
-    fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
-
-    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        None
-    }
 }
 
 /// A session of TLS 1.2. Without that version there is none.

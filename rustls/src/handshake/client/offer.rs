@@ -53,7 +53,7 @@ impl Offer {
         alpn_protocols: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
         let offers_tls13 = config.versions.contains(ProtocolVersion::TLSv1_3);
-        let store = &config.resumption.store;
+        let store = config.resumption.store.as_ref().filter(|_| offers_tls13);
         let randoms = Randoms::draw(&config.provider)?;
         Ok(Self {
             random: Random(randoms.random),
@@ -65,7 +65,7 @@ impl Offer {
             },
             #[cfg(feature = "tls12")]
             tls12_session: None,
-            kx_hint: offers_tls13.then(|| store.kx_hint(&server_name)).flatten(),
+            kx_hint: store.and_then(|store| store.kx_hint(&server_name)),
             extension_order: u32::from_ne_bytes(randoms.extension_order),
             config,
             server_name,

@@ -37,7 +37,7 @@ impl OfferedSession {
             return None;
         }
         // RFC 9846 §C.4: a ticket is used once. Taken out, it cannot be offered again
-        let store = &config.resumption.store;
+        let store = config.resumption.store.as_ref()?;
         let value = store.take_tls13_ticket(&offer.server_name)?;
         let now = config.current_time().ok()?;
         let session = &value.common;

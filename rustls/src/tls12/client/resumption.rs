@@ -33,7 +33,7 @@ pub(crate) fn stored_session(
     {
         return None;
     }
-    let mut session = resumption.store.tls12_session(server_name)?;
+    let mut session = resumption.store.as_ref()?.tls12_session(server_name)?;
     if resumption.tls12_resumption == Tls12Resumption::SessionIdOnly {
         session.drop_ticket();
     }
@@ -112,8 +112,9 @@ impl SessionInUse {
 
     /// RFC 5246 §7.2.2: the session of a connection that has failed is not resumed.
     pub(super) fn forget(&self) {
-        let store = &self.config.resumption.store;
-        store.remove_tls12_session(&self.server_name);
+        if let Some(store) = &self.config.resumption.store {
+            store.remove_tls12_session(&self.server_name);
+        }
     }
 }
 
@@ -128,6 +129,9 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     };
     // what is resumed is stored already: only a new ticket changes it
     let has_news = ticket.is_some() || !(finishing.is_resumed || handshake.session_id.is_empty());
+    let Some(store) = &config.resumption.store else {
+        return false;
+    };
     if !has_news || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
         return false;
     }
@@ -160,7 +164,6 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         finishing.master_secret.session_secret().clone(),
         finishing.master_secret.is_extended(),
     );
-    let store = &config.resumption.store;
     store.set_tls12_session(handshake.offer.server_name.clone(), value);
     !finishing.is_resumed
 }

@@ -18,7 +18,8 @@ use crate::tls13::key_schedule::ticket_psk;
 /// The handshake is complete.
 pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
-    resumption_secret: OkmBlock,
+    /// None where no session is stored.
+    resumption_secret: Option<OkmBlock>,
     config: ClientSettings,
     server_name: ServerName<'static>,
 }
@@ -28,7 +29,7 @@ impl Connected {
     pub(super) fn new(
         offer: Offer,
         suite: &'static Tls13CipherSuite,
-        resumption_secret: OkmBlock,
+        resumption_secret: Option<OkmBlock>,
     ) -> Self {
         Self {
             suite,
@@ -56,6 +57,11 @@ impl Connected {
             return;
         }
         let config = &self.config;
+        let (Some(store), Some(resumption_secret)) =
+            (&config.resumption.store, &self.resumption_secret)
+        else {
+            return;
+        };
         let (Ok(now), Some(server_chain)) = (config.current_time(), negotiated.peer_chain()) else {
             return;
         };
@@ -67,7 +73,7 @@ impl Connected {
             ticket.lifetime,
         );
         let suite = self.suite;
-        let psk = ticket_psk(suite, &self.resumption_secret, ticket.nonce);
+        let psk = ticket_psk(suite, resumption_secret, ticket.nonce);
         let value = Tls13ClientSessionValue::new(
             common,
             suite,
@@ -77,9 +83,6 @@ impl Connected {
             ticket.age_add,
             ticket.max_early_data_size.unwrap_or_default(),
         );
-        self.config
-            .resumption
-            .store
-            .insert_tls13_ticket(self.server_name.clone(), value);
+        store.insert_tls13_ticket(self.server_name.clone(), value);
     }
 }

@@ -51,15 +51,17 @@ impl WaitFinished {
             end_early_data(&mut handshake, cx.transport)?;
         }
         client_flight(&mut handshake, self.client_auth, cx.transport)?;
-        let client_finished = handshake.transcript.current();
 
         let main_secret = handshake.secret.into_main_secret();
         let sending = main_secret.client_application_traffic_secret_0(&server_finished);
         let receiving = main_secret.server_application_traffic_secret_0(&server_finished);
         let exporter_secret = main_secret.exporter_secret(&server_finished);
-        let resumption_secret = main_secret.resumption_secret(&client_finished);
-
         let offer = handshake.offer;
+        let store = &offer.config.resumption.store;
+        let resumption_secret = store
+            .as_ref()
+            .map(|_| main_secret.resumption_secret(&handshake.transcript.current()));
+
         offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
         offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
         offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
@@ -69,10 +71,9 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls13(secrets));
         cx.transport.start_sending();
 
-        if let Some(group) = cx.negotiated.kx_group
+        if let (Some(store), Some(group)) = (store, cx.negotiated.kx_group)
             && offer.kx_hint != Some(group.name())
         {
-            let store = &offer.config.resumption.store;
             store.set_kx_hint(offer.server_name.clone(), group.name());
         }
         Ok(Connected::new(*offer, suite, resumption_secret))
