@@ -2,9 +2,10 @@
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
-    RevokedCertParams, SerialNumber, date_time_ymd,
+    BasicConstraints, CertificateParams, CertificateRevocationList,
+    CertificateRevocationListParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData, RevokedCertParams, SerialNumber,
+    date_time_ymd,
 };
 
 pub type Issuer = CertifiedIssuer<'static, KeyPair>;
@@ -75,21 +76,31 @@ pub fn crl(
     revoked: &[u8],
     change: impl FnOnce(&mut CertificateRevocationListParams),
 ) -> CertificateRevocationListDer<'static> {
+    let revoked = revoked.iter().copied().map(u64::from);
+    crl_of(issuer, revoked, change).der().clone()
+}
+
+/// The same in both of its forms, for any number of serial numbers.
+pub fn crl_of(
+    issuer: &Issuer,
+    revoked: impl IntoIterator<Item = u64>,
+    change: impl FnOnce(&mut CertificateRevocationListParams),
+) -> CertificateRevocationList {
     let mut params = CertificateRevocationListParams {
         this_update: date_time_ymd(2023, 1, 1),
         next_update: date_time_ymd(2024, 1, 1),
         crl_number: SerialNumber::from(7),
         issuing_distribution_point: None,
-        revoked_certs: revoked.iter().map(revocation).collect(),
+        revoked_certs: revoked.into_iter().map(revocation).collect(),
         key_identifier_method: KeyIdMethod::Sha256,
     };
     change(&mut params);
-    params.signed_by(issuer).unwrap().der().clone()
+    params.signed_by(issuer).unwrap()
 }
 
-fn revocation(serial: &u8) -> RevokedCertParams {
+fn revocation(serial: u64) -> RevokedCertParams {
     RevokedCertParams {
-        serial_number: SerialNumber::from(u64::from(*serial)),
+        serial_number: SerialNumber::from(serial),
         revocation_time: date_time_ymd(2023, 1, 1),
         reason_code: Some(rcgen::RevocationReason::KeyCompromise),
         invalidity_date: None,

@@ -64,8 +64,9 @@ impl Issue {
         /// By how much the issuer's clock may be ahead.
         const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
-        let of_the_future =
-            now.is_some_and(|now| self.this_update.as_secs() > now.as_secs() + TOLERANCE.as_secs());
+        let of_the_future = now.is_some_and(|now| {
+            self.this_update.as_secs() > now.as_secs().saturating_add(TOLERANCE.as_secs())
+        });
         // without leading zeros the longer number is the greater one
         let number = self.number.as_ref().map(|number| (number.len(), number));
         (!of_the_future, self.this_update, number)

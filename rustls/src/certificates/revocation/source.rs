@@ -30,6 +30,14 @@ pub enum CrlSource {
 }
 
 impl CrlSource {
+    /// What changes when its files do.
+    pub(crate) fn version(&self) -> FileVersion {
+        match self {
+            Self::File(path) => FileVersion::of_file(path),
+            Self::Directory(path) => FileVersion::of_directory(path),
+        }
+    }
+
     /// The same source wherever the current directory is.
     pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
         let (Self::File(path) | Self::Directory(path)) = self;
@@ -91,10 +99,7 @@ impl Source for TimedSource {
     }
 
     fn version(&self) -> Option<FileVersion> {
-        Some(match &self.source {
-            CrlSource::File(path) => FileVersion::of_file(path),
-            CrlSource::Directory(path) => FileVersion::of_directory(path),
-        })
+        Some(self.source.version())
     }
 
     fn can_change(&self) -> bool {

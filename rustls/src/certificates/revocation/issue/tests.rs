@@ -139,6 +139,8 @@ fn order_of_issues() {
             .iter()
             .all(|issue| issue.order(None) < forged.order(None))
     );
+    let end_of_time = Some(at(u64::MAX));
+    assert!(ascending[0].order(end_of_time) < forged.order(end_of_time));
     // within five minutes it is the clock
     let ahead = Some(at(1_673_049_600 - 5 * 60));
     assert!(

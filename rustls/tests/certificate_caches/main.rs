@@ -1,0 +1,7 @@
+//! What is loaded and parsed once, kept and shared: that it is, that it is replaced when it is to be, and that no
+//! handshake is decided by anything old.
+
+mod kit;
+mod revocation;
+mod revocation_changes;
+mod revocation_used;
