@@ -62,7 +62,7 @@ pub(crate) struct Scenario {
     /// `None`: those that the provider offers by default.
     pub(crate) group: Option<Group>,
     /// Who the client says it is, where the server asks.
-    pub(crate) client: Option<Arc<Client>>,
+    pub(crate) client: Option<Arc<Identity>>,
     /// Whether connections and sessions share the certificates of one peer, where the implementation can.
     pub(crate) shares_chains: bool,
     pub(crate) sessions: Sessions,
@@ -92,15 +92,15 @@ impl Scenario {
     }
 }
 
-/// A client's certificates and key.
-pub(crate) struct Client {
+/// Certificates and their key.
+pub(crate) struct Identity {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
-    /// The authority that the server trusts.
+    /// The authority that the peer trusts.
     pub(crate) ca: CertificateDer<'static>,
 }
 
-impl Client {
+impl Identity {
     /// One with a key of that kind and a single certificate.
     pub(crate) fn of(key_type: KeyType) -> Self {
         let identities = key_type.identities();

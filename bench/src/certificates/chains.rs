@@ -9,7 +9,7 @@ use super::{Contender, Contest, Figure, Row, Run, Way};
 use crate::cli::{Cipher, HandshakeApi, KeyType, Provider, Version};
 use crate::statistics::rounded;
 use crate::suites::Suite;
-use crate::workload::{Client, Result, Role, Scenario, Sessions};
+use crate::workload::{Identity, Result, Role, Scenario, Sessions};
 use crate::{handshake, this, upstream};
 
 pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
@@ -91,7 +91,7 @@ fn held(run: &Run, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row
     Ok(rows)
 }
 
-type Held = fn(&Scenario, &[Arc<Client>], usize) -> Result<i64>;
+type Held = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
 
 const TOPIC: &str = "resumption with a client's chain of three certificates";
 

@@ -7,7 +7,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 
-use crate::workload::{Client, Result};
+use crate::workload::{Identity, Result};
 
 /// An authority that certifies clients, by way of two others.
 pub(super) struct Authority {
@@ -27,18 +27,24 @@ impl Authority {
     }
 
     /// A client whose certificate says that it is number `number`.
-    pub(super) fn client(&self, number: usize) -> Result<Arc<Client>> {
+    pub(super) fn client(&self, number: usize) -> Result<Arc<Identity>> {
         let name = format!("client-{number}.example");
-        let mut params = CertificateParams::new(vec![name.clone()])?;
-        params.distinguished_name = distinguished_name(&name);
+        self.certify(&name, ExtendedKeyUsagePurpose::ClientAuth)
+            .map(Arc::new)
+    }
+
+    /// Certificates and key for `name`.
+    pub(super) fn certify(&self, name: &str, purpose: ExtendedKeyUsagePurpose) -> Result<Identity> {
+        let mut params = CertificateParams::new(vec![name.to_owned()])?;
+        params.distinguished_name = distinguished_name(name);
         params.use_authority_key_identifier_extension = true;
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages = vec![purpose];
         let key = key()?;
         let end_entity = params.signed_by(&key, &self.intermediates[0])?;
         let intermediates = self.intermediates.iter().map(|issuer| issuer.der());
-        Ok(Arc::new(Client {
+        Ok(Identity {
             chain: [end_entity.der()]
                 .into_iter()
                 .chain(intermediates)
@@ -46,7 +52,7 @@ impl Authority {
                 .collect(),
             key: key.into(),
             ca: self.ca.der().to_vec().into(),
-        }))
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 mod bundle;
 mod chains;
 mod clients;
+mod own;
 mod properties;
 pub(crate) mod revocation;
 mod roots;
@@ -242,6 +243,7 @@ chains: by the time of this side alone, from making the connection to dropping i
         for provider in providers {
             rows.extend(roots::measure(&run, provider)?);
             rows.extend(chains::measure(&run, provider)?);
+            rows.extend(own::measure(&run, provider)?);
         }
         Ok(rows)
     }

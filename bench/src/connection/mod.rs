@@ -7,6 +7,7 @@
 pub(crate) mod buffered;
 pub(crate) mod handshake;
 pub(crate) mod heap;
+pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
 pub(crate) mod sessions;

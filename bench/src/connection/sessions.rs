@@ -11,11 +11,11 @@ use tls::{ClientConnection, ServerConnection};
 use super::handshake::Pipes;
 use super::{configs, tls};
 use crate::handshake::Nothing;
-use crate::workload::{Client, Result, Scenario};
+use crate::workload::{Identity, Result, Scenario};
 
 /// Has `clients` make full handshakes in turns, until the server has stored so many sessions; returns how many bytes
 /// it holds for them when all connections are closed.
-pub(crate) fn held(scenario: &Scenario, clients: &[Arc<Client>], sessions: usize) -> Result<i64> {
+pub(crate) fn held(scenario: &Scenario, clients: &[Arc<Identity>], sessions: usize) -> Result<i64> {
     let mut scenario = Scenario {
         tickets: Some(1),
         ..scenario.clone()

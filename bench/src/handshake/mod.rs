@@ -15,7 +15,7 @@ use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject, spread};
 use crate::statistics::{Summary, ratio, rounded};
 use crate::suites::Suite;
-use crate::workload::{Client, Result, Role, Scenario, Sessions};
+use crate::workload::{Identity, Result, Role, Scenario, Sessions};
 use crate::{this, upstream};
 
 /// Handshakes that can be made again and again: of one implementation, or only the cryptography of them.
@@ -199,18 +199,20 @@ impl Handshakes<'_> {
                     let suite = Suite::with(version, args.cipher, key_type)?;
                     let groups = args.group.iter();
                     for &group in groups.filter(|group| group.usable_with(provider, version)) {
-                        scenarios.extend(args.client_auth.iter().map(|auth| Scenario {
-                            provider,
-                            suite: suite.clone(),
-                            key_type,
-                            group: Some(group),
-                            client:
-                                (*auth == ClientAuth::Yes).then(|| Arc::new(Client::of(key_type))),
-                            shares_chains: true,
-                            sessions: self.sessions,
-                            tickets: args.tickets,
-                            max_fragment_size: None,
-                        }));
+                        scenarios.extend(
+                            args.client_auth.iter().map(|auth| Scenario {
+                                provider,
+                                suite: suite.clone(),
+                                key_type,
+                                group: Some(group),
+                                client: (*auth == ClientAuth::Yes)
+                                    .then(|| Arc::new(Identity::of(key_type))),
+                                shares_chains: true,
+                                sessions: self.sessions,
+                                tickets: args.tickets,
+                                max_fragment_size: None,
+                            }),
+                        );
                     }
                 }
             }

@@ -79,7 +79,7 @@ fn scenario(version: Version, sessions: Sessions, client_auth: bool) -> Scenario
         suite: Suite::with(version, Cipher::Aes128Gcm, KeyType::EcdsaP256).unwrap(),
         key_type: KeyType::EcdsaP256,
         group: Some(Group::X25519),
-        client: client_auth.then(|| Arc::new(Client::of(KeyType::EcdsaP256))),
+        client: client_auth.then(|| Arc::new(Identity::of(KeyType::EcdsaP256))),
         shares_chains: true,
         sessions,
         tickets: None,
