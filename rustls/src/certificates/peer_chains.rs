@@ -89,7 +89,7 @@ impl PeerChains {
     pub(crate) fn find<'a>(
         &self,
         kind: ChainKind,
-        certificates: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+        certificates: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Found {
         #[cfg(feature = "std")]
         if let Some(interner) = &self.enabled {
@@ -102,7 +102,7 @@ impl PeerChains {
     pub(crate) fn share<'a>(
         &self,
         kind: ChainKind,
-        certificates: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+        certificates: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> PeerChain {
         self.find(kind, certificates).keep(self)
     }

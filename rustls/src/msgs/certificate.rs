@@ -46,7 +46,7 @@ impl<'a> CertificateMsg<'a> {
     }
 
     /// The certificates alone.
-    pub(crate) fn chain(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+    pub(crate) fn chain(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.entries.iter().map(|entry| entry.cert.as_ref())
     }
 }

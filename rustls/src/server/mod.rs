@@ -29,7 +29,9 @@ pub use rustls_core::ticketer::ProducesTickets;
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use crate::session::server::ServerSessionMemoryCache;
-pub use crate::session::server::{NoServerSessionStorage, StoresServerSessions};
+pub use crate::session::server::{
+    NoServerSessionStorage, ServerSessionValue, StoresServerSessions,
+};
 pub use crate::verify::NoClientAuth;
 pub use crate::webpki::{
     ClientCertVerifierBuilder, ParsedCertificate, VerifierBuilderError, WebPkiClientVerifier,

@@ -79,8 +79,7 @@ impl PeerChain {
     }
 
     /// The certificates, each in DER.
-    #[cfg(feature = "std")]
-    pub(crate) fn der(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+    pub(crate) fn der(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.iter().map(AsRef::as_ref)
     }
 

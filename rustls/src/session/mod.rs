@@ -4,6 +4,7 @@
 //! - [`client`]: what a client remembers of servers, and where.
 //! - [`client_auth`]: what ties a server's sessions to how it authenticates clients.
 //! - [`server`]: where a server keeps sessions.
+//! - [`stored`]: a session as a server's storage keeps it.
 //! - [`value`]: what a server must know of a session, as bytes.
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
@@ -12,6 +13,7 @@ pub(crate) mod chain;
 pub(crate) mod client;
 pub(crate) mod client_auth;
 pub(crate) mod server;
+pub(crate) mod stored;
 pub(crate) mod value;
 
 /// RFC 9846 §4.7.1: how long a ticket may be used at most, in seconds. Servers must not promise more, and

@@ -7,6 +7,7 @@ use core::fmt::Debug;
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use memory::ServerSessionMemoryCache;
 
+pub use super::stored::ServerSessionValue;
 use crate::server::ProducesTickets;
 
 /// Stores sessions on the server.
@@ -32,6 +33,28 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     ///
     /// [`ServerConfig::max_early_data_size`]: crate::ServerConfig::max_early_data_size
     fn take(&self, key: &[u8]) -> Option<Vec<u8>>;
+
+    /// [`put`](Self::put), which it calls, for a storage that keeps sessions as they are: in memory of this process,
+    /// where those of one client share its certificates. Handshakes call this one.
+    ///
+    /// Whoever implements one of [`put_session`](Self::put_session), [`get_session`](Self::get_session) and
+    /// [`take_session`](Self::take_session) implements all three, and has them find what [`put`](Self::put) stored;
+    /// [`get`](Self::get) and [`take`](Self::take) find what was put as a session. A storage around another may pass
+    /// them on, or leave them as they are: what they store are bytes then.
+    fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
+        self.put(key, session.into_vec())
+    }
+
+    /// [`get`](Self::get), which it calls. See [`put_session`](Self::put_session).
+    fn get_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
+        self.get(key).map(ServerSessionValue::from)
+    }
+
+    /// [`take`](Self::take), which it calls: of two callers one gets the session. See
+    /// [`put_session`](Self::put_session).
+    fn take_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
+        self.take(key).map(ServerSessionValue::from)
+    }
 }
 
 /// Stores nothing.
@@ -90,22 +113,23 @@ impl ProducesTickets for NoTickets {
 mod memory {
     use alloc::sync::Arc;
     use alloc::vec::Vec;
-    use core::{fmt, mem};
+    use core::fmt;
 
-    use zeroize::Zeroizing;
-
-    use super::StoresServerSessions;
+    use super::{ServerSessionValue, StoresServerSessions};
     #[cfg(not(feature = "std"))]
     use crate::lock::MakeMutex;
     use crate::lock::{Mutex, MutexGuard};
     use crate::session::bounded_map::BoundedMap;
 
     /// Stores sessions in the memory of this process, a limited number of them. The oldest make room.
+    ///
+    /// Sessions of one client share its certificates, as long as they are put by
+    /// [`put_session`](StoresServerSessions::put_session).
     pub struct ServerSessionMemoryCache {
         sessions: Mutex<Sessions>,
     }
 
-    type Sessions = BoundedMap<Vec<u8>, Zeroizing<Vec<u8>>>;
+    type Sessions = BoundedMap<Vec<u8>, ServerSessionValue>;
 
     impl ServerSessionMemoryCache {
         /// A storage for as many as `size` sessions.
@@ -134,22 +158,34 @@ mod memory {
 
     impl StoresServerSessions for ServerSessionMemoryCache {
         fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-            match self.sessions() {
-                Some(mut sessions) => {
-                    sessions.insert(key, Zeroizing::new(value));
-                    true
-                }
-                None => false,
-            }
+            self.put_session(key, value.into())
         }
 
         fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.sessions()?.get(key).map(|value| value.to_vec())
+            self.get_session(key).map(ServerSessionValue::into_vec)
         }
 
         fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-            let mut value = self.sessions()?.remove(key)?;
-            Some(mem::take(&mut *value))
+            self.take_session(key).map(ServerSessionValue::into_vec)
+        }
+
+        fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
+            let Some(mut sessions) = self.sessions() else {
+                return false;
+            };
+            let evicted = sessions.insert(key, session);
+            // its chain may be the last one of its client's
+            drop(sessions);
+            drop(evicted);
+            true
+        }
+
+        fn get_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
+            self.sessions()?.get(key).cloned()
+        }
+
+        fn take_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
+            self.sessions()?.remove(key)
         }
 
         fn can_cache(&self) -> bool {
@@ -168,9 +204,11 @@ mod memory {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use alloc::vec;
+    use alloc::{format, vec};
+    use core::ptr;
 
     use super::*;
+    use crate::session::chain::{ChainKind, PeerChain};
 
     #[test]
     fn memory_holds_the_latest_sessions() {
@@ -190,6 +228,96 @@ mod tests {
 
         storage.put(vec![2], vec![0xff]);
         assert_eq!(storage.get(&[2]), Some(vec![0xff]));
+    }
+
+    /// A session that shares its chain, and what it is as bytes.
+    fn shared() -> (PeerChain, ServerSessionValue, Vec<u8>) {
+        let chain = PeerChain::copy(ChainKind::X509, [&b"certificate"[..]]);
+        let session = ServerSessionValue::new(vec![1, 2], chain.clone());
+        let bytes = b"\x01\x02\0\0\x0e\0\0\x0bcertificate".to_vec();
+        assert_eq!(session.clone().into_vec(), bytes);
+        (chain, session, bytes)
+    }
+
+    fn bytes(session: Option<ServerSessionValue>) -> Option<Vec<u8>> {
+        session.map(ServerSessionValue::into_vec)
+    }
+
+    #[test]
+    fn memory_shares_chains() {
+        let storage = ServerSessionMemoryCache::new(3);
+        let (chain, session, _) = shared();
+        storage.put_session(vec![1], session);
+        for found in [storage.get_session(&[1]), storage.take_session(&[1])] {
+            assert!(ptr::eq(&**found.unwrap().chain().unwrap(), &*chain));
+        }
+        assert!(storage.take_session(&[1]).is_none());
+    }
+
+    #[test]
+    fn what_is_put_one_way_is_got_the_other() {
+        let storage = ServerSessionMemoryCache::new(3);
+        let (_, session, expected) = shared();
+        for as_session in [false, true] {
+            let put = || {
+                if as_session {
+                    assert!(storage.put_session(vec![1], session.clone()));
+                } else {
+                    assert!(storage.put(vec![1], expected.clone()));
+                }
+            };
+            put();
+            assert_eq!(storage.get(&[1]).as_ref(), Some(&expected));
+            assert_eq!(bytes(storage.get_session(&[1])).as_ref(), Some(&expected));
+            assert_eq!(storage.take(&[1]).as_ref(), Some(&expected));
+            assert_eq!(storage.take(&[1]), None);
+            put();
+            assert_eq!(bytes(storage.take_session(&[1])).as_ref(), Some(&expected));
+            assert!(storage.take_session(&[1]).is_none());
+        }
+    }
+
+    /// A storage that knows bytes only, as those of 0.23.
+    #[derive(Debug)]
+    struct Bytes(Arc<ServerSessionMemoryCache>);
+
+    impl StoresServerSessions for Bytes {
+        fn can_cache(&self) -> bool {
+            true
+        }
+
+        fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+            self.0.put(key, value)
+        }
+
+        fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+            self.0.get(key)
+        }
+
+        fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+            self.0.take(key)
+        }
+    }
+
+    #[test]
+    fn other_storages_get_bytes() {
+        let storage = Bytes(ServerSessionMemoryCache::new(3));
+        let (_, session, expected) = shared();
+        assert!(storage.put_session(vec![1], session));
+        assert_eq!(storage.0.get(&[1]).as_ref(), Some(&expected));
+        assert_eq!(bytes(storage.get_session(&[1])).as_ref(), Some(&expected));
+        assert_eq!(bytes(storage.take_session(&[1])), Some(expected));
+        assert!(storage.take_session(&[1]).is_none());
+    }
+
+    #[test]
+    fn sessions_are_not_printed() {
+        let (_, session, _) = shared();
+        let text = format!("{session:?}");
+        assert_eq!(
+            text,
+            "ServerSessionValue { len: 2, has_shared_chain: true, .. }"
+        );
     }
 
     #[test]

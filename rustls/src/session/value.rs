@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   struct {
-//!       uint8 format;                         /* 1 */
+//!       uint8 format;                         /* 2 */
 //!       ProtocolVersion version;
 //!       CipherSuite cipher_suite;
 //!       select (SessionValue.version) {
@@ -28,20 +28,25 @@
 //!       opaque client_auth[32];
 //!       opaque alpn_protocol<0..2^8-1>;       /* empty if none was agreed on */
 //!       opaque server_name<0..2^8-1>;         /* empty if none was sent */
-//!       opaque client_chain<0..2^24-1>;       /* certificates, each as opaque<1..2^24-1> */
 //!       opaque application_data<0..2^16-1>;
+//!       opaque client_chain<0..2^24-1>;       /* certificates, each as opaque<1..2^24-1> */
 //!   } SessionFacts;
 //! ```
+//!
+//! The chain comes last: a storage in memory keeps it beside the rest, once for all sessions that have it
+//! ([`ServerSessionValue`]). What lacks its chain is no session without one.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use pki_types::{CertificateDer, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
+use smallvec::SmallVec;
 
 use super::MAX_TICKET_LIFETIME;
 use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
+use super::stored::ServerSessionValue;
 use crate::certificates::PeerChains;
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
@@ -64,11 +69,24 @@ pub(crate) struct SessionFacts<'a> {
     pub(crate) client_auth: ClientAuthId,
     pub(crate) alpn_protocol: Option<&'a [u8]>,
     pub(crate) server_name: Option<&'a str>,
-    /// The certificates that the client authenticated with; empty if it did not.
-    pub(crate) client_chain: Vec<CertificateDer<'a>>,
     /// What the application has the session say.
     pub(crate) application_data: &'a [u8],
+    /// The certificates that the client authenticated with, if it did.
+    pub(crate) client_chain: ClientChain<'a>,
 }
+
+/// The certificates in a session; none if the client has not authenticated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientChain<'a> {
+    /// Those of a connection, or of a session in memory.
+    Shared(&'a PeerChain),
+    /// As they lie in the value.
+    Encoded(EncodedChain<'a>),
+}
+
+/// Certificates, each as opaque<1..2^24-1>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EncodedChain<'a>(&'a [u8]);
 
 /// A session of TLS 1.3 that may be resumed.
 #[derive(PartialEq, Eq)]
@@ -84,27 +102,12 @@ pub(crate) struct Tls13Session<'a> {
 }
 
 /// Changes when the encoding does: machines that share sessions may run different releases of this library.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 /// Length in bytes of format, version and cipher suite.
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// The certificates, without copying them.
-    pub(crate) fn borrow_chain(chain: Option<&'a [CertificateDer<'_>]>) -> Vec<CertificateDer<'a>> {
-        chain
-            .unwrap_or(&[])
-            .iter()
-            .map(|cert| CertificateDer::from(cert.as_ref()))
-            .collect()
-    }
-
-    /// The certificates, for longer than the value is kept, and shared with others in `chains`.
-    pub(crate) fn shared_chain(&self, kind: ChainKind, chains: &PeerChains) -> Option<PeerChain> {
-        let certificates = self.client_chain.iter().map(AsRef::as_ref);
-        (!self.client_chain.is_empty()).then(|| chains.share(kind, certificates))
-    }
-
     /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be
     /// kept for `lifetime` seconds; its certificates not considered.
     pub(crate) fn fits(
@@ -128,69 +131,218 @@ impl<'a> SessionFacts<'a> {
     /// Whether the client's certificates, if it sent any, are still accepted at the time `now`. It takes long,
     /// so it comes last.
     pub(crate) fn client_is_accepted(&self, config: &ServerSettings, now: UnixTime) -> bool {
-        is_still_accepted(&self.client_chain, config.verifier(), now)
+        let verifier = config.verifier();
+        match self.client_chain {
+            ClientChain::Shared(chain) => is_still_accepted(chain, verifier, now),
+            ClientChain::Encoded(chain) => {
+                // few chains are longer
+                let chain: SmallVec<[CertificateDer<'_>; 4]> =
+                    chain.map(CertificateDer::from).collect();
+                is_still_accepted(&chain, verifier, now)
+            }
+        }
     }
 
+    /// Without the chain.
     fn encoded_len(&self) -> usize {
-        let chain: usize = self.client_chain.iter().map(|cert| 3 + cert.len()).sum();
         8 + 8
             + ClientAuthId::LEN
             + (1 + self.alpn_protocol.unwrap_or(&[]).len())
             + (1 + self.server_name.unwrap_or("").len())
-            + (3 + chain)
             + (2 + self.application_data.len())
     }
-}
 
-impl<'a> Tls13Session<'a> {
-    /// The encoding, in a vector that never grew: no copy of the PSK is left in freed memory.
-    pub(crate) fn to_vec(&self) -> Vec<u8> {
-        let own_len = (1 + self.psk.len()) + 4 + 4;
-        encode_exactly(self, HEADER_LEN + own_len + self.facts.encoded_len())
-    }
-}
-
-fn encode_exactly<'a>(value: &impl Codec<'a>, len: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(len);
-    value.encode(&mut bytes);
-    debug_assert_eq!(bytes.len(), len);
-    bytes
-}
-
-/// Encodes what a value begins with.
-fn encode_header(version: ProtocolVersion, suite: CipherSuite, bytes: &mut Vec<u8>) {
-    bytes.push(FORMAT);
-    version.encode(bytes);
-    suite.encode(bytes);
-}
-
-/// Reads what a value begins with. The version must be `expected`: no session is resumed in another.
-fn read_header(
-    r: &mut Reader<'_>,
-    expected: ProtocolVersion,
-) -> Result<CipherSuite, InvalidMessage> {
-    if u8::read(r)? != FORMAT || ProtocolVersion::read(r)? != expected {
-        return Err(InvalidMessage::UnknownProtocolVersion);
-    }
-    CipherSuite::read(r)
-}
-
-impl<'a> Codec<'a> for Tls13Session<'a> {
+    /// Without the chain.
     fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_header(ProtocolVersion::TLSv1_3, self.suite, bytes);
+        self.issued_at.encode(bytes);
+        self.authenticated_at.encode(bytes);
+        bytes.extend_from_slice(&self.client_auth.0);
+        encode_bytes(bytes, LengthSize::U8, self.alpn_protocol.unwrap_or(&[]));
+        encode_bytes(
+            bytes,
+            LengthSize::U8,
+            self.server_name.unwrap_or("").as_bytes(),
+        );
+        encode_bytes(bytes, LengthSize::U16, self.application_data);
+    }
+
+    /// Reads to the end of the value, whose chain may be beside it.
+    fn read(r: &mut Reader<'a>, beside: Option<&'a PeerChain>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            issued_at: u64::read(r)?,
+            authenticated_at: u64::read(r)?,
+            client_auth: ClientAuthId(r.take_array("client_auth")?),
+            alpn_protocol: Some(r.prefixed_bytes(LengthSize::U8)?).filter(|it| !it.is_empty()),
+            server_name: read_server_name(r)?,
+            application_data: r.prefixed_bytes(LengthSize::U16)?,
+            client_chain: match beside {
+                Some(chain) => ClientChain::Shared(chain),
+                None => ClientChain::Encoded(EncodedChain::read(r)?),
+            },
+        })
+    }
+}
+
+impl<'a> ClientChain<'a> {
+    /// That of a client which is known by `chain`, or has none.
+    pub(crate) fn of(chain: Option<&'a PeerChain>) -> Self {
+        chain.map_or(Self::Encoded(EncodedChain(&[])), Self::Shared)
+    }
+
+    /// The chain, of this `kind`, for longer than the value is kept: shared with others in `chains`.
+    pub(crate) fn share(self, kind: ChainKind, chains: &PeerChains) -> Option<PeerChain> {
+        match self {
+            Self::Shared(chain) if chain.kind() == kind => Some(chain.clone()),
+            Self::Shared(chain) => Some(chains.share(kind, chain.der())),
+            Self::Encoded(EncodedChain([])) => None,
+            Self::Encoded(chain) => Some(chains.share(kind, chain)),
+        }
+    }
+
+    fn encoded_len(self) -> usize {
+        match self {
+            Self::Shared(chain) => chain_len(chain),
+            Self::Encoded(chain) => 3 + chain.0.len(),
+        }
+    }
+
+    fn encode(self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Shared(chain) => encode_chain(chain, bytes),
+            Self::Encoded(chain) => encode_bytes(bytes, LengthSize::U24, chain.0),
+        }
+    }
+}
+
+impl<'a> EncodedChain<'a> {
+    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let list = r.prefixed_bytes(LengthSize::U24)?;
+        let mut rest = Reader::new(list);
+        while rest.any_left() {
+            if rest.prefixed_bytes(LengthSize::U24)?.is_empty() {
+                return Err(InvalidMessage::IllegalEmptyValue);
+            }
+        }
+        Ok(Self(list))
+    }
+}
+
+/// The certificates that are left.
+impl<'a> Iterator for EncodedChain<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut r = Reader::new(self.0);
+        // what was read is well-formed: this fails at the end alone
+        let certificate = r.prefixed_bytes(LengthSize::U24).ok()?;
+        self.0 = r.rest();
+        Some(certificate)
+    }
+}
+
+/// A session of one version. [`SessionFacts`] come at its end.
+pub(crate) trait SessionValue<'a>: Sized {
+    const VERSION: ProtocolVersion;
+
+    fn suite(&self) -> CipherSuite;
+
+    fn facts(&self) -> &SessionFacts<'a>;
+
+    /// Length in bytes of what comes between the header and the facts.
+    fn own_len(&self) -> usize;
+
+    fn encode_own(&self, bytes: &mut Vec<u8>);
+
+    /// Reads what comes behind the header. The chain may be `beside` the value.
+    fn read_rest(
+        suite: CipherSuite,
+        r: &mut Reader<'a>,
+        beside: Option<&'a PeerChain>,
+    ) -> Result<Self, InvalidMessage>;
+
+    /// Appends the whole value. A vector that has room for it does not grow: no copy of the secret is left in freed
+    /// memory.
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let chain = self.facts().client_chain;
+        bytes.reserve_exact(self.len_without_chain() + chain.encoded_len());
+        self.encode_without_chain(bytes);
+        chain.encode(bytes);
+    }
+
+    /// For a storage, which may share the chain.
+    fn to_stored(&self) -> ServerSessionValue {
+        let mut bytes = Vec::new();
+        match self.facts().client_chain {
+            ClientChain::Shared(chain) => {
+                bytes.reserve_exact(self.len_without_chain());
+                self.encode_without_chain(&mut bytes);
+                ServerSessionValue::new(bytes, chain.clone())
+            }
+            ClientChain::Encoded(_) => {
+                self.encode(&mut bytes);
+                bytes.into()
+            }
+        }
+    }
+
+    /// Reads a whole value: of this version, as no session is resumed in another.
+    fn read(value: &'a ServerSessionValue) -> Result<Self, InvalidMessage> {
+        let mut r = Reader::new(value.bytes());
+        if u8::read(&mut r)? != FORMAT || ProtocolVersion::read(&mut r)? != Self::VERSION {
+            return Err(InvalidMessage::UnknownProtocolVersion);
+        }
+        let session = Self::read_rest(CipherSuite::read(&mut r)?, &mut r, value.chain())?;
+        r.expect_empty("SessionValue")?;
+        Ok(session)
+    }
+
+    fn len_without_chain(&self) -> usize {
+        HEADER_LEN + self.own_len() + self.facts().encoded_len()
+    }
+
+    fn encode_without_chain(&self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.push(FORMAT);
+        Self::VERSION.encode(bytes);
+        self.suite().encode(bytes);
+        self.encode_own(bytes);
+        self.facts().encode(bytes);
+        debug_assert_eq!(bytes.len() - start, self.len_without_chain());
+    }
+}
+
+impl<'a> SessionValue<'a> for Tls13Session<'a> {
+    const VERSION: ProtocolVersion = ProtocolVersion::TLSv1_3;
+
+    fn suite(&self) -> CipherSuite {
+        self.suite
+    }
+
+    fn facts(&self) -> &SessionFacts<'a> {
+        &self.facts
+    }
+
+    fn own_len(&self) -> usize {
+        (1 + self.psk.len()) + 4 + 4
+    }
+
+    fn encode_own(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U8, self.psk);
         self.age_add.encode(bytes);
         self.max_early_data_size.encode(bytes);
-        self.facts.encode(bytes);
     }
 
-    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+    fn read_rest(
+        suite: CipherSuite,
+        r: &mut Reader<'a>,
+        beside: Option<&'a PeerChain>,
+    ) -> Result<Self, InvalidMessage> {
         let session = Self {
-            suite: read_header(r, ProtocolVersion::TLSv1_3)?,
+            suite,
             psk: r.prefixed_bytes(LengthSize::U8)?,
             age_add: u32::read(r)?,
             max_early_data_size: u32::read(r)?,
-            facts: SessionFacts::read(r)?,
+            facts: SessionFacts::read(r, beside)?,
         };
         if session.psk.is_empty() {
             return Err(InvalidMessage::IllegalEmptyValue);
@@ -209,38 +361,6 @@ impl fmt::Debug for Tls13Session<'_> {
     }
 }
 
-impl<'a> Codec<'a> for SessionFacts<'a> {
-    fn encode(&self, bytes: &mut Vec<u8>) {
-        self.issued_at.encode(bytes);
-        self.authenticated_at.encode(bytes);
-        bytes.extend_from_slice(&self.client_auth.0);
-        encode_bytes(bytes, LengthSize::U8, self.alpn_protocol.unwrap_or(&[]));
-        encode_bytes(
-            bytes,
-            LengthSize::U8,
-            self.server_name.unwrap_or("").as_bytes(),
-        );
-        with_length_prefix(bytes, LengthSize::U24, |bytes| {
-            for cert in &self.client_chain {
-                encode_bytes(bytes, LengthSize::U24, cert);
-            }
-        });
-        encode_bytes(bytes, LengthSize::U16, self.application_data);
-    }
-
-    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            issued_at: u64::read(r)?,
-            authenticated_at: u64::read(r)?,
-            client_auth: ClientAuthId(r.take_array("client_auth")?),
-            alpn_protocol: Some(r.prefixed_bytes(LengthSize::U8)?).filter(|it| !it.is_empty()),
-            server_name: read_server_name(r)?,
-            client_chain: read_chain(r)?,
-            application_data: r.prefixed_bytes(LengthSize::U16)?,
-        })
-    }
-}
-
 fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<Option<&'a str>, InvalidMessage> {
     match core::str::from_utf8(r.prefixed_bytes(LengthSize::U8)?) {
         Ok("") => Ok(None),
@@ -249,23 +369,42 @@ fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<Option<&'a str>, InvalidMe
     }
 }
 
-fn read_chain<'a>(r: &mut Reader<'a>) -> Result<Vec<CertificateDer<'a>>, InvalidMessage> {
-    let mut list = r.prefixed(LengthSize::U24)?;
-    let mut chain = Vec::new();
-    while list.any_left() {
-        match list.prefixed_bytes(LengthSize::U24)? {
-            [] => return Err(InvalidMessage::IllegalEmptyValue),
-            cert => chain.push(CertificateDer::from(cert)),
+/// Length in bytes of an encoded chain.
+pub(super) fn chain_len(chain: &[CertificateDer<'_>]) -> usize {
+    3 + chain.iter().map(|cert| 3 + cert.len()).sum::<usize>()
+}
+
+/// Appends `client_chain`, which ends a value.
+pub(super) fn encode_chain(chain: &[CertificateDer<'_>], bytes: &mut Vec<u8>) {
+    with_length_prefix(bytes, LengthSize::U24, |bytes| {
+        for cert in chain {
+            encode_bytes(bytes, LengthSize::U24, cert);
         }
-    }
-    Ok(chain)
+    });
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::{format, vec};
+    use alloc::format;
+    use core::ptr;
 
     use super::*;
+
+    /// What [`chain`] returns, encoded.
+    const CHAIN: [u8; 3 + 300 + 3 + 2] = {
+        let mut bytes = [2; 308];
+        [bytes[0], bytes[1], bytes[2]] = [0, 1, 44];
+        [bytes[303], bytes[304], bytes[305], bytes[306], bytes[307]] = [0, 0, 2, 3, 3];
+        bytes
+    };
+
+    /// In a vector that never grew: no copy of a secret is left in freed memory.
+    pub(super) fn to_vec<'a>(session: &impl SessionValue<'a>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        session.encode(&mut bytes);
+        assert_eq!(bytes.capacity(), bytes.len(), "it grew");
+        bytes
+    }
 
     pub(super) fn facts() -> SessionFacts<'static> {
         SessionFacts {
@@ -274,11 +413,8 @@ mod tests {
             client_auth: ClientAuthId([9; 32]),
             alpn_protocol: Some(b"h2"),
             server_name: Some("example.com"),
-            client_chain: vec![
-                CertificateDer::from(&[2; 300][..]),
-                CertificateDer::from(&[3; 2][..]),
-            ],
             application_data: b"data",
+            client_chain: ClientChain::Encoded(EncodedChain(&CHAIN)),
         }
     }
 
@@ -286,8 +422,8 @@ mod tests {
         SessionFacts {
             alpn_protocol: None,
             server_name: None,
-            client_chain: vec![],
             application_data: &[],
+            client_chain: ClientChain::of(None),
             ..facts()
         }
     }
@@ -311,39 +447,103 @@ mod tests {
             ..tls13()
         };
         for value in [tls13(), empty] {
-            let bytes = value.to_vec();
-            assert_eq!(bytes.capacity(), bytes.len(), "it grew");
-            assert_eq!(Tls13Session::read_bytes(&bytes), Ok(value));
+            let bytes = to_vec(&value);
+            assert_eq!(Tls13Session::read(&bytes.into()), Ok(value));
         }
+    }
+
+    pub(super) fn chain() -> PeerChain {
+        PeerChain::copy(ChainKind::X509, [&[2; 300][..], &[3; 2]])
+    }
+
+    /// Of a connection, as all are that are encoded.
+    fn of_connection(chain: &PeerChain) -> Tls13Session<'_> {
+        Tls13Session {
+            facts: SessionFacts {
+                client_chain: ClientChain::of(Some(chain)),
+                ..facts()
+            },
+            ..tls13()
+        }
+    }
+
+    #[test]
+    fn a_chain_beside_is_as_good_as_one_within() {
+        let chain = chain();
+        let session = of_connection(&chain);
+        let stored = session.to_stored();
+        assert!(stored.bytes().len() < 200);
+        let read = Tls13Session::read(&stored).unwrap();
+        assert_eq!(read, session);
+        assert_eq!(read.facts.client_chain, ClientChain::Shared(&chain));
+
+        let joined = stored.clone().into_vec();
+        assert_eq!(joined.capacity(), joined.len(), "it grew");
+        assert_eq!(joined, to_vec(&session));
+        assert_eq!(joined, to_vec(&tls13()), "shared or not");
+        let read = ServerSessionValue::from(joined);
+        assert_eq!(Tls13Session::read(&read), Ok(tls13()));
+    }
+
+    #[test]
+    fn a_value_without_its_chain_or_with_two_is_refused() {
+        let chain = chain();
+        let stored = of_connection(&chain).to_stored();
+        let lost = ServerSessionValue::from(stored.bytes().to_vec());
+        Tls13Session::read(&lost).unwrap_err();
+
+        let twice = ServerSessionValue::new(stored.into_vec(), chain.clone());
+        Tls13Session::read(&twice).unwrap_err();
+        let anonymous = Tls13Session {
+            facts: no_facts(),
+            ..tls13()
+        };
+        Tls13Session::read(&anonymous.to_stored()).unwrap();
+        let added = ServerSessionValue::new(anonymous.to_stored().into_vec(), chain);
+        Tls13Session::read(&added).unwrap_err();
+    }
+
+    #[test]
+    fn a_chain_is_shared_as_what_it_was() {
+        let chains = PeerChains::default();
+        let kind = ChainKind::X509;
+        let chain = chain();
+        let shared = ClientChain::of(Some(&chain)).share(kind, &chains).unwrap();
+        assert!(ptr::eq(&*shared, &*chain));
+        let other = ClientChain::of(Some(&chain)).share(ChainKind::RawPublicKey, &chains);
+        assert_eq!(other.unwrap().kind(), ChainKind::RawPublicKey);
+        let copy = facts().client_chain.share(kind, &chains).unwrap();
+        assert_eq!(copy, chain);
+        assert_eq!(ClientChain::of(None).share(kind, &chains), None);
     }
 
     #[test]
     fn what_is_cut_or_too_long_is_refused() {
-        let mut bytes = tls13().to_vec();
+        let mut bytes = to_vec(&tls13());
         for len in 0..bytes.len() {
-            Tls13Session::read_bytes(&bytes[..len]).unwrap_err();
+            Tls13Session::read(&bytes[..len].to_vec().into()).unwrap_err();
         }
         bytes.push(0);
-        Tls13Session::read_bytes(&bytes).unwrap_err();
+        Tls13Session::read(&bytes.clone().into()).unwrap_err();
     }
 
     #[test]
     fn another_format_is_refused() {
-        let mut bytes = tls13().to_vec();
+        let mut bytes = to_vec(&tls13());
         bytes[0] += 1;
-        Tls13Session::read_bytes(&bytes).unwrap_err();
+        Tls13Session::read(&bytes.clone().into()).unwrap_err();
     }
 
     #[test]
     fn malformed_fields_are_refused() {
-        let mut bytes = tls13().to_vec();
+        let mut bytes = to_vec(&tls13());
         let name = bytes
             .windows(11)
             .position(|at| at == b"example.com")
             .unwrap();
         bytes[name] = 0xff;
         assert_eq!(
-            Tls13Session::read_bytes(&bytes),
+            Tls13Session::read(&bytes.clone().into()),
             Err(InvalidMessage::InvalidServerName)
         );
 
@@ -352,17 +552,14 @@ mod tests {
             ..tls13()
         };
         assert_eq!(
-            Tls13Session::read_bytes(&no_psk.to_vec()),
+            Tls13Session::read(&to_vec(&no_psk).into()),
             Err(InvalidMessage::IllegalEmptyValue)
         );
 
         let mut empty_cert = tls13();
-        empty_cert
-            .facts
-            .client_chain
-            .push(CertificateDer::from(&[][..]));
+        empty_cert.facts.client_chain = ClientChain::Encoded(EncodedChain(b"\0\0\x01a\0\0\0"));
         assert_eq!(
-            Tls13Session::read_bytes(&empty_cert.to_vec()),
+            Tls13Session::read(&to_vec(&empty_cert).into()),
             Err(InvalidMessage::IllegalEmptyValue)
         );
     }

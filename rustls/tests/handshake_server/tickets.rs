@@ -100,7 +100,7 @@ struct Session {
 impl Session {
     fn read(bytes: &[u8]) -> Self {
         let mut value = Reader(bytes);
-        assert_eq!(value.number(1), 1, "format");
+        assert_eq!(value.number(1), 2, "format");
         assert_eq!(value.u16(), 0x0304, "version");
         let mut read = Self {
             suite: value.u16(),
@@ -114,12 +114,12 @@ impl Session {
             server_name: value.vector(1).to_vec(),
             client_chain: Vec::new(),
         };
+        assert!(value.vector(2).is_empty(), "application data");
         let mut chain = Reader(value.vector(3));
         while !chain.is_empty() {
             read.client_chain.push(chain.vector(3).to_vec());
         }
-        let application_data = value.vector(2);
-        assert!(application_data.is_empty() && value.is_empty());
+        assert!(value.is_empty());
         read
     }
 }

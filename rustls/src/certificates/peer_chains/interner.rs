@@ -43,7 +43,7 @@ impl<S: BuildHasher> Interner<S> {
     pub(super) fn find<'a>(
         &self,
         kind: ChainKind,
-        certificates: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+        certificates: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Found {
         let hash = self.hash(kind, certificates.clone());
         let alive = self.alive(hash);
@@ -86,19 +86,17 @@ impl<S: BuildHasher> Interner<S> {
         self.chains()?.get(&hash)?.upgrade()
     }
 
-    /// Lengths go before contents, so that no two chains are the same to the hash.
-    fn hash<'a>(
-        &self,
-        kind: ChainKind,
-        certificates: impl ExactSizeIterator<Item = &'a [u8]>,
-    ) -> u64 {
+    /// Lengths go with contents, so that no two chains are the same to the hash.
+    fn hash<'a>(&self, kind: ChainKind, certificates: impl Iterator<Item = &'a [u8]>) -> u64 {
         let mut hasher = self.state.build_hasher();
         kind.hash(&mut hasher);
-        hasher.write_usize(certificates.len());
+        let mut count = 0;
         for certificate in certificates {
             hasher.write_usize(certificate.len());
             hasher.write(certificate);
+            count += 1;
         }
+        hasher.write_usize(count);
         hasher.finish()
     }
 

@@ -22,7 +22,7 @@ impl<'a> CertificateChain<'a> {
     }
 
     /// The certificates.
-    pub(crate) fn chain(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+    pub(crate) fn chain(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.0.iter().map(AsRef::as_ref)
     }
 }

@@ -5,10 +5,11 @@ use core::fmt;
 
 use rustls_core::codec::{Codec, Reader};
 
-use super::{HEADER_LEN, SessionFacts, encode_exactly, encode_header, read_header};
+use super::{SessionFacts, SessionValue};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
 use crate::session::MASTER_SECRET_LEN;
+use crate::session::chain::PeerChain;
 
 /// A session of TLS 1.2 that may be resumed.
 #[derive(PartialEq, Eq)]
@@ -20,32 +21,40 @@ pub(crate) struct Tls12Session<'a> {
     pub(crate) facts: SessionFacts<'a>,
 }
 
-impl Tls12Session<'_> {
-    /// The encoding, in a vector that never grew: no copy of the secret is left in freed memory.
-    pub(crate) fn to_vec(&self) -> Vec<u8> {
-        let own_len = MASTER_SECRET_LEN + 1;
-        encode_exactly(self, HEADER_LEN + own_len + self.facts.encoded_len())
-    }
-}
+impl<'a> SessionValue<'a> for Tls12Session<'a> {
+    const VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 
-impl<'a> Codec<'a> for Tls12Session<'a> {
-    fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_header(ProtocolVersion::TLSv1_2, self.suite, bytes);
+    fn suite(&self) -> CipherSuite {
+        self.suite
+    }
+
+    fn facts(&self) -> &SessionFacts<'a> {
+        &self.facts
+    }
+
+    fn own_len(&self) -> usize {
+        MASTER_SECRET_LEN + 1
+    }
+
+    fn encode_own(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.master_secret);
         bytes.push(self.extended_master_secret.into());
-        self.facts.encode(bytes);
     }
 
-    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+    fn read_rest(
+        suite: CipherSuite,
+        r: &mut Reader<'a>,
+        beside: Option<&'a PeerChain>,
+    ) -> Result<Self, InvalidMessage> {
         Ok(Self {
-            suite: read_header(r, ProtocolVersion::TLSv1_2)?,
+            suite,
             master_secret: read_master_secret(r)?,
             extended_master_secret: match u8::read(r)? {
                 0 => false,
                 1 => true,
                 _ => return Err(InvalidMessage::TrailingData("boolean")),
             },
-            facts: SessionFacts::read(r)?,
+            facts: SessionFacts::read(r, beside)?,
         })
     }
 }
@@ -72,8 +81,8 @@ impl fmt::Debug for Tls12Session<'_> {
 mod tests {
     use alloc::format;
 
-    use super::super::Tls13Session;
-    use super::super::tests::{facts, no_facts, tls13};
+    use super::super::tests::{facts, no_facts, tls13, to_vec};
+    use super::super::{HEADER_LEN, Tls13Session};
     use super::*;
 
     fn tls12() -> Tls12Session<'static> {
@@ -93,39 +102,38 @@ mod tests {
             ..tls12()
         };
         for value in [tls12(), empty] {
-            let bytes = value.to_vec();
-            assert_eq!(bytes.capacity(), bytes.len(), "it grew");
-            assert_eq!(Tls12Session::read_bytes(&bytes), Ok(value));
+            let bytes = to_vec(&value);
+            assert_eq!(Tls12Session::read(&bytes.into()), Ok(value));
         }
     }
 
     #[test]
     fn what_is_cut_or_too_long_is_refused() {
-        let mut bytes = tls12().to_vec();
+        let mut bytes = to_vec(&tls12());
         for len in 0..bytes.len() {
-            Tls12Session::read_bytes(&bytes[..len]).unwrap_err();
+            Tls12Session::read(&bytes[..len].to_vec().into()).unwrap_err();
         }
         bytes.push(0);
-        Tls12Session::read_bytes(&bytes).unwrap_err();
+        Tls12Session::read(&bytes.into()).unwrap_err();
     }
 
     #[test]
     fn no_session_is_one_of_another_version() {
         assert_eq!(
-            Tls13Session::read_bytes(&tls12().to_vec()),
+            Tls13Session::read(&to_vec(&tls12()).into()),
             Err(InvalidMessage::UnknownProtocolVersion)
         );
         assert_eq!(
-            Tls12Session::read_bytes(&tls13().to_vec()),
+            Tls12Session::read(&to_vec(&tls13()).into()),
             Err(InvalidMessage::UnknownProtocolVersion)
         );
     }
 
     #[test]
     fn a_boolean_is_0_or_1() {
-        let mut bytes = tls12().to_vec();
+        let mut bytes = to_vec(&tls12());
         bytes[HEADER_LEN + MASTER_SECRET_LEN] = 2;
-        Tls12Session::read_bytes(&bytes).unwrap_err();
+        Tls12Session::read(&bytes.into()).unwrap_err();
     }
 
     #[test]

@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
-use rustls_core::codec::Codec;
 use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
@@ -16,7 +15,8 @@ use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::chain::{ChainKind, PeerChain};
-use crate::session::value::{SessionFacts, Tls12Session};
+use crate::session::stored::ServerSessionValue;
+use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
 
@@ -55,7 +55,7 @@ pub(super) fn find_session(
     let Some(kept) = find_kept(hello, config) else {
         return Ok(None);
     };
-    let Ok(session) = Tls12Session::read_bytes(&kept.value) else {
+    let Ok(session) = Tls12Session::read(&kept.value) else {
         return Ok(None);
     };
     let facts = &session.facts;
@@ -81,14 +81,16 @@ pub(super) fn find_session(
     Ok(Some(FoundSession {
         master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: facts.authenticated_at,
-        client_chain: facts.shared_chain(ChainKind::X509, &config.peer_chains),
+        client_chain: facts
+            .client_chain
+            .share(ChainKind::X509, &config.peer_chains),
         is_stored: kept.is_stored,
     }))
 }
 
 /// A session as it was kept.
 struct Kept {
-    value: Zeroizing<Vec<u8>>,
+    value: ServerSessionValue,
     /// For how many seconds.
     lifetime: u32,
     is_stored: bool,
@@ -98,14 +100,14 @@ struct Kept {
 fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
     match hello.extensions.session_ticket {
         Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Kept {
-            value: Zeroizing::new(config.ticketer.decrypt(ticket)?),
+            value: config.ticketer.decrypt(ticket)?.into(),
             lifetime: config.ticketer.lifetime(),
             is_stored: false,
         }),
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
             Some(Kept {
-                value: Zeroizing::new(config.session_storage.get(&key)?),
+                value: config.session_storage.get_session(&key)?,
                 lifetime: STORED_LIFETIME,
                 is_stored: true,
             })
@@ -116,9 +118,7 @@ fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
 
 /// Removes the session `id` from the storage.
 pub(super) fn forget_session(id: &SessionId, config: &ServerConfig) {
-    let forgotten = config.session_storage.take(&storage_key(id));
-    // it holds a secret
-    drop(forgotten.map(Zeroizing::new));
+    drop(config.session_storage.take_session(&storage_key(id)));
 }
 
 /// Under which key the storage has the session `id`. TLS 1.3 takes out what it looks up, by names of 32 bytes: an
@@ -145,11 +145,9 @@ impl Handshake {
         if !self.is_stored {
             return;
         }
-        if let Some(mut value) = self.session_value(master_secret, cx) {
-            let value = core::mem::take(&mut *value);
-            self.config
-                .session_storage
-                .put(storage_key(&self.session_id), value);
+        if let Some(session) = self.session(master_secret, cx) {
+            let storage = &self.config.session_storage;
+            storage.put_session(storage_key(&self.session_id), session.to_stored());
         }
     }
 
@@ -159,17 +157,19 @@ impl Handshake {
         master_secret: &MasterSecret,
         cx: &ServerContext<'_>,
     ) -> Option<Vec<u8>> {
-        let value = self.session_value(master_secret, cx)?;
-        let ticket = self.config.ticketer.encrypt(&value)?;
+        let mut plain = Zeroizing::new(Vec::new());
+        self.session(master_secret, cx)?.encode(&mut plain);
+        let ticket = self.config.ticketer.encrypt(&plain)?;
         (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
     }
 
-    fn session_value(
+    /// `None` without a clock.
+    fn session<'a>(
         &self,
-        master_secret: &MasterSecret,
-        cx: &ServerContext<'_>,
-    ) -> Option<Zeroizing<Vec<u8>>> {
-        let session = Tls12Session {
+        master_secret: &'a MasterSecret,
+        cx: &'a ServerContext<'_>,
+    ) -> Option<Tls12Session<'a>> {
+        Some(Tls12Session {
             suite: self.suite.common.suite,
             master_secret: master_secret.as_bytes(),
             extended_master_secret: self.is_extended,
@@ -179,12 +179,9 @@ impl Handshake {
                 client_auth: self.config.client_auth(),
                 alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                 server_name: cx.data.server_name(),
-                client_chain: SessionFacts::borrow_chain(
-                    cx.negotiated.peer_chain().map(|chain| &**chain),
-                ),
                 application_data: cx.data.resumption_data(),
+                client_chain: ClientChain::of(cx.negotiated.peer_chain()),
             },
-        };
-        Some(Zeroizing::new(session.to_vec()))
+        })
     }
 }

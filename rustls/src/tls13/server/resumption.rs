@@ -6,7 +6,6 @@
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
-use rustls_core::codec::Codec;
 
 use super::early_data;
 use super::parameters::Parameters;
@@ -21,7 +20,8 @@ use crate::logging::debug;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::session::chain::{ChainKind, PeerChain};
-use crate::session::value::Tls13Session;
+use crate::session::stored::ServerSessionValue;
+use crate::session::value::{SessionValue, Tls13Session};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
 
@@ -73,10 +73,10 @@ pub(super) fn find_session(
     let suite = parameters.suite;
     let pairs = offered.identities.iter().zip(&offered.binders);
     for (index, (identity, binder)) in pairs.enumerate().take(MAX_IDENTITIES) {
-        let Some(bytes) = kind.find(identity.identity, config) else {
+        let Some(value) = kind.find(identity.identity, config) else {
             continue;
         };
-        let Some(session) = read_suitable(&bytes, kind, suite, config, cx, now) else {
+        let Some(session) = read_suitable(&value, kind, suite, config, cx, now) else {
             continue;
         };
         // RFC 9846 §4.3.11: the binder is validated before the key is accepted; of the chosen session only
@@ -101,7 +101,10 @@ pub(super) fn find_session(
             index: index as u16, // below MAX_IDENTITIES
             early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
             authenticated_at: session.facts.authenticated_at,
-            client_chain: session.facts.shared_chain(chain_kind, &config.peer_chains),
+            client_chain: session
+                .facts
+                .client_chain
+                .share(chain_kind, &config.peer_chains),
             application_data: session.facts.application_data.to_vec(),
         };
         return Ok(Some((resumed, early_secret)));
@@ -116,16 +119,16 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
     modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }
 
-/// The session in `bytes`, if it may be resumed here and now.
+/// The session in `value`, if it may be resumed here and now.
 fn read_suitable<'a>(
-    bytes: &'a [u8],
+    value: &'a ServerSessionValue,
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
     config: &ServerSettings,
     cx: &ServerContext<'_>,
     now: UnixTime,
 ) -> Option<Tls13Session<'a>> {
-    let session = Tls13Session::read_bytes(bytes).ok()?;
+    let session = Tls13Session::read(value).ok()?;
     let suites = &config.provider.cipher_suites;
     let before = suites
         .iter()

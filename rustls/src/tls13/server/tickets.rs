@@ -17,7 +17,8 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::MAX_TICKET_LIFETIME;
-use crate::session::value::{SessionFacts, Tls13Session};
+use crate::session::stored::ServerSessionValue;
+use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls13Session};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::TicketPsks;
 
@@ -113,6 +114,8 @@ impl TicketSender<'_> {
         let psks = TicketPsks::new(self.suite, resumption_secret);
         let client_auth = config.client_auth();
         let mut messages = Vec::new();
+        // sessions of one length, one after the other
+        let mut plain = Zeroizing::new(Vec::new());
         // RFC 9846 §4.7.1: random, and fresh for each ticket. Several are drawn at once: that takes as long as one
         let mut age_adds = [[0; 4]; 4];
         for number in 0..self.count {
@@ -135,13 +138,11 @@ impl TicketSender<'_> {
                     client_auth,
                     alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                     server_name: cx.data.server_name(),
-                    client_chain: SessionFacts::borrow_chain(
-                        cx.negotiated.peer_chain().map(|chain| &**chain),
-                    ),
                     application_data: cx.data.resumption_data(),
+                    client_chain: ClientChain::of(cx.negotiated.peer_chain()),
                 },
             };
-            let Some(ticket) = kind.make(&session, config)? else {
+            let Some(ticket) = kind.make(&session, &mut plain, config)? else {
                 break;
             };
             if messages.is_empty() {
@@ -184,38 +185,43 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// `None` when the session is too large, or the storage refuses it.
+    /// `None` when the session is too large, or the storage refuses it. `plain` may be anything.
     fn make(
         self,
         session: &Tls13Session<'_>,
+        plain: &mut Vec<u8>,
         config: &ServerConfig,
     ) -> Result<Option<Ticket>, Error> {
         match self {
             Self::Sealed => {
-                let plain = Zeroizing::new(session.to_vec());
-                let ticket = config.ticketer.encrypt(&plain);
+                plain.clear();
+                session.encode(plain);
+                let ticket = config.ticketer.encrypt(plain);
                 let usable = |ticket: &Vec<u8>| (1..=MAX_TICKET_LEN).contains(&ticket.len());
                 Ok(ticket.filter(usable).map(Ticket::Sealed))
             }
             Self::Stored => {
                 let mut key = [0; STORAGE_KEY_LEN];
                 config.provider.secure_random.fill(&mut key)?;
-                let stored = config.session_storage.put(key.to_vec(), session.to_vec());
+                let stored = config
+                    .session_storage
+                    .put_session(key.to_vec(), session.to_stored());
                 Ok(stored.then_some(Ticket::Stored(key)))
             }
         }
     }
 
-    /// The session that `ticket` stands for, as it was encoded. One from the storage is not there any longer:
+    /// The session that `ticket` stands for. One from the storage is not there any longer:
     /// RFC 9846 §8.1.
-    pub(super) fn find(self, ticket: &[u8], config: &ServerConfig) -> Option<Zeroizing<Vec<u8>>> {
-        let session = match self {
-            Self::Sealed => config.ticketer.decrypt(ticket),
+    pub(super) fn find(self, ticket: &[u8], config: &ServerConfig) -> Option<ServerSessionValue> {
+        match self {
+            Self::Sealed => config.ticketer.decrypt(ticket).map(From::from),
             // nothing else was put there
-            Self::Stored if ticket.len() == STORAGE_KEY_LEN => config.session_storage.take(ticket),
+            Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
+                config.session_storage.take_session(ticket)
+            }
             Self::Stored => None,
-        };
-        session.map(Zeroizing::new)
+        }
     }
 
     pub(super) fn lifetime(self, config: &ServerConfig) -> u32 {
