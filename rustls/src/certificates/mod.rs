@@ -16,6 +16,8 @@ mod peer_chains;
 mod peer_identity;
 #[cfg(feature = "std")]
 mod pem;
+#[cfg(feature = "std")]
+mod reload;
 mod revocation;
 #[cfg(feature = "std")]
 mod roots;
@@ -33,6 +35,13 @@ pub(crate) use peer_chains::Found;
 pub use peer_chains::PeerChains;
 pub(crate) use peer_identity::PeerFacts;
 pub use peer_identity::{PeerIdentity, PeerIdentityKind};
+#[cfg(all(feature = "std", feature = "x509"))]
+pub use reload::{CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder};
+#[cfg(feature = "std")]
+pub use reload::{
+    Reload, ReloadError, ReloadFailure, ReloadStatus, ReloadingClientVerifier,
+    ReloadingClientVerifierBuilder, ReloadingServerVerifier, ReloadingServerVerifierBuilder,
+};
 pub use revocation::RevocationList;
 #[cfg(feature = "std")]
 pub use revocation::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, LoadedCrls};

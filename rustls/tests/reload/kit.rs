@@ -1,19 +1,26 @@
 //! Authorities, what they issue, and connections that can be parked in the middle of a handshake.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+use std::{fs, process};
 
 use harness::configs::{PROVIDERS, Provider, Versions};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
-use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, SerialNumber,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
+    SerialNumber, date_time_ymd,
 };
+use rustls::certificates::CertifiedKeyFiles;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::time_provider::TimeProvider;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, client, server,
@@ -54,6 +61,8 @@ impl Authority {
         let cert = params.signed_by(&key, &self.0).unwrap();
         Identity {
             cert: cert.der().clone(),
+            cert_pem: cert.pem(),
+            key_pem: key.serialize_pem(),
             key: key.serialize_der(),
         }
     }
@@ -62,6 +71,25 @@ impl Authority {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();
         Arc::new(roots)
+    }
+
+    /// A revocation list of these serial numbers, the `number`th.
+    pub(crate) fn crl(&self, number: u8, revoked: &[u8]) -> String {
+        let revoked_certs = revoked.iter().map(|serial| RevokedCertParams {
+            serial_number: SerialNumber::from(u64::from(*serial)),
+            revocation_time: date_time_ymd(2023, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2023, 1, number),
+            next_update: date_time_ymd(2123, 1, 1),
+            crl_number: SerialNumber::from(u64::from(number)),
+            issuing_distribution_point: None,
+            revoked_certs: revoked_certs.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        params.signed_by(&self.0).unwrap().pem().unwrap()
     }
 
     pub(crate) fn server_verifier(&self, provider: Provider) -> Arc<dyn ServerCertVerifier> {
@@ -85,6 +113,8 @@ fn key() -> KeyPair {
 #[derive(Clone)]
 pub(crate) struct Identity {
     pub(crate) cert: CertificateDer<'static>,
+    pub(crate) cert_pem: String,
+    pub(crate) key_pem: String,
     key: Vec<u8>,
 }
 
@@ -215,4 +245,73 @@ fn pieces(flight: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Whether the handshake was an abbreviated one.
 pub(crate) fn is_resumed(end: &dyn Endpoint) -> bool {
     end.negotiated().ends_with("Some(Resumed)")
+}
+
+/// A directory of its own, for as long as the test runs.
+pub(crate) struct Dir(PathBuf);
+
+impl Dir {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("reload-{}-{count}", process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Has a file be as old as that nobody expects it to be written just now.
+    pub(crate) fn age(&self, name: &str) {
+        let file = fs::File::options().append(true).open(self.path(name));
+        let hour_ago = SystemTime::now() - Duration::from_secs(60 * 60);
+        file.unwrap().set_modified(hour_ago).unwrap();
+    }
+
+    /// `chain.pem` and `key.pem`.
+    pub(crate) fn write_pair(&self, identity: &Identity) -> CertifiedKeyFiles {
+        CertifiedKeyFiles::new(
+            self.write("chain.pem", &identity.cert_pem),
+            self.write("key.pem", &identity.key_pem),
+        )
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A clock that stands still until it is set.
+#[derive(Debug)]
+pub(crate) struct StoppedClock(AtomicU64);
+
+impl StoppedClock {
+    pub(crate) fn at_year(year: u64) -> Arc<Self> {
+        let clock = Self(AtomicU64::new(0));
+        clock.set_year(year);
+        Arc::new(clock)
+    }
+
+    pub(crate) fn set_year(&self, year: u64) {
+        self.0.store((year - 1970) * 31_556_952, Ordering::Relaxed);
+    }
+}
+
+impl TimeProvider for StoppedClock {
+    /// The year 1970 stands for a clock that does not know.
+    fn current_time(&self) -> Option<UnixTime> {
+        let secs = self.0.load(Ordering::Relaxed);
+        (secs != 0).then(|| UnixTime::since_unix_epoch(Duration::from_secs(secs)))
+    }
 }

@@ -1,0 +1,282 @@
+//! A verifier of clients whose roots and revocation lists are replaced while it is in use.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::{CertificateDer, UnixTime};
+
+use super::trust::{Trust, TrustSources, TrustedBy};
+use super::{Reload, ReloadError, ReloadStatus};
+use crate::certificates::{CrlSource, RootSource};
+use crate::crypto::CryptoProvider;
+use crate::enums::SignatureScheme;
+use crate::error::Error;
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::server::ServerConfig;
+use crate::time_provider::TimeProvider;
+use crate::verify::{ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid};
+use crate::webpki::{ClientCertVerifierBuilder, WebPkiClientVerifier};
+
+/// A [`WebPkiClientVerifier`] whose roots and revocation lists [`reload`](Self::reload) reads again.
+///
+/// It reads nothing by itself. When to do so is up to the application, in a thread or a task of its own.
+///
+/// What is read comes into force only if it can be used: a source without roots, or one that cannot be read, leaves the
+/// old ones in force, and so does a revocation list that is gone, damaged or older than the one in force.
+/// [`status`](Self::status) tells why.
+///
+/// A handshake goes by what was in force when the ClientHello came, and connections are not disturbed. When a client
+/// resumes a session, its certificate is verified again, by what is in force then.
+///
+/// ## In a verifier of one's own
+///
+/// All this is done by way of [`current_verifier`](ClientCertVerifier::current_verifier). A verifier that wraps this one
+/// without passing that on still has each answer from what is in force when it asks, also about sessions; but a
+/// handshake may then ask two verifiers, one after the other, and clients are told no names of authorities.
+/// [`wrapped_in`](ReloadingClientVerifierBuilder::wrapped_in) wraps what is in force instead, and has neither
+/// drawback.
+///
+#[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
+#[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
+/// use std::sync::Arc;
+///
+/// use rustls::ServerConfig;
+/// use rustls::certificates::{
+///     CertifiedKeyFiles, CrlSource, ReloadingCertifiedKeys, ReloadingClientVerifier, RootSource,
+/// };
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+/// let clients = RootSource::PemFile("clients.pem".into());
+/// let verifier = ReloadingClientVerifier::builder(clients, provider.clone())
+///     .with_crls(CrlSource::Directory("revoked".into()))
+///     .with_options(|builder| builder.allow_unauthenticated())
+///     .build()?;
+/// # #[cfg(feature = "x509")] {
+/// let files = CertifiedKeyFiles::new("fullchain.pem", "privkey.pem");
+/// let config = ServerConfig::builder()
+///     .with_client_cert_verifier(verifier.clone())
+///     .with_cert_resolver(ReloadingCertifiedKeys::new(files, provider)?);
+/// # }
+///
+/// // from time to time
+/// verifier.reload_if_changed()?;
+/// # Ok(()) }
+/// ```
+pub struct ReloadingClientVerifier {
+    trusted: TrustedBy<dyn ClientCertVerifier>,
+}
+
+impl ReloadingClientVerifier {
+    /// Starts to say what is to be read. The verifier has the algorithms of `provider`.
+    pub fn builder(
+        roots: RootSource,
+        provider: Arc<CryptoProvider>,
+    ) -> ReloadingClientVerifierBuilder {
+        ReloadingClientVerifierBuilder {
+            sources: TrustSources::new(roots),
+            provider,
+            options: Box::new(|builder| builder),
+            wrap: Box::new(|verifier| verifier),
+        }
+    }
+
+    /// Reads all sources again.
+    ///
+    /// # Errors
+    ///
+    /// Why not all that is in force is what the sources have now. Each source counts for itself: those that can be
+    /// used are in force, and sooner revoked is safer.
+    pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
+        self.trusted.reload()
+    }
+
+    /// The same if a file or directory has changed, by size, date or, where the system tells it, as a file, and if the
+    /// last reload failed. What the platform trusts is always read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`reload`](Self::reload).
+    pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
+        self.trusted.reload_if_changed()
+    }
+
+    /// Reads all sources as if for the first time: revocation lists that are gone are dropped, and older ones taken.
+    /// For when an authority has been given up on purpose.
+    ///
+    /// # Errors
+    ///
+    /// Any problem with a source leaves everything as it is.
+    pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
+        self.trusted.reload_from_scratch()
+    }
+
+    /// How reloading has gone.
+    pub fn status(&self) -> ReloadStatus {
+        self.trusted.status()
+    }
+
+    /// The verifier that is in force: the same object until something changes.
+    pub fn current(&self) -> Arc<dyn ClientCertVerifier> {
+        let verifier = self.trusted.verifier();
+        // a wrapper may be one that is replaced, too
+        verifier.current_verifier().unwrap_or(verifier)
+    }
+}
+
+impl ClientCertVerifier for ReloadingClientVerifier {
+    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        Some(self.current())
+    }
+
+    fn offer_client_auth(&self) -> bool {
+        self.current().offer_client_auth()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        self.current().client_auth_mandatory()
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.current().supported_verify_schemes()
+    }
+
+    /// None: see [above](ReloadingClientVerifier#in-a-verifier-of-ones-own).
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        self.current().requires_raw_public_keys()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.current()
+            .verify_client_cert(end_entity, intermediates, now)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.current()
+            .verify_tls13_signature(message, signer, signature)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.current()
+            .verify_tls12_signature(message, signer, signature)
+    }
+}
+
+impl fmt::Debug for ReloadingClientVerifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReloadingClientVerifier")
+            .field("trusted", &self.trusted)
+            .finish()
+    }
+}
+
+type Options = Box<dyn Fn(ClientCertVerifierBuilder) -> ClientCertVerifierBuilder + Send + Sync>;
+type Wrap = Box<dyn Fn(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifier> + Send + Sync>;
+
+/// Builds a [`ReloadingClientVerifier`].
+///
+/// Without revocation lists no revocation is checked.
+pub struct ReloadingClientVerifierBuilder {
+    sources: TrustSources,
+    provider: Arc<CryptoProvider>,
+    options: Options,
+    wrap: Wrap,
+}
+
+impl ReloadingClientVerifierBuilder {
+    /// Checks certificates against the revocation lists of `source`, in addition to those of earlier calls.
+    pub fn with_crls(mut self, source: CrlSource) -> Self {
+        self.sources.crls.push(source);
+        self
+    }
+
+    /// Has `options` set what else a verifier goes by, each time that one is made: whether the whole chain is checked
+    /// for revocation, and so on. It replaces those of an earlier call.
+    pub fn with_options(
+        mut self,
+        options: impl Fn(ClientCertVerifierBuilder) -> ClientCertVerifierBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.options = Box::new(options);
+        self
+    }
+
+    /// Has `wrap` put a verifier of one's own around each that is made. It replaces that of an earlier call.
+    pub fn wrapped_in(
+        mut self,
+        wrap: impl Fn(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifier>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.wrap = Box::new(wrap);
+        self
+    }
+
+    /// Takes the time from `clock` instead of the operating system, where something is dated or lists of the future are
+    /// recognized. Certificates are verified by the clock of the configuration.
+    pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
+        self.sources.clock = clock;
+        self
+    }
+
+    /// Reads all sources for the first time.
+    ///
+    /// # Errors
+    ///
+    /// Any problem with a source.
+    pub fn build(self) -> Result<Arc<ReloadingClientVerifier>, Arc<ReloadError>> {
+        let Self {
+            sources,
+            provider,
+            options,
+            wrap,
+        } = self;
+        let what = format!("trust in {:?}", sources.roots);
+        let make = move |trust: &Trust| {
+            let roots = trust.roots.clone();
+            let builder = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
+            let builder = if trust.has_crls() {
+                builder.with_shared_crls(trust.crls())
+            } else {
+                builder
+            };
+            let verifier = wrap(options(builder).build()?);
+            // every client is told the names of the authorities
+            ServerConfig::check(&*verifier).map_err(ReloadError::Authorities)?;
+            Ok(verifier)
+        };
+        let trusted = TrustedBy::new(what, sources, Box::new(make))?;
+        Ok(Arc::new(ReloadingClientVerifier { trusted }))
+    }
+}
+
+impl fmt::Debug for ReloadingClientVerifierBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReloadingClientVerifierBuilder")
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
+}

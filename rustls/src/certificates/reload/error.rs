@@ -1,0 +1,174 @@
+//! Why something was not replaced.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use std::path::PathBuf;
+
+use crate::certificates::{CrlError, FileError, RootsError};
+use crate::error::{Error, OtherError};
+use crate::webpki::VerifierBuilderError;
+
+/// Why something could not be read, or may not come into force.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// A file cannot be read.
+    File(FileError),
+    /// A file is not the PEM that it should be.
+    Pem {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file of certificates has none.
+    NoCertificate {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// A file of a private key has none.
+    NoPrivateKey {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// The crypto provider cannot use a private key.
+    PrivateKey {
+        /// The file it is in.
+        path: PathBuf,
+        /// What the provider says.
+        error: Error,
+    },
+    /// A private key is not that of the first certificate of its chain. One of the two may be about to be replaced,
+    /// too.
+    KeyMismatch {
+        /// The file of the certificates.
+        chain: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+    },
+    /// A certificate cannot be parsed, has expired, is not valid yet, or is not for a name that it should be for.
+    Certificate {
+        /// The file it is in.
+        path: PathBuf,
+        /// Which one of the certificates in it, from 1.
+        position: usize,
+        /// Why it is refused.
+        error: Error,
+    },
+    /// A file is not an OCSP response that can be stapled to its certificate.
+    OcspResponse {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Something is to be found by a name that is no DNS name.
+    Name(String),
+    /// Nothing was named to be loaded.
+    Nothing,
+    /// The clock does not know the time, so that nobody can tell what has expired.
+    NoTime,
+    /// Root certificates cannot be read.
+    Roots(RootsError),
+    /// Revocation lists cannot be read, are gone, or are older than those in force.
+    Crls(CrlError),
+    /// No verifier can be built from what was read.
+    Verifier(VerifierBuilderError),
+    /// The verifier names more authorities than fit into a message.
+    Authorities(Error),
+    /// More than one.
+    Several(Vec<Self>),
+}
+
+impl ReloadError {
+    /// All of `errors` as one, if there are any.
+    pub(super) fn of(mut errors: Vec<Self>) -> Option<Self> {
+        match errors.len() {
+            0 | 1 => errors.pop(),
+            _ => Some(Self::Several(errors)),
+        }
+    }
+}
+
+impl From<FileError> for ReloadError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<VerifierBuilderError> for ReloadError {
+    fn from(error: VerifierBuilderError) -> Self {
+        Self::Verifier(error)
+    }
+}
+
+impl From<ReloadError> for Error {
+    /// [`Error::Other`].
+    fn from(error: ReloadError) -> Self {
+        Self::Other(OtherError(Arc::new(error)))
+    }
+}
+
+impl fmt::Display for ReloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Pem { path, reason } => {
+                write!(f, "{}: malformed PEM: {reason}", path.display())
+            }
+            Self::NoCertificate { path } => write!(f, "{}: no certificate", path.display()),
+            Self::NoPrivateKey { path } => write!(f, "{}: no private key", path.display()),
+            Self::PrivateKey { path, error } => {
+                write!(f, "{}: unusable private key: {error}", path.display())
+            }
+            Self::KeyMismatch { chain, key } => write!(
+                f,
+                "the private key in {} is not that of the first certificate in {}",
+                key.display(),
+                chain.display()
+            ),
+            Self::Certificate {
+                path,
+                position,
+                error,
+            } => write!(f, "{}: certificate {position}: {error}", path.display()),
+            Self::OcspResponse { path, reason } => {
+                write!(
+                    f,
+                    "{}: no OCSP response to staple: {reason}",
+                    path.display()
+                )
+            }
+            Self::Name(name) => write!(f, "not a DNS name: {name:?}"),
+            Self::Nothing => f.write_str("there is nothing to load"),
+            Self::NoTime => f.write_str("the current time is not known"),
+            Self::Roots(error) => error.fmt(f),
+            Self::Crls(error) => error.fmt(f),
+            Self::Verifier(error) => error.fmt(f),
+            Self::Authorities(error) => error.fmt(f),
+            Self::Several(errors) => {
+                for (i, error) in errors.iter().enumerate() {
+                    write!(f, "{}{error}", if i == 0 { "" } else { "; " })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::error::Error for ReloadError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::File(error) => Some(error),
+            Self::PrivateKey { error, .. }
+            | Self::Certificate { error, .. }
+            | Self::Authorities(error) => Some(error),
+            Self::Roots(error) => Some(error),
+            Self::Crls(error) => Some(error),
+            Self::Verifier(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A certificate chain and its key, read from files and checked before they come into force.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use std::path::PathBuf;
+
+use pki_types::pem::{self, PemObject};
+use pki_types::{CertificateDer, DnsName, PrivateKeyDer, ServerName, UnixTime};
+use zeroize::Zeroizing;
+
+use super::{ReloadError, ocsp};
+use crate::certificates::Certificate;
+use crate::certificates::files::{FileVersion, read_file};
+use crate::certificates::loading::Version;
+use crate::crypto::CryptoProvider;
+use crate::error::{CertificateError, Error, InconsistentKeys};
+use crate::sign::CertifiedKey;
+use crate::webpki::{ParsedCertificate, verify_server_name};
+
+/// How long a file of certificates may be, in bytes: far more than any peer reads.
+const MAX_CHAIN_LEN: u64 = 1 << 20;
+
+/// How long a file of a private key may be, in bytes.
+const MAX_KEY_LEN: u64 = 1 << 16;
+
+/// How long an OCSP response may be, in bytes.
+const MAX_OCSP_LEN: u64 = 1 << 16;
+
+/// Where a certificate chain and its private key are.
+///
+/// They need not be replaced in one step: a key that does not go with its certificate, or an OCSP response that is
+/// about another one, is not used, and the next reload tries again. Each of the files is best replaced by renaming.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertifiedKeyFiles {
+    chain: PathBuf,
+    key: PathBuf,
+    ocsp: Option<PathBuf>,
+}
+
+impl CertifiedKeyFiles {
+    /// The certificates are in `chain`, PEM, the end entity's first, each followed by its issuer's; the private key
+    /// is in `key`, PEM, in one of the formats of
+    /// [`PrivateKeyDer`]. Both may be the same file.
+    pub fn new(chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        Self {
+            chain: chain.into(),
+            key: key.into(),
+            ocsp: None,
+        }
+    }
+
+    /// The OCSP response to be stapled is in `ocsp`, DER.
+    pub fn with_ocsp(mut self, ocsp: impl Into<PathBuf>) -> Self {
+        self.ocsp = Some(ocsp.into());
+        self
+    }
+
+    /// What changes when the files do.
+    pub(super) fn versions(&self) -> FileVersions {
+        let paths = [Some(&self.chain), Some(&self.key), self.ocsp.as_ref()];
+        FileVersions::of_files(paths.into_iter().flatten())
+    }
+
+    /// Reads the files, and checks that what is in them goes together, is valid `now`, and is for all of `names`.
+    pub(super) fn load(
+        &self,
+        provider: &CryptoProvider,
+        names: &[DnsName<'_>],
+        now: UnixTime,
+    ) -> Result<CertifiedKey, ReloadError> {
+        let chain = self.read_chain()?;
+        let key = self.read_key()?;
+        self.check_chain(&chain, names, now)?;
+        let ocsp = self.read_ocsp(&chain, now)?;
+
+        let key = provider
+            .key_provider
+            .load_private_key(key)
+            .map_err(|error| ReloadError::PrivateKey {
+                path: self.key.clone(),
+                error,
+            })?;
+        let mut certified_key = CertifiedKey::new(chain, key);
+        match certified_key.keys_match() {
+            // a key that does not tell its public key is taken on trust, as elsewhere
+            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
+            Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+                return Err(ReloadError::KeyMismatch {
+                    chain: self.chain.clone(),
+                    key: self.key.clone(),
+                });
+            }
+            Err(error) => return Err(self.refused(1, error)),
+        }
+        certified_key.ocsp = ocsp;
+        Ok(certified_key)
+    }
+
+    fn read_chain(&self) -> Result<Vec<CertificateDer<'static>>, ReloadError> {
+        let path = &self.chain;
+        let content = read_file(path, MAX_CHAIN_LEN)?;
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&content)
+            .collect::<Result<_, _>>()
+            .map_err(|error: pem::Error| ReloadError::Pem {
+                path: path.clone(),
+                reason: error.to_string(),
+            })?;
+        if chain.is_empty() {
+            return Err(ReloadError::NoCertificate { path: path.clone() });
+        }
+        Ok(chain)
+    }
+
+    /// Nothing of the content is left in memory, nor in an error.
+    fn read_key(&self) -> Result<PrivateKeyDer<'static>, ReloadError> {
+        let path = &self.key;
+        let content = Zeroizing::new(read_file(path, MAX_KEY_LEN)?);
+        PrivateKeyDer::from_pem_slice(&content).map_err(|error| match error {
+            pem::Error::NoItemsFound => ReloadError::NoPrivateKey { path: path.clone() },
+            _ => ReloadError::Pem {
+                path: path.clone(),
+                reason: "a section is cut off, or not in base64".into(),
+            },
+        })
+    }
+
+    fn read_ocsp(
+        &self,
+        chain: &[CertificateDer<'static>],
+        now: UnixTime,
+    ) -> Result<Option<Vec<u8>>, ReloadError> {
+        let (Some(path), Some(end_entity)) = (&self.ocsp, chain.first()) else {
+            return Ok(None);
+        };
+        let response = read_file(path, MAX_OCSP_LEN)?;
+        match ocsp::check(&response, end_entity, now) {
+            Ok(()) => Ok(Some(response)),
+            Err(reason) => Err(ReloadError::OcspResponse {
+                path: path.clone(),
+                reason,
+            }),
+        }
+    }
+
+    fn check_chain(
+        &self,
+        chain: &[CertificateDer<'static>],
+        names: &[DnsName<'_>],
+        now: UnixTime,
+    ) -> Result<(), ReloadError> {
+        for (certificate, position) in chain.iter().zip(1..) {
+            check_validity(certificate, now).map_err(|error| self.refused(position, error))?;
+        }
+        let Some(end_entity) = chain.first() else {
+            return Ok(());
+        };
+        let end_entity =
+            ParsedCertificate::try_from(end_entity).map_err(|error| self.refused(1, error))?;
+        for name in names {
+            verify_server_name(&end_entity, &ServerName::DnsName(name.borrow()))
+                .map_err(|error| self.refused(1, error))?;
+        }
+        Ok(())
+    }
+
+    fn refused(&self, position: usize, error: Error) -> ReloadError {
+        ReloadError::Certificate {
+            path: self.chain.clone(),
+            position,
+            error,
+        }
+    }
+
+    /// What this is called in logs.
+    pub(super) fn description(&self) -> alloc::string::String {
+        format!("certificate {}", self.chain.display())
+    }
+}
+
+/// The versions of several files.
+#[derive(Clone, PartialEq)]
+pub(super) struct FileVersions(Vec<FileVersion>);
+
+impl FileVersions {
+    pub(super) fn of_files<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Self {
+        Self(paths.map(|path| FileVersion::of_file(path)).collect())
+    }
+}
+
+impl Version for FileVersions {
+    fn is_settled(&self) -> bool {
+        self.0.iter().all(FileVersion::is_settled)
+    }
+}
+
+/// Both ends of the validity are within it (RFC 5280 §4.1.2.5).
+fn check_validity(certificate: &CertificateDer<'static>, now: UnixTime) -> Result<(), Error> {
+    let certificate = Certificate::new(certificate.clone());
+    let validity = certificate.validity()?;
+    if validity.contains(now) {
+        return Ok(());
+    }
+    let before = validity.not_before.to_unix_time();
+    Err(match (before, validity.not_after.to_unix_time()) {
+        (Some(not_before), _) if now.as_secs() < not_before.as_secs() => {
+            CertificateError::NotValidYetContext {
+                time: now,
+                not_before,
+            }
+        }
+        (_, Some(not_after)) => CertificateError::ExpiredContext {
+            time: now,
+            not_after,
+        },
+        (_, None) => CertificateError::Expired,
+    }
+    .into())
+}

@@ -1,0 +1,300 @@
+//! Whom to trust, read from roots and revocation lists, and a verifier that goes by it.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+use std::sync::{PoisonError, RwLock};
+
+use super::slot::{Loaded, Slot};
+use super::{Reload, ReloadError, ReloadStatus};
+use crate::certificates::files::FileVersion;
+use crate::certificates::loading::{Source, Version};
+use crate::certificates::{
+    CrlCache, CrlError, CrlSource, LoadedCrls, RevocationList, RootCache, RootSource,
+};
+use crate::time_provider::{DefaultTimeProvider, TimeProvider};
+use crate::webpki::RootCertStore;
+
+/// Where trust comes from: what the builders of both sides collect.
+#[derive(Clone, Debug)]
+pub(super) struct TrustSources {
+    pub(super) roots: RootSource,
+    pub(super) crls: Vec<CrlSource>,
+    pub(super) clock: Arc<dyn TimeProvider>,
+}
+
+impl TrustSources {
+    pub(super) fn new(roots: RootSource) -> Self {
+        Self {
+            roots,
+            crls: Vec::new(),
+            clock: Arc::new(DefaultTimeProvider),
+        }
+    }
+
+    /// Knows no list yet that another one could be older than.
+    fn new_crl_cache(&self) -> CrlCache {
+        CrlCache::new()
+            .with_lifetime(Duration::MAX)
+            .with_capacity(usize::MAX)
+            .with_time_provider(self.clock.clone())
+    }
+
+    fn versions(&self) -> SourceVersions {
+        let roots = if self.roots.can_change() {
+            SourceVersion::of(self.roots.version())
+        } else {
+            SourceVersion::Constant
+        };
+        let crls = self
+            .crls
+            .iter()
+            .map(|source| SourceVersion::File(source.version()));
+        SourceVersions([roots].into_iter().chain(crls).collect())
+    }
+
+    /// Reads all sources. What cannot be read stays as it is in `held`, and is a problem.
+    ///
+    /// # Errors
+    ///
+    /// The same problems, where nothing is `held`.
+    fn load(
+        &self,
+        crl_cache: &CrlCache,
+        held: Option<&Trust>,
+    ) -> Result<(Trust, Option<ReloadError>), ReloadError> {
+        let mut problems = Vec::new();
+        let roots = match RootCache::global().reload(&self.roots) {
+            Ok(loaded) => {
+                problems.extend(loaded.failed_reload.map(ReloadError::Roots));
+                // a cache that was told to keep nothing reads equal roots into another store
+                match held {
+                    Some(held) if held.roots.roots == loaded.store.roots => held.roots.clone(),
+                    _ => loaded.store,
+                }
+            }
+            Err(error) => match held {
+                Some(held) => {
+                    problems.push(ReloadError::Roots(error));
+                    held.roots.clone()
+                }
+                None => return Err(ReloadError::Roots(error)),
+            },
+        };
+        let mut crls = Vec::with_capacity(self.crls.len());
+        for (number, source) in self.crls.iter().enumerate() {
+            match crl_cache.reload(source) {
+                Ok(LoadedCrls {
+                    lists,
+                    problems: unusable,
+                    failed_reload,
+                    ..
+                }) => {
+                    problems.extend(failed_reload.map(ReloadError::Crls));
+                    if !unusable.is_empty() {
+                        problems.push(ReloadError::Crls(CrlError::Unusable(unusable)));
+                    }
+                    crls.push(lists);
+                }
+                Err(error) => match held.and_then(|held| held.crls.get(number)) {
+                    Some(lists) => {
+                        problems.push(ReloadError::Crls(error));
+                        crls.push(lists.clone());
+                    }
+                    None => return Err(ReloadError::Crls(error)),
+                },
+            }
+        }
+        let problem = ReloadError::of(problems);
+        match (held, problem) {
+            (None, Some(problem)) => Err(problem),
+            (_, problem) => Ok((Trust { roots, crls }, problem)),
+        }
+    }
+}
+
+/// Who is trusted, and who no longer is.
+pub(super) struct Trust {
+    pub(super) roots: Arc<RootCertStore>,
+    /// Of each source, never none.
+    crls: Vec<Arc<[Arc<RevocationList>]>>,
+}
+
+impl Trust {
+    /// The lists of all sources.
+    pub(super) fn crls(&self) -> impl Iterator<Item = Arc<RevocationList>> {
+        self.crls.iter().flat_map(|lists| lists.iter().cloned())
+    }
+
+    pub(super) fn has_crls(&self) -> bool {
+        !self.crls.is_empty()
+    }
+
+    fn is_same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.roots, &other.roots)
+            && self.crls().count() == other.crls().count()
+            && self
+                .crls()
+                .zip(other.crls())
+                .all(|(a, b)| Arc::ptr_eq(&a, &b) || a.der() == b.der())
+    }
+}
+
+/// Makes a verifier that goes by something.
+pub(super) type Make<D> = Box<dyn Fn(&Trust) -> Result<Arc<D>, ReloadError> + Send + Sync>;
+
+/// A verifier, made anew by each change of what it goes by.
+pub(super) struct TrustedBy<D: ?Sized> {
+    sources: TrustSources,
+    make: Make<D>,
+    /// What lists there were, which none may be older than.
+    crl_cache: RwLock<Arc<CrlCache>>,
+    slot: Slot<InForce<D>, SourceVersions>,
+}
+
+/// What a verifier goes by, and the verifier.
+struct InForce<D: ?Sized> {
+    trust: Trust,
+    verifier: Arc<D>,
+}
+
+impl<D: ?Sized> TrustedBy<D> {
+    /// Reads all sources for the first time.
+    ///
+    /// # Errors
+    ///
+    /// Any problem, and those of `make`.
+    pub(super) fn new(
+        what: String,
+        sources: TrustSources,
+        make: Make<D>,
+    ) -> Result<Self, ReloadError> {
+        let crl_cache = sources.new_crl_cache();
+        let versions = sources.versions();
+        let (trust, _) = sources.load(&crl_cache, None)?;
+        let verifier = make(&trust)?;
+        let first = Arc::new(InForce { trust, verifier });
+        Ok(Self {
+            slot: Slot::new(what, sources.clock.clone(), first, versions),
+            crl_cache: RwLock::new(Arc::new(crl_cache)),
+            sources,
+            make,
+        })
+    }
+
+    /// What is in force.
+    pub(super) fn verifier(&self) -> Arc<D> {
+        self.slot.current().verifier.clone()
+    }
+
+    pub(super) fn status(&self) -> ReloadStatus {
+        self.slot.status()
+    }
+
+    pub(super) fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
+        let cache = self.crl_cache();
+        self.slot
+            .reload(|| self.sources.versions(), |held| self.load(&cache, held))
+    }
+
+    pub(super) fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
+        let cache = self.crl_cache();
+        self.slot
+            .reload_if_changed(|| self.sources.versions(), |held| self.load(&cache, held))
+    }
+
+    /// Reads all sources as if for the first time: lists that are gone are not missed, and older ones are taken.
+    pub(super) fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
+        let cache = Arc::new(self.sources.new_crl_cache());
+        let load = |held: &Arc<InForce<D>>| match self.sources.load(&cache, None) {
+            Ok((trust, _)) => self.with_verifier(trust, None, held),
+            Err(error) => Loaded::failed(held, error),
+        };
+        let reload = self.slot.reload(|| self.sources.versions(), load)?;
+        if reload != Reload::Overtaken {
+            *self
+                .crl_cache
+                .write()
+                .unwrap_or_else(PoisonError::into_inner) = cache;
+        }
+        Ok(reload)
+    }
+
+    fn crl_cache(&self) -> Arc<CrlCache> {
+        let cache = self.crl_cache.read();
+        cache.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn load(&self, crl_cache: &CrlCache, held: &Arc<InForce<D>>) -> Loaded<InForce<D>> {
+        match self.sources.load(crl_cache, Some(&held.trust)) {
+            Ok((trust, problem)) => self.with_verifier(trust, problem, held),
+            Err(error) => Loaded::failed(held, error),
+        }
+    }
+
+    /// What is `held`, or if it differs, a verifier that goes by `trust`.
+    fn with_verifier(
+        &self,
+        trust: Trust,
+        problem: Option<ReloadError>,
+        held: &Arc<InForce<D>>,
+    ) -> Loaded<InForce<D>> {
+        if trust.is_same_as(&held.trust) {
+            return Loaded {
+                value: held.clone(),
+                problem,
+            };
+        }
+        match (self.make)(&trust) {
+            Ok(verifier) => Loaded {
+                value: Arc::new(InForce { trust, verifier }),
+                problem,
+            },
+            Err(error) => Loaded {
+                value: held.clone(),
+                problem: ReloadError::of(problem.into_iter().chain([error]).collect()),
+            },
+        }
+    }
+}
+
+impl<D: ?Sized> fmt::Debug for TrustedBy<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrustedBy")
+            .field("sources", &self.sources)
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The versions of all sources.
+#[derive(Clone, PartialEq)]
+pub(super) struct SourceVersions(Vec<SourceVersion>);
+
+#[derive(Clone, PartialEq)]
+enum SourceVersion {
+    /// It is always the same.
+    Constant,
+    /// Nobody knows without reading it.
+    Unknown,
+    File(FileVersion),
+}
+
+impl SourceVersion {
+    fn of(version: Option<FileVersion>) -> Self {
+        version.map_or(Self::Unknown, Self::File)
+    }
+}
+
+impl Version for SourceVersions {
+    fn is_settled(&self) -> bool {
+        self.0.iter().all(|version| match version {
+            SourceVersion::Constant => true,
+            SourceVersion::Unknown => false,
+            SourceVersion::File(version) => version.is_settled(),
+        })
+    }
+}

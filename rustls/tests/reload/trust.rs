@@ -1,0 +1,599 @@
+//! Roots and revocation lists that are replaced: whom it lets in, whom it keeps out, and which sessions live on.
+
+use std::fs;
+use std::sync::Arc;
+
+use harness::configs::{PROVIDERS, Provider};
+use harness::endpoints::{exchange, handshake, send_and_check};
+use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::certificates::{
+    CrlSource, Reload, ReloadError, ReloadingClientVerifier, ReloadingClientVerifierBuilder,
+    ReloadingServerVerifier, ReloadingServerVerifierBuilder, RootSource,
+};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
+};
+
+use crate::kit::{Authority, Dir, Identity, SERVER, Setup, exchange_and, is_resumed, setups};
+
+fn roots(dir: &Dir, authorities: &[&Authority]) -> RootSource {
+    let pem: String = authorities.iter().map(|ca| ca.0.pem()).collect();
+    RootSource::PemFile(dir.write("roots.pem", pem))
+}
+
+fn of_clients(dir: &Dir, provider: Provider, cas: &[&Authority]) -> ReloadingClientVerifierBuilder {
+    ReloadingClientVerifier::builder(roots(dir, cas), Arc::new(provider.this()))
+}
+
+fn of_servers(dir: &Dir, provider: Provider, cas: &[&Authority]) -> ReloadingServerVerifierBuilder {
+    ReloadingServerVerifier::builder(roots(dir, cas), Arc::new(provider.this()))
+}
+
+/// Whether the session was resumed, or why there is no connection.
+fn connect(
+    setup: Setup,
+    client: &Arc<ClientConfig>,
+    server: &Arc<ServerConfig>,
+) -> Result<bool, String> {
+    let [mut one, mut two] = [setup.client(client), setup.server(server)];
+    exchange(&mut *one, &mut *two)?;
+    assert!(!one.is_handshaking() && !two.is_handshaking());
+    Ok(is_resumed(&*one))
+}
+
+fn client_of(setup: Setup, ca: &Authority, identity: &Identity) -> Arc<ClientConfig> {
+    setup.client_config(
+        ca.server_verifier(setup.provider),
+        identity.certified(setup.provider),
+    )
+}
+
+/// A client of an authority that is no longer trusted: neither its session nor a full handshake lets it in, while the
+/// clients of another authority resume.
+#[test]
+fn a_server_forgets_an_authority() {
+    let (a, b) = (Authority::new("a"), Authority::new("b"));
+    let (of_a, of_b) = (a.issue(), b.issue());
+    for setup in setups() {
+        let dir = Dir::new();
+        let verifier = of_clients(&dir, setup.provider, &[&a, &b]).build().unwrap();
+        let server = setup.server_config(verifier.clone(), a.issue().certified(setup.provider));
+        let [of_a, of_b] = [&of_a, &of_b].map(|identity| client_of(setup, &a, identity));
+        for client in [&of_a, &of_b] {
+            assert_eq!(connect(setup, client, &server), Ok(false), "{setup:?}");
+            assert_eq!(connect(setup, client, &server), Ok(true), "{setup:?}");
+        }
+        assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
+        for client in [&of_a, &of_b] {
+            assert_eq!(connect(setup, client, &server), Ok(true), "{setup:?}");
+        }
+
+        roots(&dir, &[&b]);
+        assert_eq!(connect(setup, &of_a, &server), Ok(true), "not reloaded");
+        assert_eq!(verifier.reload_if_changed().unwrap(), Reload::Replaced);
+        let error = connect(setup, &of_a, &server).unwrap_err();
+        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+        // the names of the authorities are others, so it is asked for its certificate again
+        assert_eq!(connect(setup, &of_b, &server), Ok(false), "{setup:?}");
+        assert_eq!(connect(setup, &of_b, &server), Ok(true), "{setup:?}");
+
+        // and the other way round: who was refused is let in
+        roots(&dir, &[&a]);
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        assert_eq!(connect(setup, &of_a, &server), Ok(false), "{setup:?}");
+        connect(setup, &of_b, &server).unwrap_err();
+    }
+}
+
+/// With no names of authorities to tell sessions apart by, the certificate of a session is still verified again.
+#[test]
+fn a_server_without_hints_forgets_an_authority_all_the_same() {
+    let (a, b) = (Authority::new("a"), Authority::new("b"));
+    let identity = a.issue();
+    for setup in setups() {
+        let dir = Dir::new();
+        let verifier = of_clients(&dir, setup.provider, &[&a, &b])
+            .with_options(|builder| builder.clear_root_hint_subjects())
+            .build()
+            .unwrap();
+        let server = setup.server_config(verifier.clone(), a.issue().certified(setup.provider));
+        let client = client_of(setup, &a, &identity);
+        connect(setup, &client, &server).unwrap();
+        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        roots(&dir, &[&b]);
+        verifier.reload().unwrap();
+        let error = connect(setup, &client, &server).unwrap_err();
+        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+    }
+}
+
+/// What a client trusts decides about its sessions, too: they end with a change, and live on without one.
+#[test]
+fn a_client_resumes_no_session_of_other_roots() {
+    let (a, b, c) = (
+        Authority::new("a"),
+        Authority::new("b"),
+        Authority::new("c"),
+    );
+    let identity = a.issue();
+    for setup in setups() {
+        let dir = Dir::new();
+        let verifier = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
+        let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
+        let server = setup.server_config(
+            WebPkiClientVerifier::no_client_auth(),
+            identity.certified(setup.provider),
+        );
+        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
+        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+
+        roots(&dir, &[&a, &b]);
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+
+        roots(&dir, &[&c]);
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        let error = connect(setup, &client, &server).unwrap_err();
+        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+    }
+}
+
+/// A list that revokes the certificate of a session ends the session, and keeps the client out.
+#[test]
+fn a_revoked_client_resumes_no_session() {
+    let ca = Authority::new("ca");
+    let revoked = ca.issue_with(SERVER, |params| params.serial_number = Some(7.into()));
+    let other = ca.issue_with(SERVER, |params| params.serial_number = Some(8.into()));
+    for setup in setups() {
+        let dir = Dir::new();
+        let list = dir.write("list.pem", ca.crl(1, &[9]));
+        let verifier = of_clients(&dir, setup.provider, &[&ca])
+            .with_crls(CrlSource::File(list))
+            .build()
+            .unwrap();
+        let server = setup.server_config(verifier.clone(), ca.issue().certified(setup.provider));
+        let [revoked, other] = [&revoked, &other].map(|identity| client_of(setup, &ca, identity));
+        for client in [&revoked, &other] {
+            connect(setup, client, &server).unwrap();
+            assert_eq!(connect(setup, client, &server), Ok(true), "{setup:?}");
+        }
+        dir.write("list.pem", ca.crl(2, &[7, 9]));
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        let error = connect(setup, &revoked, &server).unwrap_err();
+        assert!(error.contains("Revoked"), "{setup:?}: {error}");
+        // lists are not told to clients, so the session is the same
+        assert_eq!(connect(setup, &other, &server), Ok(true), "{setup:?}");
+    }
+}
+
+/// The same for a server's certificate: a client verifies none when it resumes, so it must not.
+#[test]
+fn a_client_resumes_no_session_of_another_list() {
+    let ca = Authority::new("ca");
+    let identity = ca.issue_with(SERVER, |params| params.serial_number = Some(7.into()));
+    for setup in setups() {
+        let dir = Dir::new();
+        let list = dir.write("list.pem", ca.crl(1, &[9]));
+        let verifier = of_servers(&dir, setup.provider, &[&ca])
+            .with_crls(CrlSource::File(list))
+            .build()
+            .unwrap();
+        let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
+        let server = setup.server_config(
+            WebPkiClientVerifier::no_client_auth(),
+            identity.certified(setup.provider),
+        );
+        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        dir.write("list.pem", ca.crl(2, &[7]));
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        let error = connect(setup, &client, &server).unwrap_err();
+        assert!(error.contains("Revoked"), "{setup:?}: {error}");
+    }
+}
+
+/// Whatever is wrong with one source, what it brought last stays in force, and it is said what is wrong; the others are
+/// replaced nevertheless.
+#[test]
+fn bad_sources_never_weaken_what_is_checked() {
+    let ca = Authority::new("ca");
+    let certificate = |serial: u64| {
+        ca.issue_with(SERVER, |params| params.serial_number = Some(serial.into()))
+            .cert
+    };
+    let [seven, eight, nine] = [7, 8, 9].map(certificate);
+    for provider in PROVIDERS {
+        type IsIt = fn(&ReloadError) -> bool;
+        type Case<'a> = (&'a str, &'a dyn Fn(&Dir), IsIt);
+        let is_roots: IsIt = |error| matches!(error, ReloadError::Roots(_));
+        let is_crls: IsIt = |error| matches!(error, ReloadError::Crls(_));
+        let half = ca.crl(3, &[]);
+        let cases: &[Case<'_>] = &[
+            (
+                "no roots",
+                &|dir| fs::remove_file(dir.path("roots.pem")).unwrap(),
+                is_roots,
+            ),
+            (
+                "empty roots",
+                &|dir| drop(dir.write("roots.pem", "")),
+                is_roots,
+            ),
+            (
+                "roots that are none",
+                &|dir| {
+                    drop(dir.write(
+                        "roots.pem",
+                        "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n",
+                    ))
+                },
+                is_roots,
+            ),
+            (
+                "no list",
+                &|dir| fs::remove_file(dir.path("list.pem")).unwrap(),
+                is_crls,
+            ),
+            (
+                "an empty list",
+                &|dir| drop(dir.write("list.pem", "")),
+                is_crls,
+            ),
+            (
+                "half a list",
+                &|dir| drop(dir.write("list.pem", &half[..half.len() / 2])),
+                is_crls,
+            ),
+            (
+                "an older list",
+                &|dir| drop(dir.write("list.pem", ca.crl(1, &[]))),
+                is_crls,
+            ),
+            (
+                "another's list",
+                &|dir| drop(dir.write("list.pem", Authority::new("b").crl(3, &[]))),
+                is_crls,
+            ),
+        ];
+        for (what, spoil, is_it) in cases {
+            let dir = Dir::new();
+            let verifier = of_clients(&dir, provider, &[&ca])
+                .with_crls(CrlSource::File(dir.write("list.pem", ca.crl(2, &[7]))))
+                .with_crls(CrlSource::File(dir.write("other.pem", ca.crl(1, &[8]))))
+                .build()
+                .unwrap();
+            let verify = |cert: &CertificateDer<'_>| {
+                let verifier = verifier.current_verifier().unwrap();
+                verifier
+                    .verify_client_cert(cert, &[], UnixTime::now())
+                    .is_ok()
+            };
+            assert!(!verify(&seven) && verify(&nine), "{what}");
+            spoil(&dir);
+            for attempts in 1..=2 {
+                let error = verifier.reload_if_changed().unwrap_err();
+                assert!(is_it(&error), "{what}: {error:?}");
+                assert!(!verify(&seven) && verify(&nine), "{what}");
+                assert_eq!(
+                    verifier.status().failing.unwrap().attempts,
+                    attempts,
+                    "{what}"
+                );
+            }
+            // healed
+            roots(&dir, &[&ca]);
+            dir.write("list.pem", ca.crl(5, &[7, 9]));
+            let healed = verifier.reload();
+            if *what == "another's list" {
+                // which is missed now
+                assert!(is_crls(&healed.unwrap_err()), "{what}");
+            } else {
+                assert_eq!(healed.unwrap(), Reload::Replaced, "{what}");
+                assert!(verifier.status().failing.is_none(), "{what}");
+            }
+            assert!(!verify(&seven) && !verify(&nine), "{what}");
+        }
+
+        // roots that cannot be read keep no list from being replaced
+        let dir = Dir::new();
+        let verifier = of_clients(&dir, provider, &[&ca])
+            .with_crls(CrlSource::File(dir.write("list.pem", ca.crl(1, &[7]))))
+            .build()
+            .unwrap();
+        let verify = |cert: &CertificateDer<'_>| {
+            let verifier = verifier.current_verifier().unwrap();
+            verifier
+                .verify_client_cert(cert, &[], UnixTime::now())
+                .is_ok()
+        };
+        assert!(verify(&eight));
+        dir.write("roots.pem", "");
+        dir.write("list.pem", ca.crl(2, &[7, 8]));
+        assert!(is_roots(&verifier.reload().unwrap_err()));
+        assert!(!verify(&eight) && verify(&nine));
+        let status = verifier.status();
+        assert_eq!((status.reloads, status.failures), (1, 1));
+    }
+}
+
+/// An authority that is given up takes its list with it, but only when that is asked for; and even then not when
+/// anything is wrong.
+#[test]
+fn a_list_is_dropped_on_purpose_only() {
+    let (a, b) = (Authority::new("a"), Authority::new("b"));
+    let dir = Dir::new();
+    let lists = |lists: &[String]| dir.write("list.pem", lists.concat());
+    let both = lists(&[a.crl(1, &[]), b.crl(1, &[])]);
+    let verifier = of_clients(&dir, PROVIDERS[0], &[&a, &b])
+        .with_crls(CrlSource::File(both))
+        .build()
+        .unwrap();
+    roots(&dir, &[&a]);
+    lists(&[a.crl(1, &[])]);
+    verifier.reload().unwrap_err();
+    verifier.reload().unwrap_err();
+
+    dir.write("list.pem", "");
+    verifier.reload_from_scratch().unwrap_err();
+    lists(&[a.crl(1, &[])]);
+    verifier.reload().unwrap_err();
+    assert_eq!(verifier.reload_from_scratch().unwrap(), Reload::Replaced);
+    assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
+    assert!(verifier.status().failing.is_none());
+}
+
+/// What the builder was told holds for each verifier that is made.
+#[test]
+fn options_outlive_reloads() {
+    let (a, b) = (Authority::new("a"), Authority::new("b"));
+    for setup in setups() {
+        let dir = Dir::new();
+        let verifier = of_clients(&dir, setup.provider, &[&a])
+            .with_crls(CrlSource::File(dir.write("list.pem", b.crl(1, &[1]))))
+            .with_options(|builder| {
+                builder
+                    .allow_unauthenticated()
+                    .only_check_end_entity_revocation()
+            })
+            .build()
+            .unwrap();
+        let server = setup.server_config(verifier.clone(), a.issue().certified(setup.provider));
+        for round in 0..2 {
+            // nobody has a list about this one, and that is not allowed
+            let known = client_of(setup, &a, &a.issue());
+            let error = connect(setup, &known, &server).unwrap_err();
+            assert!(
+                error.contains("UnknownRevocationStatus"),
+                "{setup:?} {round}: {error}"
+            );
+            // but to have none is
+            let nobody = ClientConfig::builder_with_provider(Arc::new(setup.provider.this()))
+                .with_protocol_versions(
+                    &setup
+                        .versions
+                        .choose(&rustls::version::TLS12, &rustls::version::TLS13),
+                )
+                .unwrap()
+                .with_root_certificates(a.roots())
+                .with_no_client_auth();
+            assert_eq!(
+                connect(setup, &Arc::new(nobody), &server),
+                Ok(false),
+                "{setup:?}"
+            );
+            roots(&dir, &[&a, &b]);
+            verifier.reload().unwrap();
+        }
+    }
+}
+
+/// Parked at each point of a handshake, with both sides' trust replaced: the handshake ends as it would have without,
+/// from the moment that the server has the ClientHello.
+#[test]
+fn handshakes_under_way_are_not_disturbed() {
+    let (old, new) = (Authority::new("old"), Authority::new("new"));
+    let identity = old.issue();
+    for setup in setups() {
+        let (mut at, mut undisturbed) = (0, 0);
+        loop {
+            let (here, there) = (Dir::new(), Dir::new());
+            let servers = of_servers(&here, setup.provider, &[&old]).build().unwrap();
+            let clients = of_clients(&there, setup.provider, &[&old]).build().unwrap();
+            let client = setup.client_config(servers.clone(), identity.certified(setup.provider));
+            let server = setup.server_config(clients.clone(), identity.certified(setup.provider));
+            let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
+            let mut reloaded = false;
+            let outcome = exchange_and(&mut *one, &mut *two, at, || {
+                roots(&here, &[&new]);
+                roots(&there, &[&new]);
+                assert_eq!(servers.reload().unwrap(), Reload::Replaced);
+                assert_eq!(clients.reload().unwrap(), Reload::Replaced);
+                reloaded = true;
+            });
+            if !reloaded {
+                break;
+            }
+            if at < crate::kit::PIECES {
+                assert!(
+                    outcome.unwrap_err().contains("UnknownIssuer"),
+                    "{setup:?} {at}"
+                );
+            } else {
+                outcome.unwrap();
+                undisturbed += 1;
+                // established: data flows, and the next one is judged anew
+                send_and_check(&mut *one, &mut *two, b"on it goes");
+                send_and_check(&mut *two, &mut *one, b"both ways");
+            }
+            connect(setup, &client, &server).unwrap_err();
+            at += 1;
+        }
+        assert!(undisturbed > crate::kit::PIECES, "{setup:?}");
+    }
+}
+
+/// Passes on what 0.23 knows of a verifier, and nothing else.
+#[derive(Debug)]
+struct Around<T>(T);
+
+macro_rules! signatures {
+    () => {
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.supported_verify_schemes()
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            self.0.requires_raw_public_keys()
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.0.verify_tls13_signature(message, signer, signature)
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.0.verify_tls12_signature(message, signer, signature)
+        }
+    };
+}
+
+macro_rules! server_verifier {
+    ($inner:ty) => {
+        impl ServerCertVerifier for Around<$inner> {
+            signatures!();
+
+            fn verify_server_cert(
+                &self,
+                end_entity: &CertificateDer<'_>,
+                intermediates: &[CertificateDer<'_>],
+                server_name: &ServerName<'_>,
+                ocsp_response: &[u8],
+                now: UnixTime,
+            ) -> Result<ServerCertVerified, Error> {
+                self.0.verify_server_cert(
+                    end_entity,
+                    intermediates,
+                    server_name,
+                    ocsp_response,
+                    now,
+                )
+            }
+        }
+    };
+}
+
+server_verifier!(Arc<ReloadingServerVerifier>);
+server_verifier!(Arc<dyn ServerCertVerifier>);
+
+impl ClientCertVerifier for Around<Arc<ReloadingClientVerifier>> {
+    signatures!();
+
+    fn offer_client_auth(&self) -> bool {
+        self.0.offer_client_auth()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        self.0.client_auth_mandatory()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.0.verify_client_cert(end_entity, intermediates, now)
+    }
+}
+
+/// Sessions under a wrapper that knows nothing of reloads could not be told apart, so there are none, nor connections;
+/// wrapped the other way round, there are both.
+#[test]
+fn a_wrapper_that_knows_nothing_of_reloads_gets_no_connection_of_a_client() {
+    let (a, b) = (Authority::new("a"), Authority::new("b"));
+    let identity = a.issue();
+    for setup in setups() {
+        let dir = Dir::new();
+        let server = setup.server_config(
+            WebPkiClientVerifier::no_client_auth(),
+            identity.certified(setup.provider),
+        );
+        let inner = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
+        let outer = Arc::new(Around(inner));
+        let client = setup.client_config(outer, identity.certified(setup.provider));
+        let error = connect(setup, &client, &server).unwrap_err();
+        assert!(error.contains("current_verifier"), "{setup:?}: {error}");
+
+        let verifier = of_servers(&dir, setup.provider, &[&a])
+            .wrapped_in(|inner| Arc::new(Around(inner)))
+            .build()
+            .unwrap();
+        let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
+        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        roots(&dir, &[&a, &b]);
+        verifier.reload().unwrap();
+        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+    }
+}
+
+/// On a server, a wrapper that knows nothing of reloads has each answer from what is in force.
+#[test]
+fn a_servers_wrapper_follows_reloads() {
+    let (a, b) = (Authority::new("a"), Authority::new("b"));
+    let identity = a.issue();
+    for setup in setups() {
+        let dir = Dir::new();
+        let inner = of_clients(&dir, setup.provider, &[&a]).build().unwrap();
+        let outer = Arc::new(Around(inner.clone()));
+        let server = setup.server_config(outer, a.issue().certified(setup.provider));
+        let client = client_of(setup, &a, &identity);
+        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        roots(&dir, &[&b]);
+        inner.reload().unwrap();
+        let error = connect(setup, &client, &server).unwrap_err();
+        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+    }
+}
+
+/// More names than fit into a CertificateRequest keep new roots out, and not connections.
+#[test]
+fn roots_with_too_many_names_do_not_come_into_force() {
+    let ca = Authority::new("ca");
+    let many: Vec<_> = (0..40)
+        .map(|number| Authority::new(&format!("{number:02000}")))
+        .collect();
+    let all: Vec<_> = many.iter().chain([&ca]).collect();
+    for setup in setups() {
+        let dir = Dir::new();
+        let verifier = of_clients(&dir, setup.provider, &[&ca]).build().unwrap();
+        let server = setup.server_config(verifier.clone(), ca.issue().certified(setup.provider));
+        roots(&dir, &all);
+        let error = verifier.reload().unwrap_err();
+        assert!(matches!(*error, ReloadError::Authorities(_)), "{error:?}");
+        let (mut client, mut server) = (
+            setup.client(&client_of(setup, &ca, &ca.issue())),
+            setup.server(&server),
+        );
+        handshake(&mut *client, &mut *server);
+    }
+}
