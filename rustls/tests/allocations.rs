@@ -1,5 +1,5 @@
-//! No allocation for a record, sent or received, by either API, and few in handshakes and for tickets: counted,
-//! not believed.
+//! No allocation for a record, sent or received, by either API, few in handshakes and for tickets, and no more for a
+//! stapled response than its length: counted, not believed.
 //!
 //! One test in a program of its own: the count is of the whole process.
 
@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this};
 use harness::pairs::this::{Configs, buffered, unbuffered};
-use rustls::client::UnbufferedClientConnection;
+use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup};
+use rustls::version::{TLS12, TLS13};
+use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup, ServerConfig};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -105,6 +106,7 @@ fn no_allocation_for_a_record() {
         }
         received_tickets(provider);
         handshakes(provider);
+        stapled_responses(provider);
     }
     // the count counts
     let region = Region::new(ALLOCATOR);
@@ -176,7 +178,7 @@ fn handshakes(provider: Provider) {
 /// The allocations of a handshake, which has to be of this kind.
 fn handshake(
     client: &Arc<rustls::ClientConfig>,
-    server: &Arc<rustls::ServerConfig>,
+    server: &Arc<ServerConfig>,
     kind: HandshakeKind,
 ) -> usize {
     let mut wire = Vec::with_capacity(10_000);
@@ -191,6 +193,59 @@ fn handshake(
     assert_eq!(client.handshake_kind(), Some(kind));
     move_tls(&mut server, &mut client, &mut wire);
     change.allocations + change.reallocations
+}
+
+/// A stapled OCSP response is passed on as it is, however many certificates are in it: each byte of it takes a few
+/// bytes of both sides together, and a longer one takes hardly more allocations.
+fn stapled_responses(provider: Provider) {
+    /// What a response is copied to: the message, records on both sides, the message again, what the verifier gets.
+    const COPIES: usize = 4;
+    const STEP: usize = 12_000;
+
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let mut client = this::client_of(versions, provider.this(), key, auth);
+        client.resumption = Resumption::disabled();
+        let client = Arc::new(client);
+        let identity = &key.identities().server;
+        let costs = [1, 2, 3, 4, 5].map(|steps| {
+            let response = vec![7; steps * STEP];
+            let server = ServerConfig::builder_with_provider(Arc::new(provider.this()))
+                .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
+                .unwrap()
+                .with_no_client_auth()
+                .with_single_cert_with_ocsp(identity.chain.clone(), identity.key(), response)
+                .unwrap();
+            let server = Arc::new(server);
+            // what is made once is not a response's
+            cost(&client, &server);
+            cost(&client, &server)
+        });
+        let told = format!("{provider:?} {versions:?}: {costs:?}");
+        for pair in costs.windows(2) {
+            assert!(pair[1].0 <= pair[0].0 + COPIES * STEP, "{told}");
+        }
+        assert!(costs[4].1 <= costs[0].1 + 10, "{told}");
+        println!("{told}");
+    }
+}
+
+/// The bytes and the allocations of both sides in a handshake.
+fn cost(client: &Arc<rustls::ClientConfig>, server: &Arc<ServerConfig>) -> (usize, usize) {
+    let mut wire = Vec::with_capacity(100_000);
+    let region = Region::new(ALLOCATOR);
+    let mut client = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
+    let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
+    while client.is_handshaking() || server.is_handshaking() {
+        move_tls(&mut client, &mut server, &mut wire);
+        move_tls(&mut server, &mut client, &mut wire);
+    }
+    let change = region.change();
+    assert_eq!(client.handshake_kind(), Some(HandshakeKind::Full));
+    (
+        change.bytes_allocated,
+        change.allocations + change.reallocations,
+    )
 }
 
 fn move_tls<A, B>(
