@@ -99,15 +99,19 @@ impl core::error::Error for FileError {
 /// [`FileError`], for each of its causes.
 pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     for _ in 0..ATTEMPTS {
-        if let Some(content) = read_once(path, limit)? {
+        if let Some(content) = read_once(path, limit, || ())? {
             return Ok(content);
         }
     }
     Err(FileError::new(path, FileErrorCause::ChangedWhileRead))
 }
 
-/// `None` when the file changed meanwhile.
-fn read_once(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+/// `None` when the file changed meanwhile; `meanwhile` is for tests to do it.
+fn read_once(
+    path: &Path,
+    limit: u64,
+    meanwhile: impl FnOnce(),
+) -> Result<Option<Vec<u8>>, FileError> {
     let io_error = |error| FileError::io(path, error);
     // opening a pipe waits for its writer, so look first
     refuse_irregular(path, &fs::metadata(path).map_err(io_error)?)?;
@@ -129,6 +133,7 @@ fn read_once(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
         return Err(too_long());
     }
 
+    meanwhile();
     let after = file.metadata().map_err(io_error)?;
     // a file whose content is made as it is read, as in /proc, says that it has none
     let is_whole = length == after.len() || after.len() == 0;
@@ -267,3 +272,76 @@ fn identity(metadata: &Metadata) -> Identity {
 
 #[cfg(not(unix))]
 fn identity(_: &Metadata) -> Identity {}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::{env, format, process};
+
+    use super::*;
+
+    struct TestFile(PathBuf);
+
+    impl TestFile {
+        fn new(name: &str, content: &[u8]) -> Self {
+            let path = env::temp_dir().join(format!("rustls-files-{}-{name}", process::id()));
+            fs::write(&path, content).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for TestFile {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_is_not_taken_for_its_content() {
+        let TestFile(path) = &TestFile::new("changes", b"old");
+        let read = |meanwhile: &dyn Fn()| read_once(path, 100, meanwhile).unwrap();
+        assert_eq!(read(&|| ()).unwrap(), b"old");
+        let append = || {
+            let mut file = File::options().append(true).open(path).unwrap();
+            file.write_all(b" and new").unwrap();
+        };
+        assert_eq!(read(&append), None);
+        assert_eq!(read(&|| fs::write(path, "").unwrap()), None);
+        // of the same size, at another time
+        let touch = || {
+            let file = File::options().append(true).open(path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        };
+        assert_eq!(read(&touch), None);
+        // the next attempt reads what was put in its place
+        #[cfg(unix)]
+        assert_eq!(read(&|| fs::remove_file(path).unwrap()), None);
+    }
+
+    #[test]
+    fn the_limit_is_the_last_that_is_read() {
+        let TestFile(path) = &TestFile::new("limit", &[7; 100]);
+        assert_eq!(read_file(path, 100).unwrap(), [7; 100]);
+        let cause = read_file(path, 99).unwrap_err().cause;
+        assert!(matches!(cause, FileErrorCause::TooLong { limit: 99 }));
+    }
+
+    #[test]
+    fn a_recent_change_is_not_settled() {
+        let TestFile(path) = &TestFile::new("recent", b"");
+        assert!(!FileVersion::of_file(path).is_settled());
+        let file = File::options().append(true).open(path).unwrap();
+        let now = SystemTime::now();
+        for (time, settled) in [
+            (now - 2 * COARSEST_CLOCK, true),
+            (now + 20 * COARSEST_CLOCK, true),
+            (now + COARSEST_CLOCK, false),
+        ] {
+            file.set_modified(time).unwrap();
+            assert_eq!(FileVersion::of_file(path).is_settled(), settled);
+        }
+        // nothing is there to change without being seen
+        fs::remove_file(path).unwrap();
+        assert!(FileVersion::of_file(path).is_settled());
+    }
+}

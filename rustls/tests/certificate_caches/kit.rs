@@ -1,11 +1,13 @@
-//! Files, and a clock that stands still.
+//! Files, a clock that stands still, and authorities.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use pki_types::UnixTime;
+use pki_types::{CertificateDer, UnixTime};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, PKCS_ED25519};
+use rustls::RootCertStore;
 use rustls::time_provider::TimeProvider;
 
 /// A folder of its own for each test, empty at first.
@@ -58,6 +60,10 @@ impl Clock {
     pub(crate) fn advance(&self, seconds: u64) {
         self.0.fetch_add(seconds, Ordering::SeqCst);
     }
+
+    pub(crate) fn set_back(&self, seconds: u64) {
+        self.0.fetch_sub(seconds, Ordering::SeqCst);
+    }
 }
 
 impl TimeProvider for Clock {
@@ -65,4 +71,45 @@ impl TimeProvider for Clock {
         let seconds = Duration::from_secs(self.0.load(Ordering::SeqCst));
         Some(UnixTime::since_unix_epoch(seconds))
     }
+}
+
+/// A certificate that can be a root, in both forms.
+#[derive(Clone)]
+pub(crate) struct Root {
+    pub(crate) der: CertificateDer<'static>,
+    pub(crate) pem: String,
+}
+
+impl Root {
+    /// As long as any other one with a name of this length.
+    pub(crate) fn new(name: &str) -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.serial_number = Some(1_u64.into());
+        let key = KeyPair::generate_for(&PKCS_ED25519).unwrap();
+        let root = params.self_signed(&key).unwrap();
+        Self {
+            der: root.der().clone(),
+            pem: root.pem(),
+        }
+    }
+}
+
+pub(crate) fn some_roots<const N: usize>() -> [Root; N] {
+    std::array::from_fn(|number| Root::new(&format!("root {number}")))
+}
+
+/// All of them in one text.
+pub(crate) fn bundle(roots: &[Root]) -> String {
+    roots.iter().map(|root| root.pem.as_str()).collect()
+}
+
+#[track_caller]
+pub(crate) fn assert_has(store: &RootCertStore, roots: &[&Root]) {
+    let mut expected = RootCertStore::empty();
+    for root in roots {
+        expected.add(root.der.clone()).unwrap();
+    }
+    assert_eq!(store.roots, expected.roots);
 }

@@ -2,6 +2,11 @@
 //! handshake is decided by anything old.
 
 mod kit;
+#[cfg(feature = "native-certs")]
+mod platform;
 mod revocation;
 mod revocation_changes;
 mod revocation_used;
+mod roots;
+mod roots_changes;
+mod roots_ignored;
