@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, PrivateKeyDer};
 pub use rustls_core::sign::{Signer, SigningKey, public_key_to_spki};
 
+#[cfg(feature = "x509")]
+use crate::certificates::{Certificate, Kept, shared};
 use crate::client::ResolvesClientCert;
 use crate::crypto::CryptoProvider;
 use crate::enums::SignatureScheme;
@@ -78,6 +80,26 @@ impl CertifiedKey {
         }
     }
 
+    /// The end-entity certificate, which tells what is in it.
+    ///
+    /// All keys of one process that have the same certificate share it, with what was read of it. As long as one of
+    /// this library's resolvers has such a key, that is kept; otherwise, for as long as somebody has what this
+    /// returns. Without the crate feature `std` each call returns another.
+    ///
+    /// No handshake reads its own side's certificate. This is for what goes along with them: when a certificate
+    /// expires, what names it is for, which OCSP response belongs to it.
+    ///
+    /// Of a raw public key (RFC 7250) there is no property.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoCertificatesPresented`] when the chain is empty.
+    #[cfg(feature = "x509")]
+    pub fn certificate(&self) -> Result<Arc<Certificate>, Error> {
+        let end_entity = self.cert.first().ok_or(Error::NoCertificatesPresented)?;
+        Ok(shared(end_entity))
+    }
+
     /// The end-entity certificate: the first of the chain.
     ///
     /// # Errors
@@ -90,11 +112,15 @@ impl CertifiedKey {
 
 /// Resolves to one [`CertifiedKey`], whoever asks.
 #[derive(Debug)]
-pub struct SingleCertAndKey(Arc<CertifiedKey>);
+pub struct SingleCertAndKey {
+    certified_key: Arc<CertifiedKey>,
+    #[cfg(feature = "x509")]
+    _kept: Kept,
+}
 
 impl ResolvesServerCert for SingleCertAndKey {
     fn resolve(&self, _client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
+        Some(self.certified_key.clone())
     }
 }
 
@@ -104,7 +130,7 @@ impl ResolvesClientCert for SingleCertAndKey {
         _root_hint_subjects: &[&[u8]],
         _sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
+        Some(self.certified_key.clone())
     }
 
     fn has_certs(&self) -> bool {
@@ -114,13 +140,17 @@ impl ResolvesClientCert for SingleCertAndKey {
 
 impl From<Arc<CertifiedKey>> for SingleCertAndKey {
     fn from(certified_key: Arc<CertifiedKey>) -> Self {
-        Self(certified_key)
+        Self {
+            #[cfg(feature = "x509")]
+            _kept: Kept::of(&certified_key),
+            certified_key,
+        }
     }
 }
 
 impl From<CertifiedKey> for SingleCertAndKey {
     fn from(certified_key: CertifiedKey) -> Self {
-        Self(Arc::new(certified_key))
+        Arc::new(certified_key).into()
     }
 }
 

@@ -8,10 +8,16 @@ use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this};
+use harness::client_hello::{self, ClientHello, host_name};
+use harness::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, server_name, this,
+};
 use harness::pairs::this::{Configs, buffered, unbuffered};
 use rustls::client::{Resumption, UnbufferedClientConnection};
-use rustls::server::UnbufferedServerConnection;
+use rustls::server::{
+    Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, UnbufferedServerConnection,
+};
+use rustls::sign::CertifiedKey;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::version::{TLS12, TLS13};
 use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup, ServerConfig};
@@ -107,6 +113,7 @@ fn no_allocation_for_a_record() {
         received_tickets(provider);
         handshakes(provider);
         stapled_responses(provider);
+        certificates_by_name(provider);
     }
     // the count counts
     let region = Region::new(ALLOCATOR);
@@ -412,6 +419,25 @@ fn receive(
         wire = wire.split_at_mut(discard).1;
     }
     used
+}
+
+/// A server looks for the certificate of a name that is spelled in capitals.
+fn certificates_by_name(provider: Provider) {
+    let identity = &KeyType::EcdsaP256.identities().server;
+    let chain = identity.chain.clone();
+    let key = CertifiedKey::from_der(chain, identity.key(), &provider.this()).unwrap();
+    let mut resolver = ResolvesServerCertUsingSni::new();
+    resolver.add(SERVER_NAME, key).unwrap();
+
+    let name = host_name(SERVER_NAME.to_uppercase().as_bytes());
+    let hello = ClientHello::new().with(client_hello::SERVER_NAME, name);
+    let mut acceptor = Acceptor::default();
+    acceptor.read_tls(&mut &hello.record()[..]).unwrap();
+    let accepted = acceptor.accept().map_err(|(error, _)| error);
+    let accepted = accepted.unwrap().expect("the ClientHello is complete");
+    assert_no_allocation("a certificate by name", || {
+        assert!(resolver.resolve(accepted.client_hello()).is_some());
+    });
 }
 
 fn configs(provider: Provider) -> Configs {

@@ -12,10 +12,14 @@ mod fingerprint;
 #[cfg(feature = "std")]
 mod loading;
 mod once;
+#[cfg(feature = "x509")]
+mod own;
 mod peer_chains;
 mod peer_identity;
 #[cfg(feature = "std")]
 mod pem;
+#[cfg(test)]
+pub(crate) mod reads;
 #[cfg(feature = "std")]
 mod reload;
 mod revocation;
@@ -31,6 +35,8 @@ pub use certificate::{
 };
 #[cfg(feature = "std")]
 pub use files::{FileError, FileErrorCause};
+#[cfg(feature = "x509")]
+pub(crate) use own::{Kept, shared};
 pub(crate) use peer_chains::Found;
 pub use peer_chains::PeerChains;
 pub(crate) use peer_identity::PeerFacts;

@@ -9,6 +9,8 @@ use core::fmt::Debug;
 
 use pki_types::{DnsName, ServerName};
 
+#[cfg(feature = "x509")]
+use crate::certificates::Kept;
 use crate::error::Error;
 use crate::server::ClientHello;
 use crate::sign::CertifiedKey;
@@ -58,7 +60,15 @@ impl ResolvesServerCert for AlwaysResolvesServerRawPublicKeys {
 #[derive(Debug)]
 pub struct ResolvesServerCertUsingSni {
     /// By names in lower case.
-    by_name: BTreeMap<String, Arc<CertifiedKey>>,
+    by_name: BTreeMap<String, Named>,
+}
+
+/// What the clients of one name are answered with.
+#[derive(Debug)]
+struct Named {
+    certified_key: Arc<CertifiedKey>,
+    #[cfg(feature = "x509")]
+    _kept: Kept,
 }
 
 impl ResolvesServerCertUsingSni {
@@ -84,7 +94,12 @@ impl ResolvesServerCertUsingSni {
         let cert = ParsedCertificate::try_from(ck.end_entity_cert()?)?;
         verify_server_name(&cert, &ServerName::DnsName(name.borrow()))?;
 
-        self.by_name.insert(name.as_ref().to_owned(), Arc::new(ck));
+        let named = Named {
+            #[cfg(feature = "x509")]
+            _kept: Kept::of(&ck),
+            certified_key: Arc::new(ck),
+        };
+        self.by_name.insert(name.as_ref().to_owned(), named);
         Ok(())
     }
 }
@@ -97,7 +112,8 @@ impl Default for ResolvesServerCertUsingSni {
 
 impl ResolvesServerCert for ResolvesServerCertUsingSni {
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.by_name.get(client_hello.server_name()?).cloned()
+        let named = self.by_name.get(client_hello.server_name()?)?;
+        Some(named.certified_key.clone())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What sides authenticate with: certificates compressed and not, raw public keys, and who chooses them.
 
+mod by_name;
 mod client_resolver;
 mod compressed_messages;
 mod compression;

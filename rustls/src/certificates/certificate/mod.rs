@@ -350,7 +350,10 @@ impl Certificate {
     ) -> Result<&'a T, PropertyError> {
         let made = kept.get_or_init(|| {
             #[cfg(test)]
-            self.reads.fetch_add(1, Ordering::Relaxed);
+            {
+                self.reads.fetch_add(1, Ordering::Relaxed);
+                super::reads::note();
+            }
             read().map_err(|unreadable| match unreadable {
                 Unreadable::Malformed(cause) => PropertyError::new(field, cause),
                 Unreadable::Within(error) => error,

@@ -1,0 +1,67 @@
+//! Which key `ResolvesServerCertUsingSni` answers with, as upstream does: names are added and asked for in any case,
+//! and with a dot at the end.
+
+use std::sync::Arc;
+
+use harness::client_hello::{ClientHello, SERVER_NAME, host_name};
+use harness::configs::Provider;
+use pki_types::PrivatePkcs8KeyDer;
+
+/// The names that the certificate is for, in the spelling of the certificate.
+const NAMES: [&str; 3] = ["a.Example", "b.example", "*.c.example"];
+
+/// Whether each of `added` could be added, and for each of `asked` whether there is a key.
+macro_rules! answers {
+    ($tls:ident, $provider:expr, $added:expr, $asked:expr) => {{
+        let identity = rcgen::generate_simple_self_signed(NAMES.map(String::from)).unwrap();
+        let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
+        let chain = vec![identity.cert.der().clone()];
+        let key = $tls::sign::CertifiedKey::from_der(chain, key.into(), &$provider).unwrap();
+        let mut resolver = $tls::server::ResolvesServerCertUsingSni::new();
+        let added: Vec<bool> = $added
+            .iter()
+            .map(|name| resolver.add(name, key.clone()).is_ok())
+            .collect();
+        let resolver: Arc<dyn $tls::server::ResolvesServerCert> = Arc::new(resolver);
+        let found: Vec<Option<bool>> = $asked
+            .iter()
+            .map(|name: &&str| {
+                let hello = ClientHello::new().with(SERVER_NAME, host_name(name.as_bytes()));
+                let mut acceptor = $tls::server::Acceptor::default();
+                acceptor.read_tls(&mut &hello.record()[..]).unwrap();
+                let accepted = acceptor.accept().ok()?.unwrap();
+                Some(resolver.resolve(accepted.client_hello()).is_some())
+            })
+            .collect();
+        (added, found)
+    }};
+}
+
+#[test]
+fn names_are_compared_without_case() {
+    let asked = [
+        "a.example",
+        "A.EXAMPLE",
+        "a.Example",
+        "a.example.",
+        "b.example",
+        "B.Example",
+        "x.c.example",
+        "X.C.EXAMPLE",
+        "d.example",
+        "127.0.0.1",
+    ];
+    for added in [
+        &["a.example", "b.example", "x.c.example"][..],
+        &["A.Example", "B.EXAMPLE", "X.c.example"],
+        &["a.example.", "d.example", "", "a..example"],
+    ] {
+        let ours = answers!(rustls, Provider::Ring.this(), added, asked);
+        let theirs = answers!(rustls_upstream, Provider::Ring.upstream(), added, asked);
+        assert_eq!(ours, theirs, "{added:?}");
+    }
+
+    let (_, found) = answers!(rustls, Provider::Ring.this(), ["A.Example"], asked);
+    assert_eq!(found[..3], [Some(true); 3]);
+    assert_eq!(found[4..9], [Some(false); 5]);
+}
