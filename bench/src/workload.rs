@@ -63,6 +63,9 @@ pub(crate) struct Scenario {
     pub(crate) group: Option<Group>,
     /// Who the client says it is, where the server asks.
     pub(crate) client: Option<Arc<Identity>>,
+    /// Whether the server verifies the client's certificates, which takes longer than all else that it does with
+    /// them.
+    pub(crate) verifies_client: bool,
     /// Whether connections and sessions share the certificates of one peer, where the implementation can.
     pub(crate) shares_chains: bool,
     pub(crate) sessions: Sessions,
@@ -83,6 +86,7 @@ impl Scenario {
             key_type,
             group: None,
             client: None,
+            verifies_client: true,
             shares_chains: true,
             sessions: Sessions::Default,
             tickets: None,

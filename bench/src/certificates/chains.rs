@@ -28,14 +28,20 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
             key_type,
             group: None,
             client: Some(authority.client(0)?),
+            verifies_client: true,
             shares_chains: true,
             sessions,
             tickets: None,
             max_fragment_size: None,
         };
-        for role in Role::BOTH {
-            rows.extend(run.measure(&contest(&scenario, role))?);
-        }
+        let believing = Scenario {
+            verifies_client: false,
+            ..scenario.clone()
+        };
+        rows.extend(run.measure(&contest(&scenario, &Role::BOTH, "both sides"))?);
+        rows.extend(run.measure(&contest(&scenario, &[Role::Server], "server"))?);
+        let without = "server, without verifying them";
+        rows.extend(run.measure(&contest(&believing, &[Role::Server], without))?);
         if sessions == Sessions::Stored {
             rows.extend(held(run, &scenario, &authority)?);
         }
@@ -95,8 +101,9 @@ type Held = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
 
 const TOPIC: &str = "resumption with a client's chain of three certificates";
 
-/// Handshakes that resume a session with a client of three certificates; `role` of them is measured.
-fn contest(scenario: &Scenario, role: Role) -> Contest<'_> {
+/// Handshakes that resume a session with a client of three certificates; of these sides, called `whose`, what they
+/// take together is measured.
+fn contest<'a>(scenario: &'a Scenario, roles: &'static [Role], whose: &str) -> Contest<'a> {
     let kept = match scenario.sessions {
         Sessions::Stored => "stored session",
         _ => "ticket",
@@ -111,11 +118,11 @@ fn contest(scenario: &Scenario, role: Role) -> Contest<'_> {
         for _ in 0..OPEN_CONNECTIONS {
             handshakes.keep_open()?;
         }
-        Ok(Box::new(OneSide { handshakes, role }))
+        Ok(Box::new(Sides { handshakes, roles }))
     };
     Contest {
         topic: TOPIC,
-        work: format!("{}, {kept}, {}", scenario.suite.version.name(), role.name()),
+        work: format!("{}, {kept}, {whose}", scenario.suite.version.name()),
         provider: scenario.provider,
         ways: vec![
             Way::new("this", "a copy each", move || {
@@ -136,23 +143,25 @@ const OPEN_CONNECTIONS: usize = 4;
 
 type Build = fn(HandshakeApi, &Scenario) -> Result<Box<dyn handshake::Contender>>;
 
-/// Handshakes of which one side is measured.
-struct OneSide {
+/// Handshakes of which these sides are measured.
+struct Sides {
     handshakes: Box<dyn handshake::Contender>,
-    role: Role,
+    roles: &'static [Role],
 }
 
-impl Contender for OneSide {
+impl Contender for Sides {
     fn time(&mut self) -> Result<f64> {
-        Ok(self.handshakes.time()?[self.role as usize])
+        let times = self.handshakes.time()?;
+        Ok(self.roles.iter().map(|role| times[*role as usize]).sum())
     }
 
     fn count(&mut self) -> Result<Counted> {
-        let cost = self.handshakes.count()?[self.role as usize];
-        Ok(Counted {
-            allocations: cost.allocations,
-            taken: cost.heap_bytes,
-            bytes: 0,
-        })
+        let costs = self.handshakes.count()?;
+        let costs = self.roles.iter().map(|role| costs[*role as usize]);
+        Ok(costs.fold(Counted::default(), |sum, cost| Counted {
+            allocations: sum.allocations + cost.allocations,
+            taken: sum.taken + cost.heap_bytes,
+            ..sum
+        }))
     }
 }

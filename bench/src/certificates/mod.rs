@@ -211,8 +211,9 @@ impl Job for CertificatesArgs {
 ns: median over the rounds and its 10th to 90th percentile. as fast: how many times as fast as the first way in the
 same round, median over the rounds. allocations, heap bytes: of one operation; all that was asked for. What C code
 allocates is not counted. Figures compare within this run only.
-roots: by the time of the client alone; connection: the same with roots parsed before, so the floor of the others.
-chains: by the time of this side alone, from making the connection to dropping it.";
+roots: by the time of the client alone; connection alone: with roots parsed before, so the floor of the others.
+resumption: by the time of these sides alone, from making the connection to dropping it. Upstream does not verify the
+client's certificates at resumption, so see where they are not verified, too.";
 
     const UNIT: &'static str = "times as fast as the first way";
 

@@ -15,6 +15,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
         key_type,
         group: None,
         client: None,
+        verifies_client: true,
         shares_chains: true,
         sessions: Sessions::Nothing,
         tickets: None,

@@ -4,6 +4,7 @@
 //! `this::connection` and as `upstream::connection`, with `tls` naming the crate under test. Code for what
 //! only one of them offers is elsewhere.
 
+mod believes;
 pub(crate) mod buffered;
 pub(crate) mod handshake;
 pub(crate) mod heap;
@@ -19,9 +20,11 @@ use std::sync::Arc;
 
 use pki_types::CertificateDer;
 use tls::client::{Resumption, Tls12Resumption};
+use tls::server::danger::ClientCertVerifier;
 use tls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
+use self::believes::Believes;
 use super::pairs::Configs;
 use super::{pairs, tls};
 use crate::cli::Version;
@@ -59,7 +62,10 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     };
     client.max_fragment_size = scenario.max_fragment_size;
 
-    let verifier = match &scenario.client {
+    let verifier: Arc<dyn ClientCertVerifier> = match &scenario.client {
+        Some(_) if !scenario.verifies_client => Arc::new(Believes {
+            algorithms: provider.signature_verification_algorithms,
+        }),
         Some(identity) => {
             let roots = Arc::new(only(&identity.ca)?);
             WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?

@@ -207,6 +207,7 @@ impl Handshakes<'_> {
                                 group: Some(group),
                                 client: (*auth == ClientAuth::Yes)
                                     .then(|| Arc::new(Identity::of(key_type))),
+                                verifies_client: true,
                                 shares_chains: true,
                                 sessions: self.sessions,
                                 tickets: args.tickets,

@@ -80,6 +80,7 @@ fn scenario(version: Version, sessions: Sessions, client_auth: bool) -> Scenario
         key_type: KeyType::EcdsaP256,
         group: Some(Group::X25519),
         client: client_auth.then(|| Arc::new(Identity::of(KeyType::EcdsaP256))),
+        verifies_client: true,
         shares_chains: true,
         sessions,
         tickets: None,
