@@ -1,11 +1,22 @@
 //! What a side that judges keeps of certificates from one connection to the next, and a side that keeps nothing.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::{env, fs, process};
 
-use harness::endpoints::ThisBuffered;
+use harness::endpoints::{Endpoint, ThisBuffered};
+use rustls::certificates::{Certificate, PeerChains, RevocationList, RootCache, RootSource};
 
 use crate::cases::Trust;
 use crate::ends::this;
+
+/// How many connections stay open, so that what was read of them is found again.
+const OPEN: usize = 32;
+
+/// How many chains are known. There are more, so that some make room.
+const CHAINS: usize = 16;
 
 /// Everything that can be kept. Clones share it.
 #[derive(Clone)]
@@ -13,25 +24,114 @@ pub(crate) enum Caches {
     /// Nothing is kept.
     Off,
     /// All of it is.
-    On(Kept),
+    On(Arc<Kept>),
 }
 
-#[derive(Clone)]
-pub(crate) struct Kept {}
+pub(crate) struct Kept {
+    pub(crate) chains: Arc<PeerChains>,
+    pub(crate) roots: RootCache,
+    /// Where all roots are read from: what is trusted changes, where it is does not.
+    directory: PathBuf,
+    open: Mutex<VecDeque<ThisBuffered>>,
+}
 
 impl Caches {
     pub(crate) fn on() -> Self {
-        Self::On(Kept {})
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = env::temp_dir().join(format!("trust-{}-{number}", process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        Self::On(Arc::new(Kept {
+            chains: Arc::new(PeerChains::new(CHAINS)),
+            roots: RootCache::new().with_change_detection(true),
+            directory,
+            open: Mutex::default(),
+        }))
     }
 
     pub(crate) fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
-        this::roots(trust)
+        match self {
+            Self::On(kept) if !trust.roots.is_empty() => kept.roots(trust),
+            _ => this::roots(trust),
+        }
     }
 
-    pub(crate) fn set_up_client(&self, _config: &mut rustls::ClientConfig) {}
+    pub(crate) fn set_up_client(&self, config: &mut rustls::ClientConfig) {
+        config.peer_chains = self.chains();
+    }
 
-    pub(crate) fn set_up_server(&self, _config: &mut rustls::ServerConfig) {}
+    pub(crate) fn set_up_server(&self, config: &mut rustls::ServerConfig) {
+        config.peer_chains = self.chains();
+    }
 
-    /// Uses what there is to be read of a connection that is complete.
-    pub(crate) fn read(&self, _end: &ThisBuffered) {}
+    fn chains(&self) -> Arc<PeerChains> {
+        match self {
+            Self::Off => Arc::new(PeerChains::disabled()),
+            Self::On(kept) => kept.chains.clone(),
+        }
+    }
+
+    /// Parses the lists of `trust`, so that verifiers find them.
+    pub(crate) fn lists(&self, trust: &Trust) -> Vec<Arc<RevocationList>> {
+        match self {
+            Self::Off => Vec::new(),
+            Self::On(_) => {
+                let lists = trust.crls.iter().cloned().map(RevocationList::from_der);
+                lists.map(Result::unwrap).collect()
+            }
+        }
+    }
+
+    /// Reads all there is to be read of a connection that is complete, and leaves it open for a while.
+    pub(crate) fn keep(&self, end: ThisBuffered) {
+        let Self::On(kept) = self else {
+            return;
+        };
+        for der in end.peer_certificates() {
+            let certificate = Certificate::new(der.into());
+            let _ = certificate.subject();
+            let _ = certificate.validity();
+            let _ = certificate.subject_alt_names();
+            let _ = certificate.extended_key_usages();
+            let _ = certificate.basic_constraints();
+        }
+        let mut open = kept.open.lock().unwrap();
+        open.push_back(end);
+        if open.len() > OPEN {
+            open.pop_front();
+        }
+    }
+
+    /// That it was of use.
+    pub(crate) fn assert_used(&self) {
+        let Self::On(kept) = self else {
+            panic!("they are off")
+        };
+        let chains = kept.chains.stats();
+        assert!(chains.hits > 100 && chains.misses > 100, "{chains:?}");
+        assert!(chains.entries <= CHAINS, "{chains:?}");
+        let roots = kept.roots.stats();
+        assert!(roots.misses > 100 && roots.entries == 1, "{roots:?}");
+    }
+}
+
+impl Kept {
+    fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
+        for entry in fs::read_dir(&self.directory).unwrap() {
+            fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+        for (number, root) in trust.roots.iter().enumerate() {
+            fs::write(self.directory.join(format!("{number:03}")), root).unwrap();
+        }
+        let source = RootSource::Directory(self.directory.clone());
+        let store = self.roots.store(&source).unwrap();
+        assert_eq!(store.roots, this::roots(trust).roots);
+        store
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.directory).unwrap();
+    }
 }

@@ -62,6 +62,11 @@ impl Verdict {
     pub(crate) fn is_accepted(&self) -> bool {
         self.error.is_none() && self.alert.is_none()
     }
+
+    pub(crate) fn is_resumed(&self) -> bool {
+        let negotiated = self.negotiated.as_deref();
+        negotiated.is_some_and(|negotiated| negotiated.contains("Resumed"))
+    }
 }
 
 /// Lets `judge` and a peer talk until they have nothing more to say.
@@ -407,6 +412,7 @@ macro_rules! judges {
 
             /// Accepts every certificate, and says of itself what another verifier says.
             #[derive(Debug)]
+            #[allow(dead_code, reason = "upstream's is not asked")]
             pub(crate) struct Anybody<V: ?Sized>(pub(crate) Arc<V>);
 
             impl ServerCertVerifier for Anybody<dyn ServerCertVerifier> {

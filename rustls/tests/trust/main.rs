@@ -4,4 +4,5 @@
 mod caches;
 mod cases;
 mod ends;
+mod trial;
 mod verdicts;

@@ -7,7 +7,8 @@ use harness::configs::{Provider, Versions};
 
 use crate::caches::Caches;
 use crate::cases::{self, Case, Shown};
-use crate::ends::{self, Clock, Peer, Setup, Side, Verdict, this, upstream};
+use crate::ends::{Clock, Setup, Side, Verdict};
+use crate::trial::{Sessions, Trial, Who, of_upstream};
 
 /// What came before the peer shows what the case is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,13 +31,6 @@ const HISTORIES: [History; 4] = [
     History::AcceptedElsewhere,
 ];
 
-/// Which configuration a connection is made with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Who {
-    Judge,
-    Anybody,
-}
-
 /// The connections of a case, one after the other.
 fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who, &'a Shown)> {
     let Case { good, shown, .. } = case;
@@ -58,119 +52,36 @@ fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who,
     connections
 }
 
-/// How a server of the judges keeps sessions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Sessions {
-    Stored,
-    Sealed,
+/// What this crate makes of them.
+fn verdicts(
+    case: &Case,
+    setup: &Setup,
+    sessions: Sessions,
+    history: History,
+    caches: &Caches,
+) -> Vec<Verdict> {
+    let trial = Trial::new(case, setup, sessions, caches);
+    connections(case, setup, history)
+        .into_iter()
+        .map(|(who, shown)| trial.connect(who, shown))
+        .collect()
 }
 
-// One text for two crates: their types have the same names and are not the same.
-macro_rules! verdicts {
-    ($module:ident, $case:expr, $setup:expr, $sessions:expr, $history:expr, $caches:expr) => {{
-        let (case, setup): (&Case, &Setup) = ($case, $setup);
-        setup.clock.set(case.now);
-        let sessions = $module::Sessions::new(setup, $sessions == Sessions::Sealed);
-        let (judge, anybody) = $module!(judges, case, setup, sessions, $caches);
-        let peer = Peer::new(setup);
-        connections(case, setup, $history)
-            .into_iter()
-            .map(|(who, shown)| {
-                let judge = match who {
-                    Who::Judge => &judge,
-                    Who::Anybody => &anybody,
-                };
-                let mut judge = judge.start();
-                let verdict = ends::connect(&mut judge, &mut peer.showing(shown));
-                $module!(read, judge, verdict, $caches);
-                verdict
-            })
-            .collect::<Vec<_>>()
-    }};
+fn setup(provider: Provider, versions: Versions, side: Side, resumes: bool) -> Setup {
+    Setup {
+        provider,
+        versions,
+        side,
+        resumes,
+        clock: Arc::new(Clock::default()),
+    }
 }
 
-macro_rules! this {
-    (judges, $case:ident, $setup:ident, $sessions:ident, $caches:expr) => {{
-        let caches: &Caches = $caches;
-        let (trust, provider) = (&$case.trust, $setup.provider);
-        match $setup.side {
-            Side::Client => {
-                let verifier = this::server_verifier(trust, caches.roots(trust), provider);
-                let make = |verifier| {
-                    let mut config = this::client($setup, &$sessions, verifier);
-                    caches.set_up_client(&mut config);
-                    this::Judge::Client(Arc::new(config), trust.server_name.clone())
-                };
-                (
-                    make(verifier.clone()),
-                    make(Arc::new(this::Anybody(verifier))),
-                )
-            }
-            Side::Server => {
-                let verifier = this::client_verifier(trust, caches.roots(trust), provider);
-                let make = |verifier| {
-                    let mut config = this::server($setup, &$sessions, verifier);
-                    caches.set_up_server(&mut config);
-                    this::Judge::Server(Arc::new(config))
-                };
-                (
-                    make(verifier.clone()),
-                    make(Arc::new(this::Anybody(verifier))),
-                )
-            }
-        }
-    }};
-    (read, $judge:ident, $verdict:ident, $caches:expr) => {
-        if $verdict.is_accepted() {
-            $caches.read(&$judge);
-        }
-    };
-}
-
-macro_rules! upstream {
-    (judges, $case:ident, $setup:ident, $sessions:ident, $caches:expr) => {{
-        let () = $caches;
-        let (trust, provider) = (&$case.trust, $setup.provider);
-        let roots = upstream::roots(trust);
-        match $setup.side {
-            Side::Client => {
-                let verifier = upstream::server_verifier(trust, roots, provider);
-                let make = |verifier| {
-                    let config = upstream::client($setup, &$sessions, verifier);
-                    upstream::Judge::Client(Arc::new(config), trust.server_name.clone())
-                };
-                (
-                    make(verifier.clone()),
-                    make(Arc::new(upstream::Anybody(verifier))),
-                )
-            }
-            Side::Server => {
-                let verifier = upstream::client_verifier(trust, roots, provider);
-                let make = |verifier| {
-                    let config = upstream::server($setup, &$sessions, verifier);
-                    upstream::Judge::Server(Arc::new(config))
-                };
-                (
-                    make(verifier.clone()),
-                    make(Arc::new(upstream::Anybody(verifier))),
-                )
-            }
-        }
-    }};
-    (read, $judge:ident, $verdict:ident, $caches:expr) => {};
-}
-
-/// Calls `test` with every case and every setup that a case is of use in.
+/// Calls `test` with every case in every setup that it can be in.
 fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Case)) {
     for versions in [Versions::Tls12, Versions::Tls13] {
         for side in [Side::Client, Side::Server] {
-            let setup = Setup {
-                provider,
-                versions,
-                side,
-                resumes,
-                clock: Arc::new(Clock::default()),
-            };
+            let setup = setup(provider, versions, side, resumes);
             for case in cases::all() {
                 // RFC 7250 is implemented for TLS 1.3
                 let is_raw = case.trust.roots.is_empty() || case.shown.is_raw;
@@ -198,36 +109,40 @@ const OTHER_ALERTS: &[&str] = &[
     "too long",
 ];
 
-fn assert_same(
-    verdicts: &[Verdict],
-    expected: &[Verdict],
-    case: &Case,
-    setup: &Setup,
-    history: History,
-) {
-    for (number, (verdict, expected)) in verdicts.iter().zip(expected).enumerate() {
-        assert_eq!(
-            verdict, expected,
-            "{}: connection {number} of {history:?}, {setup:?}",
-            case.name
-        );
-    }
-    assert_eq!(verdicts.len(), expected.len());
-}
-
-fn assert_same_as_upstream(verdicts: &[Verdict], case: &Case, setup: &Setup, sessions: Sessions) {
+/// A verdict of a judge that sees the peer for the first time and keeps nothing.
+fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     let name = &*case.name;
     if NOT_UPSTREAM.contains(&name) {
         return;
     }
-    let history = History::None;
-    let mut expected = verdicts!(upstream, case, setup, sessions, history, ());
+    let mut expected = of_upstream(case, setup);
     if OTHER_ALERTS.contains(&name) {
-        for (verdict, expected) in verdicts.iter().zip(&mut expected) {
-            expected.alert.clone_from(&verdict.alert);
+        expected.alert.clone_from(&verdict.alert);
+    }
+    assert_eq!(*verdict, expected, "{name}: {setup:?}");
+}
+
+/// No session made with `shown` is of use where `shown` would be refused.
+fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
+    let full = Setup {
+        resumes: false,
+        ..setup.clone()
+    };
+    let trial = Trial::new(case, &full, Sessions::Stored, &Caches::Off);
+    if trial.connect(Who::Judge, &case.shown).is_accepted() || case.shown.chain == case.good.chain {
+        return;
+    }
+    let connections = connections(case, setup, History::AcceptedElsewhere);
+    for (number, (verdict, (who, _))) in verdicts.iter().zip(connections).enumerate() {
+        if who == Who::Judge && verdict.is_accepted() {
+            let shown: Vec<_> = case.shown.chain.iter().map(|cert| cert.to_vec()).collect();
+            let name = &case.name;
+            assert!(
+                verdict.peer_certificates != shown,
+                "{name}: connection {number}, {setup:?}"
+            );
         }
     }
-    assert_same(verdicts, &expected, case, setup, history);
 }
 
 /// Without caches, with new ones, and with caches that all cases share.
@@ -235,17 +150,26 @@ fn compare(provider: Provider, resumes: bool) {
     let shared = Caches::on();
     setups(provider, resumes, |setup, sessions, case| {
         for history in HISTORIES {
-            let expected = verdicts!(this, case, setup, sessions, history, &Caches::Off);
-            if history == History::None && !resumes {
-                assert_same_as_upstream(&expected, case, setup, sessions);
+            let expected = verdicts(case, setup, sessions, history, &Caches::Off);
+            match history {
+                History::None if !resumes => assert_same_as_upstream(&expected[0], case, setup),
+                History::AcceptedElsewhere if resumes => assert_isolated(&expected, case, setup),
+                _ => {}
             }
             let new = (!resumes).then(Caches::on);
             for caches in new.iter().chain([&shared]) {
-                let verdicts = verdicts!(this, case, setup, sessions, history, caches);
-                assert_same(&verdicts, &expected, case, setup, history);
+                let verdicts = verdicts(case, setup, sessions, history, caches);
+                for (number, (verdict, expected)) in verdicts.iter().zip(&expected).enumerate() {
+                    let name = &case.name;
+                    assert_eq!(
+                        verdict, expected,
+                        "{name}: connection {number} of {history:?}, {setup:?}"
+                    );
+                }
             }
         }
     });
+    shared.assert_used();
 }
 
 #[test]
@@ -272,22 +196,12 @@ fn resumed_handshakes_of_ring() {
 #[test]
 fn good_chains_are_accepted_and_resumed() {
     let refused = |side| {
-        let setup = Setup {
-            provider: Provider::Ring,
-            versions: Versions::Tls13,
-            side,
-            resumes: true,
-            clock: Arc::new(Clock::default()),
-        };
+        let setup = setup(Provider::Ring, Versions::Tls13, side, true);
         let is_refused = |case: &&Case| {
             let (sessions, history) = (Sessions::Sealed, History::Accepted);
-            let verdicts = verdicts!(this, case, &setup, sessions, history, &Caches::on());
-            let [first, second, ..] = &*verdicts else {
-                panic!("{verdicts:?}")
-            };
-            let resumed = second.negotiated.as_deref().unwrap_or_default();
-            assert_eq!(first.is_accepted(), resumed.contains("Resumed"));
-            !first.is_accepted()
+            let verdicts = verdicts(case, &setup, sessions, history, &Caches::on());
+            assert_eq!(verdicts[0].is_accepted(), verdicts[1].is_resumed());
+            !verdicts[0].is_accepted()
         };
         let names = cases::all().iter().filter(is_refused);
         names.map(|case| &*case.name).collect::<Vec<_>>()
