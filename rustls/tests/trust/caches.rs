@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::{env, fs, process};
 
 use harness::endpoints::{Endpoint, ThisBuffered};
-use rustls::certificates::{Certificate, PeerChains, RevocationList, RootCache, RootSource};
+use rustls::certificates::{PeerChains, RevocationList, RootCache, RootSource};
 
 use crate::cases::Trust;
 use crate::ends::this;
@@ -16,7 +16,7 @@ use crate::ends::this;
 const OPEN: usize = 32;
 
 /// How many chains are known. There are more, so that some make room.
-const CHAINS: usize = 16;
+pub(crate) const CHAINS: usize = 16;
 
 /// Everything that can be kept. Clones share it.
 #[derive(Clone)]
@@ -87,8 +87,16 @@ impl Caches {
         let Self::On(kept) = self else {
             return;
         };
-        for der in end.peer_certificates() {
-            let certificate = Certificate::new(der.into());
+        let Some(peer) = end.conn.peer_identity() else {
+            panic!("the peer is authenticated")
+        };
+        let certificates = end.peer_certificates();
+        assert_eq!(peer.der(), &*certificates[0]);
+        assert_eq!(peer.certificates().len(), certificates.len());
+        peer.public_key().unwrap();
+        peer.sha256_fingerprint().unwrap();
+        if let Some(certificate) = peer.certificate() {
+            assert_eq!(certificate.der().as_ref(), certificates[0]);
             let _ = certificate.subject();
             let _ = certificate.validity();
             let _ = certificate.subject_alt_names();
@@ -102,11 +110,22 @@ impl Caches {
         }
     }
 
+    /// What there is if they are on.
+    pub(crate) fn kept(&self) -> &Kept {
+        match self {
+            Self::Off => panic!("they are off"),
+            Self::On(kept) => kept,
+        }
+    }
+
+    /// Closes the connections that were left open.
+    pub(crate) fn close_all(&self) {
+        self.kept().open.lock().unwrap().clear();
+    }
+
     /// That it was of use.
     pub(crate) fn assert_used(&self) {
-        let Self::On(kept) = self else {
-            panic!("they are off")
-        };
+        let kept = self.kept();
         let chains = kept.chains.stats();
         assert!(chains.hits > 100 && chains.misses > 100, "{chains:?}");
         assert!(chains.entries <= CHAINS, "{chains:?}");

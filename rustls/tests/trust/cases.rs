@@ -15,7 +15,7 @@ use rcgen::{
 };
 
 /// How the side that judges is configured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trust {
     /// Empty: it takes one raw public key, [`Self::raw_key`].
     pub(crate) roots: Vec<CertificateDer<'static>>,
@@ -182,6 +182,12 @@ pub(crate) fn all() -> &'static [Case] {
         .concat()
     });
     &ALL
+}
+
+/// The case of this name.
+pub(crate) fn named(name: &str) -> &'static Case {
+    let found = all().iter().find(|case| case.name == name);
+    found.unwrap_or_else(|| panic!("no case {name}"))
 }
 
 fn good_chains(world: &World) -> Vec<Case> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::configs::{ClientAuth, KeyType, Provider, SERVER_NAME, Versions};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 use pki_types::{PrivateKeyDer, UnixTime};
 use rustls_upstream as theirs;
@@ -29,6 +29,31 @@ pub(crate) struct Setup {
     /// Whether sessions are resumed.
     pub(crate) resumes: bool,
     pub(crate) clock: Arc<Clock>,
+}
+
+impl Setup {
+    pub(crate) fn new(provider: Provider, versions: Versions, side: Side, resumes: bool) -> Self {
+        Self {
+            provider,
+            versions,
+            side,
+            resumes,
+            clock: Arc::new(Clock::default()),
+        }
+    }
+
+    /// Each provider, version and side.
+    pub(crate) fn all(resumes: bool) -> Vec<Self> {
+        let mut all = Vec::new();
+        for provider in PROVIDERS {
+            for versions in [Versions::Tls12, Versions::Tls13] {
+                for side in [Side::Client, Side::Server] {
+                    all.push(Self::new(provider, versions, side, resumes));
+                }
+            }
+        }
+        all
+    }
 }
 
 /// A clock that stands still until it is set.
@@ -98,7 +123,7 @@ pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verd
     }
 }
 
-/// The peer, with its sessions. It trusts the side that judges.
+/// The peer, with its sessions. It trusts the side that judges, by the clock of the system.
 pub(crate) struct Peer {
     side: Side,
     shows: Arc<Shows>,
@@ -129,7 +154,6 @@ impl Peer {
             );
             config.client_auth_cert_resolver = of(is_raw);
             config.resumption = sessions.clone();
-            config.time_provider = setup.clock.clone();
             Arc::new(config)
         };
         let ticketer = upstream::ticketer(setup.provider);
@@ -141,7 +165,6 @@ impl Peer {
                 ClientAuth::None,
             );
             config.cert_resolver = of(is_raw);
-            config.time_provider = setup.clock.clone();
             if setup.resumes {
                 config.ticketer = ticketer.clone();
             } else {

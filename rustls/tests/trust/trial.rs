@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use rustls::client::danger::ServerCertVerifier;
+use rustls::server::danger::ClientCertVerifier;
+
 use crate::caches::Caches;
 use crate::cases::{Case, Shown};
 use crate::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
@@ -22,49 +25,123 @@ pub(crate) enum Sessions {
     Sealed,
 }
 
+/// What a judge goes by.
+#[derive(Clone)]
+pub(crate) enum Verifier {
+    OfServers(Arc<dyn ServerCertVerifier>),
+    OfClients(Arc<dyn ClientCertVerifier>),
+}
+
 /// Judges of this crate, and a peer.
 pub(crate) struct Trial {
     judge: this::Judge,
     anybody: this::Judge,
-    peer: Peer,
+    setup: Setup,
+    kept: this::Sessions,
+    peer: Arc<Peer>,
     caches: Caches,
 }
 
 impl Trial {
     /// It is the time of the case.
     pub(crate) fn new(case: &Case, setup: &Setup, sessions: Sessions, caches: &Caches) -> Self {
-        setup.clock.set(case.now);
         let kept = this::Sessions::new(setup, sessions == Sessions::Sealed);
+        Self::with(case, setup, kept, Arc::new(Peer::new(setup)), caches)
+    }
+
+    /// The same peer before judges of another case, who share caches and sessions with those of this one.
+    pub(crate) fn sharing(&self, case: &Case) -> Self {
+        let (kept, peer) = (self.kept.clone(), self.peer.clone());
+        Self::with(case, &self.setup, kept, peer, &self.caches)
+    }
+
+    /// Another peer before the same judges.
+    pub(crate) fn with_another_peer(&self) -> Self {
+        Self {
+            judge: self.judge.clone(),
+            anybody: self.anybody.clone(),
+            setup: self.setup.clone(),
+            kept: self.kept.clone(),
+            peer: Arc::new(Peer::new(&self.setup)),
+            caches: self.caches.clone(),
+        }
+    }
+
+    /// The same, but the judges, which are clients, ask for another server.
+    pub(crate) fn asking_for(&self, name: &str) -> Self {
+        let ask = |judge: &this::Judge| match judge {
+            this::Judge::Client(config, _) => {
+                let name = name.to_owned().try_into().unwrap();
+                this::Judge::Client(config.clone(), name)
+            }
+            this::Judge::Server(_) => panic!("servers ask for nobody"),
+        };
+        Self {
+            judge: ask(&self.judge),
+            anybody: ask(&self.anybody),
+            setup: self.setup.clone(),
+            kept: self.kept.clone(),
+            peer: self.peer.clone(),
+            caches: self.caches.clone(),
+        }
+    }
+
+    /// The same peer before judges whose verifiers `wrap` changes, with the same caches and sessions.
+    pub(crate) fn wrapped(&self, case: &Case, wrap: impl Fn(Verifier) -> Verifier) -> Self {
+        let (kept, peer) = (self.kept.clone(), self.peer.clone());
+        Self::with_verifiers(case, &self.setup, kept, peer, &self.caches, wrap)
+    }
+
+    fn with(
+        case: &Case,
+        setup: &Setup,
+        kept: this::Sessions,
+        peer: Arc<Peer>,
+        caches: &Caches,
+    ) -> Self {
+        Self::with_verifiers(case, setup, kept, peer, caches, |verifier| verifier)
+    }
+
+    fn with_verifiers(
+        case: &Case,
+        setup: &Setup,
+        kept: this::Sessions,
+        peer: Arc<Peer>,
+        caches: &Caches,
+        wrap: impl Fn(Verifier) -> Verifier,
+    ) -> Self {
+        setup.clock.set(case.now);
         let (trust, provider) = (&case.trust, setup.provider);
         let roots = caches.roots(trust);
         // in use, so that the verifiers find them
         let _lists = caches.lists(trust);
-        let (judge, anybody) = match setup.side {
-            Side::Client => {
-                let verifier = this::server_verifier(trust, roots, provider);
-                let make = |verifier| {
-                    let mut config = this::client(setup, &kept, verifier);
-                    caches.set_up_client(&mut config);
-                    this::Judge::Client(Arc::new(config), trust.server_name.clone())
-                };
-                let anybody = make(Arc::new(this::Anybody(verifier.clone())));
-                (make(verifier), anybody)
+        let verifier = match setup.side {
+            Side::Client => Verifier::OfServers(this::server_verifier(trust, roots, provider)),
+            Side::Server => Verifier::OfClients(this::client_verifier(trust, roots, provider)),
+        };
+        let make = |verifier| match verifier {
+            Verifier::OfServers(verifier) => {
+                let mut config = this::client(setup, &kept, verifier);
+                caches.set_up_client(&mut config);
+                this::Judge::Client(Arc::new(config), trust.server_name.clone())
             }
-            Side::Server => {
-                let verifier = this::client_verifier(trust, roots, provider);
-                let make = |verifier| {
-                    let mut config = this::server(setup, &kept, verifier);
-                    caches.set_up_server(&mut config);
-                    this::Judge::Server(Arc::new(config))
-                };
-                let anybody = make(Arc::new(this::Anybody(verifier.clone())));
-                (make(verifier), anybody)
+            Verifier::OfClients(verifier) => {
+                let mut config = this::server(setup, &kept, verifier);
+                caches.set_up_server(&mut config);
+                this::Judge::Server(Arc::new(config))
             }
         };
+        let anybody = make(match verifier.clone() {
+            Verifier::OfServers(it) => Verifier::OfServers(Arc::new(this::Anybody(it))),
+            Verifier::OfClients(it) => Verifier::OfClients(Arc::new(this::Anybody(it))),
+        });
+        let judge = make(wrap(verifier));
         Self {
             judge,
             anybody,
-            peer: Peer::new(setup),
+            setup: setup.clone(),
+            kept,
+            peer,
             caches: caches.clone(),
         }
     }

@@ -1,13 +1,11 @@
 //! Every case before judges that keep nothing, that keep everything, and of upstream: the same verdicts,
 //! whatever was kept before.
 
-use std::sync::Arc;
-
 use harness::configs::{Provider, Versions};
 
 use crate::caches::Caches;
 use crate::cases::{self, Case, Shown};
-use crate::ends::{Clock, Setup, Side, Verdict};
+use crate::ends::{Setup, Side, Verdict};
 use crate::trial::{Sessions, Trial, Who, of_upstream};
 
 /// What came before the peer shows what the case is about.
@@ -67,21 +65,11 @@ fn verdicts(
         .collect()
 }
 
-fn setup(provider: Provider, versions: Versions, side: Side, resumes: bool) -> Setup {
-    Setup {
-        provider,
-        versions,
-        side,
-        resumes,
-        clock: Arc::new(Clock::default()),
-    }
-}
-
 /// Calls `test` with every case in every setup that it can be in.
 fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Case)) {
     for versions in [Versions::Tls12, Versions::Tls13] {
         for side in [Side::Client, Side::Server] {
-            let setup = setup(provider, versions, side, resumes);
+            let setup = Setup::new(provider, versions, side, resumes);
             for case in cases::all() {
                 // RFC 7250 is implemented for TLS 1.3
                 let is_raw = case.trust.roots.is_empty() || case.shown.is_raw;
@@ -196,7 +184,7 @@ fn resumed_handshakes_of_ring() {
 #[test]
 fn good_chains_are_accepted_and_resumed() {
     let refused = |side| {
-        let setup = setup(Provider::Ring, Versions::Tls13, side, true);
+        let setup = Setup::new(Provider::Ring, Versions::Tls13, side, true);
         let is_refused = |case: &&Case| {
             let (sessions, history) = (Sessions::Sealed, History::Accepted);
             let verdicts = verdicts(case, &setup, sessions, history, &Caches::on());

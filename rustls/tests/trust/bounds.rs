@@ -1,0 +1,64 @@
+//! Whatever peers show, no more is kept than there is room for, and nothing of those that are refused.
+
+use harness::pki::{self, key, leaf_of};
+
+use crate::caches::Caches;
+use crate::cases::{Shown, named};
+use crate::ends::Setup;
+use crate::trial::{Sessions, Trial, Who};
+
+/// Peers that nobody knows, each with a certificate of its own.
+fn strangers(count: usize) -> impl Iterator<Item = Shown> {
+    let issuer = pki::root("Stranger", |_| ());
+    let key = key();
+    (0..count).map(move |_| Shown {
+        is_raw: false,
+        chain: vec![leaf_of(&key, &issuer, |_| ()), issuer.der().clone()],
+        key: key.serialize_der(),
+    })
+}
+
+#[test]
+fn nothing_is_kept_of_peers_that_are_refused() {
+    for setup in Setup::all(true) {
+        let caches = Caches::on();
+        let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
+        for shown in strangers(40) {
+            let verdict = trial.connect(Who::Judge, &shown);
+            let said = verdict.error.unwrap_or_default();
+            assert!(said.contains("UnknownIssuer"), "{setup:?}: {said}");
+            assert!(verdict.peer_certificates.is_empty(), "{setup:?}");
+        }
+        // and of one that has another's chain, but not the key
+        let case = named("another's key");
+        for _ in 0..3 {
+            let verdict = trial.connect(Who::Judge, &case.shown);
+            let said = verdict.error.unwrap_or_default();
+            assert!(said.contains("BadSignature"), "{setup:?}: {said}");
+        }
+        let stats = caches.kept().chains.stats();
+        assert_eq!((stats.entries, stats.bytes), (0, Some(0)), "{setup:?}");
+        assert_eq!(stats.hits, 0, "{setup:?}");
+    }
+}
+
+#[test]
+fn peers_that_are_accepted_make_room_for_each_other() {
+    const COUNT: usize = 60;
+    for setup in Setup::all(false) {
+        let caches = Caches::on();
+        let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
+        for shown in strangers(COUNT) {
+            assert!(trial.connect(Who::Anybody, &shown).is_accepted());
+        }
+        let stats = caches.kept().chains.stats();
+        assert!(stats.entries <= crate::caches::CHAINS, "{stats:?}");
+        assert_eq!(stats.misses, COUNT as u64);
+        assert!(stats.evictions > 0, "{stats:?}");
+        assert!(stats.bytes > Some(0), "{stats:?}");
+
+        // what is known lives no longer than its connections
+        caches.close_all();
+        assert_eq!(caches.kept().chains.stats().bytes, Some(0));
+    }
+}

@@ -1,0 +1,71 @@
+//! Configurations that share caches, session storage and tickets, and trust differently: each goes by its own
+//! trust.
+
+use crate::caches::Caches;
+use crate::cases::named;
+use crate::ends::{Setup, Side};
+use crate::trial::{Sessions, Trial, Who};
+
+/// A peer that one configuration accepts and the other refuses, in turn.
+#[test]
+fn sessions_and_caches_cross_no_trust() {
+    for (name, error) in [
+        ("known to others", "UnknownIssuer"),
+        ("known to others as namesakes", "BadSignature"),
+        ("revoked", "Revoked"),
+        ("revoked issuer", "Revoked"),
+        ("unknown status", "UnknownRevocationStatus"),
+        ("list of a namesake", "BadSignature"),
+    ] {
+        for resumes in [false, true] {
+            for setup in Setup::all(resumes) {
+                for sessions in [Sessions::Sealed, Sessions::Stored] {
+                    refused_by_one(name, error, &setup, sessions);
+                }
+            }
+        }
+    }
+}
+
+fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
+    let (accepting, refusing) = (named("good"), named(name));
+    let shown = &accepting.shown;
+    let accepting = Trial::new(accepting, setup, sessions, &Caches::on());
+    let refusing = accepting.sharing(refusing);
+    for round in 0..3 {
+        let verdict = accepting.connect(Who::Judge, shown);
+        assert!(verdict.is_accepted(), "{name}, {setup:?}: {verdict:?}");
+        // sessions are in use, except that the other one has used up a client's
+        let resumes = round > 0 && setup.resumes && setup.side == Side::Server;
+        assert!(!resumes || verdict.is_resumed(), "{name}, {setup:?}");
+
+        let verdict = refusing.connect(Who::Judge, shown);
+        let said = verdict.error.unwrap_or_default();
+        assert!(said.contains(error), "{name}, {setup:?}: {said}");
+    }
+}
+
+/// Raw public keys and certificates are told apart by more than their bytes.
+#[test]
+fn a_raw_key_is_no_certificate() {
+    for resumes in [false, true] {
+        for setup in Setup::all(resumes) {
+            if setup.versions == harness::configs::Versions::Tls12 {
+                continue;
+            }
+            let (raw, certificate) = (named("raw key"), named("a raw key as a certificate"));
+            assert_eq!(raw.shown.chain, certificate.shown.chain);
+            let trial = Trial::new(raw, &setup, Sessions::Stored, &Caches::on());
+            let other = trial.sharing(certificate);
+            for _ in 0..2 {
+                let verdict = trial.connect(Who::Judge, &raw.shown);
+                assert!(verdict.is_accepted(), "{setup:?}: {verdict:?}");
+                let verdict = other.connect(Who::Judge, &certificate.shown);
+                let said = verdict.error.unwrap_or_default();
+                assert!(said.contains("BadEncoding"), "{setup:?}: {said}");
+                let verdict = trial.connect(Who::Judge, &certificate.shown);
+                assert!(!verdict.is_accepted() || verdict.is_resumed(), "{setup:?}");
+            }
+        }
+    }
+}

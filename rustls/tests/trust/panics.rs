@@ -1,0 +1,251 @@
+//! Verifiers, clocks and storages of an application may panic. Whatever is shared with other connections goes on
+//! as if they had not.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{env, fs, process, thread};
+
+use harness::configs::{Provider, Versions};
+use harness::pki;
+use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::certificates::{CrlCache, CrlSource, RootCache, RootSource};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::time_provider::TimeProvider;
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+use crate::caches::Caches;
+use crate::cases::named;
+use crate::ends::{Setup, Side};
+use crate::trial::{Sessions, Trial, Verifier, Who};
+
+/// Panics at one of the times that it is asked.
+#[derive(Debug, Default)]
+struct PanickingClock {
+    asked: AtomicUsize,
+    panics_at: AtomicUsize,
+}
+
+impl TimeProvider for PanickingClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        assert_ne!(asked, self.panics_at.load(Ordering::SeqCst), "as told");
+        Some(pki::now())
+    }
+}
+
+/// A clock that panics at each of its calls in turn, while threads load through one cache.
+fn assert_loads_go_on(load: &(dyn Fn() -> usize + Sync), clock: &PanickingClock) {
+    let expected = load();
+    for panics_at in 1..6 {
+        clock.asked.store(0, Ordering::SeqCst);
+        clock.panics_at.store(panics_at, Ordering::SeqCst);
+        let panicked = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..4 {
+                        match catch_unwind(AssertUnwindSafe(load)) {
+                            Ok(count) => assert_eq!(count, expected),
+                            Err(_) => {
+                                panicked.fetch_add(1, Ordering::SeqCst);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(panicked.into_inner(), 1);
+    }
+    clock.panics_at.store(0, Ordering::SeqCst);
+    assert_eq!(load(), expected);
+}
+
+#[test]
+fn caches_survive_clocks_that_panic() {
+    let root = pki::root("Root", |_| ());
+    let path = env::temp_dir().join(format!("trust-panics-{}", process::id()));
+    fs::write(&path, root.pem()).unwrap();
+    for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
+        let clock = Arc::new(PanickingClock::default());
+        let cache = RootCache::new()
+            .with_lifetime(lifetime)
+            .with_change_detection(true)
+            .with_time_provider(clock.clone());
+        let source = RootSource::PemFile(path.clone());
+        assert_loads_go_on(&|| cache.store(&source).unwrap().len(), &clock);
+        cache.stats();
+    }
+
+    fs::write(&path, pki::crl(&root, &[1], |_| ())).unwrap();
+    for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
+        let clock = Arc::new(PanickingClock::default());
+        let cache = CrlCache::new()
+            .with_lifetime(lifetime)
+            .with_change_detection(true)
+            .with_time_provider(clock.clone());
+        let source = CrlSource::File(path.clone());
+        assert_loads_go_on(&|| cache.lists(&source).unwrap().len(), &clock);
+        cache.stats();
+    }
+    fs::remove_file(&path).unwrap();
+}
+
+/// A verifier, a verifier's signature check or a storage that panics takes its connection with it, and no other.
+#[test]
+fn connections_survive_others_that_panic() {
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        for side in [Side::Client, Side::Server] {
+            // each connection asks all of them
+            let setup = Setup::new(Provider::Ring, versions, side, false);
+            let caches = Caches::on();
+            let case = named("good");
+            let trial = Trial::new(case, &setup, Sessions::Stored, &caches);
+            for place in Place::ALL {
+                let panics = Arc::new(Panics::default());
+                let panicking = trial.wrapped(case, |verifier| panics.wrap(verifier, place));
+                for _ in 0..3 {
+                    panics.is_armed.store(true, Ordering::SeqCst);
+                    let connect = AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.shown));
+                    assert!(catch_unwind(connect).is_err(), "{place:?}, {setup:?}");
+                    panics.is_armed.store(false, Ordering::SeqCst);
+                    for trial in [&panicking, &trial] {
+                        let verdict = trial.connect(Who::Judge, &case.shown);
+                        assert!(verdict.is_accepted(), "{place:?}, {setup:?}: {verdict:?}");
+                    }
+                }
+            }
+            caches.kept().chains.stats();
+        }
+    }
+}
+
+/// Where a verifier panics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Schemes,
+    Certificate,
+    Signature,
+}
+
+impl Place {
+    const ALL: [Self; 3] = [Self::Schemes, Self::Certificate, Self::Signature];
+}
+
+#[derive(Debug, Default)]
+struct Panics {
+    is_armed: AtomicBool,
+}
+
+impl Panics {
+    fn wrap(self: &Arc<Self>, verifier: Verifier, place: Place) -> Verifier {
+        let panics = self.clone();
+        match verifier {
+            Verifier::OfServers(inner) => Verifier::OfServers(Arc::new(Panicking {
+                inner,
+                place,
+                panics,
+            })),
+            Verifier::OfClients(inner) => Verifier::OfClients(Arc::new(Panicking {
+                inner,
+                place,
+                panics,
+            })),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Panicking<V: ?Sized> {
+    place: Place,
+    panics: Arc<Panics>,
+    inner: Arc<V>,
+}
+
+impl<V: ?Sized> Panicking<V> {
+    fn at(&self, place: Place) -> &V {
+        let is_armed = self.panics.is_armed.load(Ordering::SeqCst);
+        assert!(!(is_armed && place == self.place), "as told");
+        &self.inner
+    }
+}
+
+impl ServerCertVerifier for Panicking<dyn ServerCertVerifier> {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let inner = self.at(Place::Certificate);
+        inner.verify_server_cert(end_entity, intermediates, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let inner = self.at(Place::Signature);
+        inner.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let inner = self.at(Place::Signature);
+        inner.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.at(Place::Schemes).supported_verify_schemes()
+    }
+}
+
+impl ClientCertVerifier for Panicking<dyn ClientCertVerifier> {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.inner.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let inner = self.at(Place::Certificate);
+        inner.verify_client_cert(end_entity, intermediates, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let inner = self.at(Place::Signature);
+        inner.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let inner = self.at(Place::Signature);
+        inner.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.at(Place::Schemes).supported_verify_schemes()
+    }
+}

@@ -1,0 +1,82 @@
+//! Many threads at once before one judge: each connection has the verdict that it has alone.
+
+use std::sync::Barrier;
+use std::thread;
+
+use harness::configs::{Provider, Versions};
+
+use crate::caches::Caches;
+use crate::cases::{self, Case, named};
+use crate::ends::{Setup, Side, Verdict};
+use crate::trial::{Sessions, Trial, Who};
+
+const THREADS: usize = 8;
+
+/// The cases that one judge can have.
+fn of_one_judge(setup: &Setup) -> Vec<&'static Case> {
+    let good = named("good");
+    let all = cases::all().iter();
+    all.filter(|case| case.trust == good.trust && case.now == good.now)
+        .filter(|case| !case.shown.is_raw || setup.versions == Versions::Tls13)
+        .collect()
+}
+
+#[test]
+fn verdicts_are_the_same_in_many_threads() {
+    for (provider, versions, side) in [
+        (Provider::Ring, Versions::Tls13, Side::Server),
+        (Provider::Ring, Versions::Tls12, Side::Client),
+        (Provider::AwsLc, Versions::Tls12, Side::Server),
+        (Provider::AwsLc, Versions::Tls13, Side::Client),
+    ] {
+        let setup = Setup::new(provider, versions, side, false);
+        let cases = of_one_judge(&setup);
+        assert!(cases.len() > 40);
+        let alone = Trial::new(named("good"), &setup, Sessions::Stored, &Caches::Off);
+        let expected: Vec<_> = cases
+            .iter()
+            .map(|case| alone.connect(Who::Judge, &case.shown))
+            .collect();
+
+        let caches = Caches::on();
+        let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
+        let barrier = Barrier::new(THREADS);
+        thread::scope(|scope| {
+            for number in 0..THREADS {
+                let (trial, barrier) = (trial.with_another_peer(), &barrier);
+                let (cases, expected) = (&cases, &expected);
+                scope.spawn(move || connect_all(&trial, barrier, cases, expected, number));
+            }
+        });
+
+        let stats = caches.kept().chains.stats();
+        // those without a certificate are not looked for
+        let looked_for = stats.hits + stats.misses;
+        assert!(looked_for <= (THREADS * cases.len()) as u64, "{stats:?}");
+        assert!(stats.hits > 0 && stats.misses > 0, "{stats:?}");
+    }
+}
+
+/// Half of the threads have the same case at the same time, the others one of their own.
+fn connect_all(
+    trial: &Trial,
+    barrier: &Barrier,
+    cases: &[&Case],
+    expected: &[Verdict],
+    number: usize,
+) {
+    let offset = if number.is_multiple_of(2) {
+        0
+    } else {
+        number * 7
+    };
+    for turn in 0..cases.len() {
+        let index = (turn + offset) % cases.len();
+        let case = cases[index];
+        if turn.is_multiple_of(8) {
+            barrier.wait();
+        }
+        let verdict = trial.connect(Who::Judge, &case.shown);
+        assert_eq!(verdict, expected[index], "{}", case.name);
+    }
+}
