@@ -14,8 +14,8 @@ use hashbrown::{DefaultHashBuilder as RandomState, HashMap};
 /// A map of at most `capacity` entries. Inserting one more drops the one whose key came first.
 ///
 /// A key that is inserted again keeps its age.
-pub(crate) struct BoundedMap<K, V> {
-    entries: HashMap<K, Entry<V>, Gathering>,
+pub(crate) struct BoundedMap<K, V, S = Gathering> {
+    entries: HashMap<K, Entry<V>, S>,
     /// The keys of `entries`, by the number they got when they came.
     by_age: BTreeMap<u64, K>,
     next_number: u64,
@@ -30,7 +30,7 @@ struct Entry<V> {
     value: V,
 }
 
-impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
+impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             entries: HashMap::default(),
@@ -112,7 +112,7 @@ impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
 /// The usual keyed hash of a map, but over longer pieces: a server's name is hashed letter by letter, and the
 /// hash takes as long for one letter as for many.
 #[derive(Default)]
-struct Gathering(RandomState);
+pub(crate) struct Gathering(RandomState);
 
 impl BuildHasher for Gathering {
     type Hasher = GatheringHasher<<RandomState as BuildHasher>::Hasher>;
@@ -126,7 +126,7 @@ impl BuildHasher for Gathering {
     }
 }
 
-struct GatheringHasher<H> {
+pub(crate) struct GatheringHasher<H> {
     inner: H,
     /// What comes behind all that `inner` has, in the first `len` bytes.
     gathered: [u8; 64],
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_made_room_is_returned() {
-        let mut map = BoundedMap::new(2);
+        let mut map = <BoundedMap<_, _>>::new(2);
         assert_eq!(map.insert(1, 10), None);
         assert_eq!(map.insert(2, 20), None);
         assert_eq!(map.insert(2, 21), None);

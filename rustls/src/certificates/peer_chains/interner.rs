@@ -1,6 +1,6 @@
 //! The map of [`PeerChains`](super::PeerChains): by hash, weak, bounded.
 
-use core::hash::{BuildHasher, Hash, Hasher};
+use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::vec::Vec;
 
@@ -13,6 +13,10 @@ use crate::session::chain::{ChainKind, PeerChain, WeakChain};
 /// How many entries each new one has looked at, in turn, for chains that are gone. With one the dead would never
 /// be fewer than the living that came after them; each more clears them away sooner.
 const SWEPT_PER_ENTRY: usize = 2;
+
+/// How many bytes of the end entity's certificate are hashed, or of the raw public key: what it ends in is its
+/// signature, or the key itself, so that all of it would tell no more chains apart.
+const HASHED: usize = 64;
 
 /// Chains by their hash. Of those with the same hash the first one that is alive is found, and the others are not:
 /// nothing but sharing is lost.
@@ -27,7 +31,7 @@ pub(super) struct Interner<S> {
     evictions: AtomicUsize,
 }
 
-type Chains = BoundedMap<u64, WeakChain>;
+type Chains = BoundedMap<u64, WeakChain, BuildHasherDefault<Hashed>>;
 
 impl<S: BuildHasher> Interner<S> {
     pub(super) fn new(capacity: usize, state: S) -> Self {
@@ -62,23 +66,30 @@ impl<S: BuildHasher> Interner<S> {
 
     /// `hash` is that of `chain`.
     pub(super) fn keep(&self, hash: u64, chain: PeerChain) -> PeerChain {
+        let weak = chain.downgrade();
         let Some(mut chains) = self.chains() else {
             return chain;
         };
-        if let Some(present) = chains.get(&hash).and_then(WeakChain::upgrade) {
-            drop(chains);
-            // another connection was faster, or another chain has this hash
-            return if present == chain { present } else { chain };
+        match chains.get_mut(&hash) {
+            Some(known) => match known.upgrade() {
+                Some(present) => {
+                    drop(chains);
+                    // another connection was faster, or another chain has this hash
+                    if present == chain { present } else { chain }
+                }
+                None => {
+                    *known = weak;
+                    chain
+                }
+            },
+            None => {
+                chains.sweep(SWEPT_PER_ENTRY, WeakChain::is_gone);
+                if chains.insert(hash, weak).is_some() {
+                    self.evictions.fetch_add(1, Ordering::Relaxed);
+                }
+                chain
+            }
         }
-        // what is gone leaves its place among the old ones
-        chains.remove(&hash);
-        chains.sweep(SWEPT_PER_ENTRY, WeakChain::is_gone);
-        let evicted = chains.insert(hash, chain.downgrade());
-        drop(chains);
-        if evicted.is_some() {
-            self.evictions.fetch_add(1, Ordering::Relaxed);
-        }
-        chain
     }
 
     /// The chain of this hash, if it is alive. It is let go of outside of the lock: it may be the last reference.
@@ -86,17 +97,17 @@ impl<S: BuildHasher> Interner<S> {
         self.chains()?.get(&hash)?.upgrade()
     }
 
-    /// Lengths go with contents, so that no two chains are the same to the hash.
-    fn hash<'a>(&self, kind: ChainKind, certificates: impl Iterator<Item = &'a [u8]>) -> u64 {
+    /// Of the kind, all lengths, and the end of the first certificate.
+    fn hash<'a>(&self, kind: ChainKind, mut certificates: impl Iterator<Item = &'a [u8]>) -> u64 {
+        let first = certificates.next().unwrap_or_default();
+        let end = first.last_chunk::<HASHED>().map_or(first, |end| end);
+        let form = certificates.fold(first.len() as u64, |form, certificate| {
+            // of the usual lengths, none hides another
+            form.rotate_left(16) ^ certificate.len() as u64
+        });
         let mut hasher = self.state.build_hasher();
-        kind.hash(&mut hasher);
-        let mut count = 0;
-        for certificate in certificates {
-            hasher.write_usize(certificate.len());
-            hasher.write(certificate);
-            count += 1;
-        }
-        hasher.write_usize(count);
+        hasher.write_u64(form << 1 ^ kind as u64);
+        hasher.write(end);
         hasher.finish()
     }
 
@@ -123,6 +134,27 @@ impl<S: BuildHasher> Interner<S> {
     /// The map is consistent between calls, so a poisoned lock can be used.
     fn chains(&self) -> Option<MutexGuard<'_, Chains>> {
         self.chains.lock_even_poisoned()
+    }
+}
+
+/// Passes on what is a hash already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    /// Not called: a key is one number.
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

@@ -63,7 +63,13 @@ fn chains_that_differ_in_their_limits_or_kind_have_other_hashes() {
     let hash = |kind, chain: &[&[u8]]| interner.hash(kind, chain.iter().copied());
     let abc = hash(X509, &[b"a", b"bc"]);
     assert_eq!(abc, hash(X509, &[b"a", b"bc"]));
-    for other in [&[&b"ab"[..], b"c"][..], &[b"abc"], &[b"a", b"bc", b""], &[]] {
+    for other in [
+        &[&b"ab"[..], b"c"][..],
+        &[b"abc"],
+        &[b"a", b"bc", b""],
+        &[b"b", b"bc"],
+        &[],
+    ] {
         assert_ne!(abc, hash(X509, other), "{other:?}");
     }
     assert_ne!(abc, hash(ChainKind::RawPublicKey, &[b"a", b"bc"]));
@@ -118,17 +124,6 @@ fn the_oldest_makes_room() {
     assert!(!is_same(&chains[0], &share(&interner, X509, &[b"1"])));
 }
 
-#[test]
-fn a_chain_that_came_again_is_a_new_one() {
-    let interner = interner(2);
-    drop(share(&interner, X509, &[b"1"]));
-    let second = share(&interner, X509, &[b"2"]);
-    let first = share(&interner, X509, &[b"1"]);
-    let _third = share(&interner, X509, &[b"3"]);
-    assert!(!is_same(&second, &share(&interner, X509, &[b"2"])));
-    drop(first);
-}
-
 /// Gives everything the same hash.
 #[derive(Default)]
 struct Collides;
@@ -158,6 +153,35 @@ fn chains_of_one_hash_are_told_apart() {
     drop(first);
     let second = share(&interner, X509, &[b"second"]);
     assert!(is_same(&second, &share(&interner, X509, &[b"second"])));
+}
+
+#[test]
+fn chains_that_differ_where_nothing_is_hashed_are_told_apart() {
+    let interner = interner(10);
+    let long = [1; 2 * HASHED];
+    let mut other = long;
+    other[0] = 2;
+    let first = share(&interner, X509, &[&long, b"issuer"]);
+    for chain in [[&long[..], b"ISSUER"], [&other, b"issuer"]] {
+        let found = interner.find(X509, chain.into_iter());
+        assert_eq!(found.hash, Some(interner.hash(X509, first.der())));
+        assert!(found.chain.der().eq(chain));
+        assert!(
+            interner
+                .keep(found.hash.unwrap(), found.chain)
+                .der()
+                .eq(chain)
+        );
+    }
+    assert!(is_same(
+        &first,
+        &share(&interner, X509, &[&long, b"issuer"])
+    ));
+    other[2 * HASHED - 1] = 3;
+    assert_ne!(
+        interner.hash(X509, [&long[..]].into_iter()),
+        interner.hash(X509, [&other[..]].into_iter())
+    );
 }
 
 #[test]
