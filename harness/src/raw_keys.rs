@@ -4,6 +4,38 @@ use std::sync::Arc;
 
 use crate::configs::{Identity, Provider};
 
+// What the verifiers of both sides have in common.
+macro_rules! signatures_by_raw_keys {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _message: &[u8],
+            _cert: &CertificateDer<'_>,
+            _signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            unreachable!("raw public keys in TLS 1.2")
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let key = SubjectPublicKeyInfoDer::from(cert.as_ref());
+            verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.algorithms.supported_schemes()
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    };
+}
+
 // One text for two crates: their types have the same names and are not the same.
 macro_rules! raw_keys {
     ($module:ident, $tls:ident) => {
@@ -39,16 +71,6 @@ macro_rules! raw_keys {
                         Err(CertificateError::UnknownIssuer.into())
                     }
                 }
-
-                fn verify_signature(
-                    &self,
-                    message: &[u8],
-                    key: &[u8],
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    let key = SubjectPublicKeyInfoDer::from(key);
-                    verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
-                }
             }
 
             impl ServerCertVerifier for RawKeyVerifier {
@@ -64,31 +86,7 @@ macro_rules! raw_keys {
                     Ok(ServerCertVerified::assertion())
                 }
 
-                fn verify_tls12_signature(
-                    &self,
-                    _message: &[u8],
-                    _cert: &CertificateDer<'_>,
-                    _signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    unreachable!("raw public keys in TLS 1.2")
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.verify_signature(message, cert, signature)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.algorithms.supported_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    true
-                }
+                signatures_by_raw_keys!();
             }
 
             impl ClientCertVerifier for RawKeyVerifier {
@@ -110,31 +108,7 @@ macro_rules! raw_keys {
                     Ok(ClientCertVerified::assertion())
                 }
 
-                fn verify_tls12_signature(
-                    &self,
-                    _message: &[u8],
-                    _cert: &CertificateDer<'_>,
-                    _signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    unreachable!("raw public keys in TLS 1.2")
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.verify_signature(message, cert, signature)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.algorithms.supported_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    true
-                }
+                signatures_by_raw_keys!();
             }
 
             /// The key of `identity` without its certificate.
