@@ -8,6 +8,7 @@ use rustls::{CipherSuite, ContentType, HandshakeType, NamedGroup};
 
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
 use super::records::{Joiner, Opening, Sealing};
+use super::refused::{Refused, deliver};
 use crate::client_hello::{
     ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, X25519, key_shares,
 };
@@ -90,15 +91,6 @@ impl OfferedPsk {
 /// A change to the body of an extension.
 pub type Edit = Arc<dyn Fn(&mut Vec<u8>)>;
 
-/// How a server refused something.
-#[derive(Debug, PartialEq)]
-pub struct Refused {
-    /// The error, as it prints.
-    pub error: String,
-    /// Level and description of the alert, if one was sent.
-    pub alert: Option<Vec<u8>>,
-}
-
 impl ScriptedClient {
     /// Gets as far as the server's Finished with `hello`, whose key share it replaces.
     ///
@@ -129,12 +121,8 @@ impl ScriptedClient {
             None => hello.message(),
         };
 
-        let result = server.receive(&record(ContentType::Handshake.into(), &hello));
-        let received = wire::records(&server.take_output());
-        if let Err(error) = result {
-            let alert = received.first().map(|record| record.payload.clone());
-            return Err(Refused { error, alert });
-        }
+        let records = record(ContentType::Handshake.into(), &hello);
+        let received = deliver(&records, &mut *server, &mut Opening::default())?;
         let mut received = received.iter();
         let is_handshake = |record: &&wire::Record| record.typ == ContentType::Handshake.into();
         let server_hello = &received.find(is_handshake).unwrap().payload;
@@ -274,19 +262,9 @@ impl ScriptedClient {
     /// How the server refuses it.
     pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
         let records = self.sealing.seal(typ, payload);
-        let result = self.server.receive(&records);
-        let answer = wire::records(&self.server.take_output());
-        match result {
-            Ok(()) => {
-                self.receive(&answer);
-                Ok(())
-            }
-            Err(error) => {
-                let alert = answer.first();
-                let alert = alert.map(|record| self.opening.open(record).unwrap().1);
-                Err(Refused { error, alert })
-            }
-        }
+        let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
+        self.receive(&answer);
+        Ok(())
     }
 
     /// What the server has received of application data.

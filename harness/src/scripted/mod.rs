@@ -6,11 +6,13 @@
 mod client;
 mod key_schedule;
 mod records;
+mod refused;
 mod server;
 mod ticket;
 pub mod tls12;
 
-pub use client::{Edit, OfferedPsk, Refused, ScriptedClient};
+pub use client::{Edit, OfferedPsk, ScriptedClient};
+pub use refused::Refused;
 pub use server::{
     Body, Conversation, Corrupt, Extension, Hello, Identity, KEY_SHARE, Outcome, SUITE,
     SUPPORTED_VERSIONS, Script, bytes, extensions,

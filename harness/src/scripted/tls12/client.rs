@@ -10,8 +10,8 @@ use super::secrets::{
 };
 use crate::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
 use crate::endpoints::Endpoint;
-use crate::scripted::client::Refused;
 use crate::scripted::records::{Joiner, Opening, Sealing};
+use crate::scripted::refused::{Refused, deliver};
 use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
 
 /// A client that has read a server's first flight, and goes on as the test wants.
@@ -53,12 +53,8 @@ impl ScriptedClient {
         session: Option<&Session>,
     ) -> Result<Self, Refused> {
         let hello_message = hello.message();
-        let result = server.receive(&record(ContentType::Handshake.into(), &hello_message));
-        let received = wire::records(&server.take_output());
-        if let Err(error) = result {
-            let alert = received.first().map(|record| record.payload.clone());
-            return Err(Refused { error, alert });
-        }
+        let records = record(ContentType::Handshake.into(), &hello_message);
+        let received = deliver(&records, &mut *server, &mut Opening::default())?;
 
         let server_hello = received.first().unwrap();
         let read = ReadHello::new(&server_hello.payload);
@@ -155,19 +151,9 @@ impl ScriptedClient {
     /// How the server refuses it.
     pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
         let records = self.sealing.seal(typ, payload);
-        let result = self.server.receive(&records);
-        let answer = wire::records(&self.server.take_output());
-        match result {
-            Ok(()) => {
-                self.receive(&answer);
-                Ok(())
-            }
-            Err(error) => {
-                let alert = answer.first();
-                let alert = alert.map(|record| self.opening.open(record).unwrap().1);
-                Err(Refused { error, alert })
-            }
-        }
+        let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
+        self.receive(&answer);
+        Ok(())
     }
 
     /// Sends a change_cipher_spec, and protects what follows.
