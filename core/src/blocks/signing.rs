@@ -235,6 +235,8 @@ impl<K: KeyPair> KeyProvider for KeyLoader<K> {
         &self,
         key_der: PrivateKeyDer<'static>,
     ) -> Result<Arc<dyn SigningKey>, Error> {
+        // it was made for this call, and the library has its own copy
+        let key_der = Zeroizing::new(key_der);
         any_supported_type::<K>(&key_der)
     }
 

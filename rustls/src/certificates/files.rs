@@ -2,13 +2,15 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
+use core::{fmt, mem};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use zeroize::Zeroizing;
 
 use super::loading::Version;
 
@@ -123,7 +125,10 @@ fn read_once(
     if before.len() > limit {
         return Err(too_long());
     }
-    let mut content = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
+    // it may be a private key: what is not returned is not left in memory
+    let mut content = Zeroizing::new(Vec::with_capacity(
+        usize::try_from(before.len()).unwrap_or(0) + 1,
+    ));
     (&file)
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)
@@ -137,7 +142,7 @@ fn read_once(
     let after = file.metadata().map_err(io_error)?;
     // a file whose content is made as it is read, as in /proc, says that it has none
     let is_whole = length == after.len() || after.len() == 0;
-    Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then_some(content))
+    Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then(|| mem::take(&mut *content)))
 }
 
 fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
