@@ -4,3 +4,4 @@ mod keys;
 mod kit;
 mod snapshots;
 mod trust;
+mod wrappers;

@@ -5,35 +5,40 @@ use std::sync::Arc;
 
 use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{exchange, handshake, send_and_check};
-use pki_types::{CertificateDer, ServerName, UnixTime};
+use pki_types::{CertificateDer, UnixTime};
 use rustls::certificates::{
     CrlSource, Reload, ReloadError, ReloadingClientVerifier, ReloadingClientVerifierBuilder,
     ReloadingServerVerifier, ReloadingServerVerifierBuilder, RootSource,
 };
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
-};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{ClientConfig, ServerConfig};
 
 use crate::kit::{Authority, Dir, Identity, SERVER, Setup, exchange_and, is_resumed, setups};
 
-fn roots(dir: &Dir, authorities: &[&Authority]) -> RootSource {
+pub(crate) fn roots(dir: &Dir, authorities: &[&Authority]) -> RootSource {
     let pem: String = authorities.iter().map(|ca| ca.0.pem()).collect();
     RootSource::PemFile(dir.write("roots.pem", pem))
 }
 
-fn of_clients(dir: &Dir, provider: Provider, cas: &[&Authority]) -> ReloadingClientVerifierBuilder {
+pub(crate) fn of_clients(
+    dir: &Dir,
+    provider: Provider,
+    cas: &[&Authority],
+) -> ReloadingClientVerifierBuilder {
     ReloadingClientVerifier::builder(roots(dir, cas), Arc::new(provider.this()))
 }
 
-fn of_servers(dir: &Dir, provider: Provider, cas: &[&Authority]) -> ReloadingServerVerifierBuilder {
+pub(crate) fn of_servers(
+    dir: &Dir,
+    provider: Provider,
+    cas: &[&Authority],
+) -> ReloadingServerVerifierBuilder {
     ReloadingServerVerifier::builder(roots(dir, cas), Arc::new(provider.this()))
 }
 
 /// Whether the session was resumed, or why there is no connection.
-fn connect(
+pub(crate) fn connect(
     setup: Setup,
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -44,7 +49,7 @@ fn connect(
     Ok(is_resumed(&*one))
 }
 
-fn client_of(setup: Setup, ca: &Authority, identity: &Identity) -> Arc<ClientConfig> {
+pub(crate) fn client_of(setup: Setup, ca: &Authority, identity: &Identity) -> Arc<ClientConfig> {
     setup.client_config(
         ca.server_verifier(setup.provider),
         identity.certified(setup.provider),
@@ -233,6 +238,15 @@ fn bad_sources_never_weaken_what_is_checked() {
                     ))
                 },
                 is_roots,
+            ),
+            (
+                "a root that is cut off behind another one",
+                &|dir| {
+                    let mut pem = Authority::new("b").0.pem() + &ca.0.pem();
+                    pem.truncate(pem.len() - 100);
+                    dir.write("roots.pem", pem);
+                },
+                |error| matches!(error, ReloadError::UnusableRoots(_)),
             ),
             (
                 "no list",
@@ -434,144 +448,6 @@ fn handshakes_under_way_are_not_disturbed() {
             at += 1;
         }
         assert!(undisturbed > crate::kit::PIECES, "{setup:?}");
-    }
-}
-
-/// Passes on what 0.23 knows of a verifier, and nothing else.
-#[derive(Debug)]
-struct Around<T>(T);
-
-macro_rules! signatures {
-    () => {
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.0.supported_verify_schemes()
-        }
-
-        fn requires_raw_public_keys(&self) -> bool {
-            self.0.requires_raw_public_keys()
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls13_signature(message, signer, signature)
-        }
-
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls12_signature(message, signer, signature)
-        }
-    };
-}
-
-macro_rules! server_verifier {
-    ($inner:ty) => {
-        impl ServerCertVerifier for Around<$inner> {
-            signatures!();
-
-            fn verify_server_cert(
-                &self,
-                end_entity: &CertificateDer<'_>,
-                intermediates: &[CertificateDer<'_>],
-                server_name: &ServerName<'_>,
-                ocsp_response: &[u8],
-                now: UnixTime,
-            ) -> Result<ServerCertVerified, Error> {
-                self.0.verify_server_cert(
-                    end_entity,
-                    intermediates,
-                    server_name,
-                    ocsp_response,
-                    now,
-                )
-            }
-        }
-    };
-}
-
-server_verifier!(Arc<ReloadingServerVerifier>);
-server_verifier!(Arc<dyn ServerCertVerifier>);
-
-impl ClientCertVerifier for Around<Arc<ReloadingClientVerifier>> {
-    signatures!();
-
-    fn offer_client_auth(&self) -> bool {
-        self.0.offer_client_auth()
-    }
-
-    fn client_auth_mandatory(&self) -> bool {
-        self.0.client_auth_mandatory()
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.0.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.0.verify_client_cert(end_entity, intermediates, now)
-    }
-}
-
-/// Sessions under a wrapper that knows nothing of reloads could not be told apart, so there are none, nor connections;
-/// wrapped the other way round, there are both.
-#[test]
-fn a_wrapper_that_knows_nothing_of_reloads_gets_no_connection_of_a_client() {
-    let (a, b) = (Authority::new("a"), Authority::new("b"));
-    let identity = a.issue();
-    for setup in setups() {
-        let dir = Dir::new();
-        let server = setup.server_config(
-            WebPkiClientVerifier::no_client_auth(),
-            identity.certified(setup.provider),
-        );
-        let inner = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
-        let outer = Arc::new(Around(inner));
-        let client = setup.client_config(outer, identity.certified(setup.provider));
-        let error = connect(setup, &client, &server).unwrap_err();
-        assert!(error.contains("current_verifier"), "{setup:?}: {error}");
-
-        let verifier = of_servers(&dir, setup.provider, &[&a])
-            .wrapped_in(|inner| Arc::new(Around(inner)))
-            .build()
-            .unwrap();
-        let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
-        roots(&dir, &[&a, &b]);
-        verifier.reload().unwrap();
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-    }
-}
-
-/// On a server, a wrapper that knows nothing of reloads has each answer from what is in force.
-#[test]
-fn a_servers_wrapper_follows_reloads() {
-    let (a, b) = (Authority::new("a"), Authority::new("b"));
-    let identity = a.issue();
-    for setup in setups() {
-        let dir = Dir::new();
-        let inner = of_clients(&dir, setup.provider, &[&a]).build().unwrap();
-        let outer = Arc::new(Around(inner.clone()));
-        let server = setup.server_config(outer, a.issue().certified(setup.provider));
-        let client = client_of(setup, &a, &identity);
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
-        roots(&dir, &[&b]);
-        inner.reload().unwrap();
-        let error = connect(setup, &client, &server).unwrap_err();
-        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
     }
 }
 

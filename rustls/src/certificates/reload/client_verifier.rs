@@ -256,7 +256,7 @@ impl ReloadingClientVerifierBuilder {
         } = self;
         let what = format!("trust in {:?}", sources.roots);
         let make = move |trust: &Trust| {
-            let roots = trust.roots.clone();
+            let roots = trust.roots().clone();
             let builder = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
             let builder = if trust.has_crls() {
                 builder.with_shared_crls(trust.crls())

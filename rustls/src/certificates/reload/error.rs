@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use std::path::PathBuf;
 
-use crate::certificates::{CrlError, FileError, RootsError};
+use crate::certificates::{CrlError, FileError, IgnoredCertificate, RootsError};
 use crate::error::{Error, OtherError};
 use crate::webpki::VerifierBuilderError;
 
@@ -72,6 +72,8 @@ pub enum ReloadError {
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
+    /// Root certificates differ from those in force, and more of what is in their source cannot be used than before.
+    UnusableRoots(Arc<[IgnoredCertificate]>),
     /// Revocation lists cannot be read, are gone, or are older than those in force.
     Crls(CrlError),
     /// No verifier can be built from what was read.
@@ -145,6 +147,13 @@ impl fmt::Display for ReloadError {
             Self::Nothing => f.write_str("there is nothing to load"),
             Self::NoTime => f.write_str("the current time is not known"),
             Self::Roots(error) => error.fmt(f),
+            Self::UnusableRoots(ignored) => {
+                f.write_str("new root certificates that cannot be used")?;
+                for (at, ignored) in ignored.iter().take(3).enumerate() {
+                    write!(f, "{} {ignored}", if at == 0 { ":" } else { ";" })?;
+                }
+                Ok(())
+            }
             Self::Crls(error) => error.fmt(f),
             Self::Verifier(error) => error.fmt(f),
             Self::Authorities(error) => error.fmt(f),

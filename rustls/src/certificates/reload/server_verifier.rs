@@ -242,7 +242,7 @@ impl ReloadingServerVerifierBuilder {
         } = self;
         let what = format!("trust in {:?}", sources.roots);
         let make = move |trust: &Trust| {
-            let roots = trust.roots.clone();
+            let roots = trust.roots().clone();
             let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
             let builder = if trust.has_crls() {
                 builder.with_shared_crls(trust.crls())

@@ -188,3 +188,6 @@ impl<T: ?Sized, V: Version> fmt::Debug for Slot<T, V> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

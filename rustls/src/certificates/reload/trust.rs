@@ -56,6 +56,32 @@ impl TrustSources {
         SourceVersions([roots].into_iter().chain(crls).collect())
     }
 
+    /// Reads the roots: those that are `held`, if they are equal.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read; or they differ, and more than before of what is there cannot be used: it may be a file that
+    /// is being written, and lacks roots that are still to be trusted.
+    fn load_roots(&self, held: Option<&Roots>) -> Result<Roots, ReloadError> {
+        let loaded = RootCache::global()
+            .reload(&self.roots)
+            .map_err(ReloadError::Roots)?;
+        if let Some(error) = loaded.failed_reload {
+            return Err(ReloadError::Roots(error));
+        }
+        match held {
+            // a cache that was told to keep nothing reads equal roots into another store
+            Some(held) if held.store.roots == loaded.store.roots => Ok(held.clone()),
+            Some(held) if held.ignored_count < loaded.ignored_count => {
+                Err(ReloadError::UnusableRoots(loaded.ignored))
+            }
+            _ => Ok(Roots {
+                store: loaded.store,
+                ignored_count: loaded.ignored_count,
+            }),
+        }
+    }
+
     /// Reads all sources. What cannot be read stays as it is in `held`, and is a problem.
     ///
     /// # Errors
@@ -67,22 +93,13 @@ impl TrustSources {
         held: Option<&Trust>,
     ) -> Result<(Trust, Option<ReloadError>), ReloadError> {
         let mut problems = Vec::new();
-        let roots = match RootCache::global().reload(&self.roots) {
-            Ok(loaded) => {
-                problems.extend(loaded.failed_reload.map(ReloadError::Roots));
-                // a cache that was told to keep nothing reads equal roots into another store
-                match held {
-                    Some(held) if held.roots.roots == loaded.store.roots => held.roots.clone(),
-                    _ => loaded.store,
-                }
+        let roots = match (self.load_roots(held.map(|held| &held.roots)), held) {
+            (Ok(roots), _) => roots,
+            (Err(problem), Some(held)) => {
+                problems.push(problem);
+                held.roots.clone()
             }
-            Err(error) => match held {
-                Some(held) => {
-                    problems.push(ReloadError::Roots(error));
-                    held.roots.clone()
-                }
-                None => return Err(ReloadError::Roots(error)),
-            },
+            (Err(problem), None) => return Err(problem),
         };
         let mut crls = Vec::with_capacity(self.crls.len());
         for (number, source) in self.crls.iter().enumerate() {
@@ -116,14 +133,26 @@ impl TrustSources {
     }
 }
 
+/// The roots in force.
+#[derive(Clone)]
+struct Roots {
+    store: Arc<RootCertStore>,
+    /// How much of the source was passed over when they were read.
+    ignored_count: usize,
+}
+
 /// Who is trusted, and who no longer is.
 pub(super) struct Trust {
-    pub(super) roots: Arc<RootCertStore>,
+    roots: Roots,
     /// Of each source, never none.
     crls: Vec<Arc<[Arc<RevocationList>]>>,
 }
 
 impl Trust {
+    pub(super) fn roots(&self) -> &Arc<RootCertStore> {
+        &self.roots.store
+    }
+
     /// The lists of all sources.
     pub(super) fn crls(&self) -> impl Iterator<Item = Arc<RevocationList>> {
         self.crls.iter().flat_map(|lists| lists.iter().cloned())
@@ -134,7 +163,7 @@ impl Trust {
     }
 
     fn is_same_as(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.roots, &other.roots)
+        Arc::ptr_eq(self.roots(), other.roots())
             && self.crls().count() == other.crls().count()
             && self
                 .crls()

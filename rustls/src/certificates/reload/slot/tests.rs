@@ -1,0 +1,207 @@
+//! The order of reloads, what is noted of them, and what survives a panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::string::ToString;
+use std::sync::Barrier;
+use std::thread;
+
+use pki_types::UnixTime;
+
+use super::*;
+use crate::time_provider::DefaultTimeProvider;
+
+/// A number, which is settled unless it is odd.
+#[derive(Clone, Debug, PartialEq)]
+struct Number(u32);
+
+impl Version for Number {
+    fn is_settled(&self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+}
+
+fn slot() -> Slot<str, Number> {
+    let clock = Arc::new(DefaultTimeProvider);
+    Slot::new("this".to_string(), clock, Arc::from("first"), Number(0))
+}
+
+fn good(value: &str) -> Loaded<str> {
+    Loaded {
+        value: Arc::from(value),
+        problem: None,
+    }
+}
+
+/// What began earlier saw older files, so it loses, though it ends later; and so does its failure.
+#[test]
+fn an_earlier_reload_does_not_undo_a_later_one() {
+    for fails in [false, true] {
+        let slot = slot();
+        let reload = slot.reload(
+            || Number(2),
+            |held| {
+                let later = slot.reload(|| Number(4), |_| good("later"));
+                assert_eq!(later.unwrap(), Reload::Replaced);
+                if fails {
+                    Loaded::failed(held, ReloadError::Nothing)
+                } else {
+                    good("earlier")
+                }
+            },
+        );
+        assert_eq!(reload.ok(), (!fails).then_some(Reload::Overtaken));
+        assert_eq!(&*slot.current(), "later");
+        let status = slot.status();
+        assert_eq!((status.reloads, status.failures), (1, fails.into()));
+        assert!(status.failing.is_none());
+        // and what was read is what the later one read
+        let unread = |_: &Arc<str>| panic!("read again");
+        let known = slot.reload_if_changed(|| Number(4), unread);
+        assert_eq!(known.unwrap(), Reload::Unchanged);
+    }
+}
+
+/// The same, when the later one has found what was in force before: that is in force then.
+#[test]
+fn what_was_in_force_may_come_back() {
+    let slot = slot();
+    let first = slot.current();
+    slot.reload(
+        || Number(2),
+        |held| {
+            slot.reload(|| Number(4), |_| good("other")).unwrap();
+            // this one began first; the next begins later, and finds the first value again
+            let back = slot.reload(
+                || Number(6),
+                |_| Loaded {
+                    value: held.clone(),
+                    problem: None,
+                },
+            );
+            assert_eq!(back.unwrap(), Reload::Replaced);
+            good("earlier")
+        },
+    )
+    .unwrap();
+    assert!(Arc::ptr_eq(&first, &slot.current()));
+}
+
+/// Versions are asked for before the load, so that what changes meanwhile is seen; unsettled ones are read again, and so
+/// is what failed.
+#[test]
+fn what_is_not_known_to_be_read_is_read_again() {
+    let slot = slot();
+    let check = |version: u32, load: fn(&Arc<str>) -> Loaded<str>| {
+        let mut was_read = false;
+        let outcome = slot.reload_if_changed(
+            || Number(version),
+            |held| {
+                was_read = true;
+                load(held)
+            },
+        );
+        (was_read, outcome.map_err(drop))
+    };
+    let same: fn(&Arc<str>) -> Loaded<str> = |held| Loaded {
+        value: held.clone(),
+        problem: None,
+    };
+    let bad: fn(&Arc<str>) -> Loaded<str> = |held| Loaded::failed(held, ReloadError::Nothing);
+    assert_eq!(check(0, same), (false, Ok(Reload::Unchanged)));
+    assert_eq!(check(1, |_| good("next")), (true, Ok(Reload::Replaced)));
+    assert_eq!(check(1, same), (true, Ok(Reload::Unchanged)));
+    assert_eq!(check(2, bad), (true, Err(())));
+    assert_eq!(check(2, bad), (true, Err(())));
+    assert_eq!(slot.status().failing.unwrap().attempts, 2);
+    assert_eq!(check(2, same), (true, Ok(Reload::Unchanged)));
+    assert!(slot.status().failing.is_none());
+    assert_eq!(check(2, bad), (false, Ok(Reload::Unchanged)));
+    let status = slot.status();
+    assert_eq!(
+        (status.reloads, status.unchanged, status.failures),
+        (1, 2, 2)
+    );
+}
+
+/// What a source brought in spite of a problem is in force, and the problem is told.
+#[test]
+fn a_problem_keeps_the_rest_from_nothing() {
+    let slot = slot();
+    let outcome = slot.reload(
+        || Number(2),
+        |_| Loaded {
+            value: Arc::from("in part"),
+            problem: Some(ReloadError::Nothing),
+        },
+    );
+    assert!(matches!(*outcome.unwrap_err(), ReloadError::Nothing));
+    assert_eq!(&*slot.current(), "in part");
+    let status = slot.status();
+    assert_eq!((status.reloads, status.failures), (1, 1));
+    assert!(status.failing.is_some());
+}
+
+#[test]
+fn a_panic_locks_nobody_out() {
+    let slot = slot();
+    let panics = |f: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
+    panics(&|| drop(slot.reload(|| Number(2), |_| panic!("while loading"))));
+    panics(&|| {
+        let _journal = slot.journal.lock();
+        let _current = slot.current.write();
+        panic!("while both are locked")
+    });
+    assert!(slot.current.is_poisoned() && slot.journal.is_poisoned());
+    assert_eq!(&*slot.current(), "first");
+    assert_eq!(
+        slot.reload(|| Number(4), |_| good("next")).unwrap(),
+        Reload::Replaced
+    );
+    assert_eq!(&*slot.current(), "next");
+    assert_eq!(slot.status().reloads, 1);
+}
+
+/// Nobody who reads or asks waits for a load.
+#[test]
+fn nothing_is_locked_during_a_load() {
+    let slot = slot();
+    let (loading, seen) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            slot.reload(
+                || Number(2),
+                |_| {
+                    loading.wait();
+                    seen.wait();
+                    good("next")
+                },
+            )
+        });
+        loading.wait();
+        assert_eq!(&*slot.current(), "first");
+        assert_eq!(slot.status().reloads, 0);
+        seen.wait();
+    });
+    assert_eq!(&*slot.current(), "next");
+}
+
+/// A clock that does not know is no reason not to replace.
+#[test]
+fn the_time_is_noted_where_it_is_known() {
+    #[derive(Debug)]
+    struct NoClock;
+    impl TimeProvider for NoClock {
+        fn current_time(&self) -> Option<UnixTime> {
+            None
+        }
+    }
+    let slot: Slot<str, Number> = Slot::new(
+        "this".to_string(),
+        Arc::new(NoClock),
+        Arc::from("first"),
+        Number(0),
+    );
+    slot.reload(|| Number(2), |_| good("next")).unwrap();
+    assert_eq!(&*slot.current(), "next");
+    assert!(slot.status().in_force_since.is_none());
+}
