@@ -5,7 +5,8 @@
 //! start, and goes by it to its end: what the peer is told, what is checked, and what sessions are bound to agree.
 //! Whoever looks at a verifier during a handshake does so here.
 
-use alloc::sync::Arc;
+use alloc::boxed::Box;
+use alloc::sync::{Arc, Weak};
 use core::ops::Deref;
 
 use crate::client::{ClientConfig, ResolvesClientCert};
@@ -65,11 +66,10 @@ impl Deref for ServerSettings {
 }
 
 /// A client's configuration during one handshake.
-#[derive(Clone)]
 pub(crate) struct ClientSettings {
     config: Arc<ClientConfig>,
-    /// In one allocation, as few configurations have it: an idle connection keeps it for the sessions to come.
-    replaced: Option<Arc<Replaced>>,
+    /// Not in place, as few configurations have it.
+    replaced: Option<Box<Replaced>>,
 }
 
 /// What a client goes by where its configuration's verifier or resolver has another one.
@@ -84,7 +84,7 @@ impl ClientSettings {
         let verifier = config.configured_verifier.current_verifier();
         let client_auth = config.client_auth_cert_resolver.current_resolver();
         let replaced = (verifier.is_some() || client_auth.is_some()).then(|| {
-            Arc::new(Replaced {
+            Box::new(Replaced {
                 verifier: verifier.unwrap_or_else(|| config.configured_verifier.clone()),
                 client_auth: client_auth
                     .unwrap_or_else(|| config.client_auth_cert_resolver.clone()),
@@ -114,9 +114,66 @@ impl ClientSettings {
     pub(crate) fn config(&self) -> &Arc<ClientConfig> {
         &self.config
     }
+
+    /// What is needed of it when the handshake is over.
+    pub(crate) fn into_past(self) -> PastClientSettings {
+        let downgrade = |replaced: Box<Replaced>| {
+            Box::new(PastReplaced {
+                verifier: Arc::downgrade(&replaced.verifier),
+                client_auth: Arc::downgrade(&replaced.client_auth),
+            })
+        };
+        PastClientSettings {
+            replaced: self.replaced.map(downgrade),
+            config: self.config,
+        }
+    }
 }
 
 impl Deref for ClientSettings {
+    type Target = ClientConfig;
+
+    fn deref(&self) -> &ClientConfig {
+        &self.config
+    }
+}
+
+/// What a client went by in a handshake that is over, whose sessions are still to come.
+///
+/// A connection may last for long, and a verifier may hold long lists. So it keeps none alive that is no longer in
+/// force.
+pub(crate) struct PastClientSettings {
+    config: Arc<ClientConfig>,
+    replaced: Option<Box<PastReplaced>>,
+}
+
+struct PastReplaced {
+    verifier: Weak<dyn ServerCertVerifier>,
+    client_auth: Weak<dyn ResolvesClientCert>,
+}
+
+impl PastClientSettings {
+    /// Lets `make` make a session of the verifier and the resolver. `None` when one of them is gone: nobody could
+    /// resume it.
+    pub(crate) fn make_session<T>(
+        &self,
+        make: impl FnOnce(&Arc<dyn ServerCertVerifier>, &Arc<dyn ResolvesClientCert>) -> T,
+    ) -> Option<T> {
+        let config = &self.config;
+        Some(match &self.replaced {
+            None => make(
+                &config.configured_verifier,
+                &config.client_auth_cert_resolver,
+            ),
+            Some(replaced) => make(
+                &replaced.verifier.upgrade()?,
+                &replaced.client_auth.upgrade()?,
+            ),
+        })
+    }
+}
+
+impl Deref for PastClientSettings {
     type Target = ClientConfig;
 
     fn deref(&self) -> &ClientConfig {

@@ -2,6 +2,7 @@
 
 mod keys;
 mod kit;
+mod running;
 mod snapshots;
 mod trust;
 mod wrappers;

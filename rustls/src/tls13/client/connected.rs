@@ -7,7 +7,7 @@ use crate::client::Tls13ClientSessionValue;
 use crate::conn::negotiated::Negotiated;
 use crate::crypto::tls13::OkmBlock;
 use crate::handshake::client::offer::Offer;
-use crate::handshake::settings::ClientSettings;
+use crate::handshake::settings::PastClientSettings;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
@@ -20,7 +20,7 @@ pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
     /// None where no session is stored.
     resumption_secret: Option<OkmBlock>,
-    config: ClientSettings,
+    config: PastClientSettings,
     server_name: ServerName<'static>,
 }
 
@@ -34,7 +34,7 @@ impl Connected {
         Self {
             suite,
             resumption_secret,
-            config: offer.config,
+            config: offer.config.into_past(),
             server_name: offer.server_name,
         }
     }
@@ -65,13 +65,17 @@ impl Connected {
         let (Ok(now), Some(server_chain)) = (config.current_time(), negotiated.peer_chain()) else {
             return;
         };
-        let common = ClientSessionCommon::new(
-            server_chain.clone(),
-            config.verifier(),
-            config.client_auth(),
-            now,
-            ticket.lifetime,
-        );
+        let Some(common) = config.make_session(|verifier, client_auth| {
+            ClientSessionCommon::new(
+                server_chain.clone(),
+                verifier,
+                client_auth,
+                now,
+                ticket.lifetime,
+            )
+        }) else {
+            return;
+        };
         let suite = self.suite;
         let psk = ticket_psk(suite, resumption_secret, ticket.nonce);
         let value = Tls13ClientSessionValue::new(
