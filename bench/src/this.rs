@@ -11,6 +11,7 @@ use crate::cli::Provider;
 #[path = "connection/mod.rs"]
 pub(crate) mod connection;
 pub(crate) mod in_place;
+pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
 

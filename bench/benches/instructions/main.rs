@@ -32,9 +32,9 @@
 //! A benchmark harness such as gungraun counts a benchmark function as a whole, the AEAD with it, and takes
 //! a runner that has to be installed; whose the instructions are is the point here.
 
-#[path = "../../src/certificates/bundle.rs"]
-mod bundle;
 mod callgrind;
+#[path = "../../src/certificates/files.rs"]
+mod files;
 mod profile;
 mod roots;
 mod workloads;

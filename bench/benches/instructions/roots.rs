@@ -11,7 +11,7 @@ use rustls::certificates::RootSource;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use crate::Counted;
-use crate::bundle::Bundle;
+use crate::files::bundle;
 use crate::workloads::{Configs, Side, WARM_UP, handshake_of, reported_by_callgrind};
 
 /// How many configurations and connections are counted: as many as curl's authors counted.
@@ -32,7 +32,7 @@ pub(crate) fn run_all(label: &str, provider: Provider, filter: &str) {
         return;
     }
     let configs = &Configs::with_key(provider, Versions::Tls13, KEY_TYPE);
-    let bundle = Bundle::new(&KEY_TYPE.identities().ca).unwrap();
+    let bundle = bundle(&KEY_TYPE.identities().ca).unwrap();
     let kept = parsed(bundle.path());
     let ways: [&dyn Fn() -> Arc<RootCertStore>; 3] = [
         &|| parsed(bundle.path()),

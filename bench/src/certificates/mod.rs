@@ -2,10 +2,10 @@
 //!
 //! Each topic has a file, which lists contests: a piece of work, and the ways to do it.
 
-mod bundle;
 mod chains;
 mod clients;
-mod own;
+pub(crate) mod files;
+pub(crate) mod own;
 mod properties;
 pub(crate) mod revocation;
 mod roots;

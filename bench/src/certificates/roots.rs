@@ -1,6 +1,6 @@
 //! Authorities: a configuration for each connection, all with the same 140 certificates from a file.
 
-use super::bundle::Bundle;
+use super::files::bundle;
 use super::{Contest, Row, Run, Way};
 use crate::cli::{Cipher, KeyType, Provider, Version};
 use crate::suites::Suite;
@@ -21,7 +21,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
         tickets: None,
         max_fragment_size: None,
     };
-    let bundle = Bundle::new(&key_type.identities().ca)?;
+    let bundle = bundle(&key_type.identities().ca)?;
     let (scenario, path) = (&scenario, bundle.path());
     run.measure(&Contest {
         topic: "roots",

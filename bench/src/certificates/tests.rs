@@ -6,7 +6,7 @@ use clap::Parser;
 use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
 
-use super::bundle::Bundle;
+use super::files::bundle;
 use super::*;
 use crate::cli::{Cli, Command, KeyType};
 
@@ -64,7 +64,7 @@ fn every_work_is_compared_with_its_first_way() {
 #[test]
 fn a_bundle_has_140_certificates_and_leaves_no_file() {
     let own = &KeyType::EcdsaP256.identities().ca;
-    let bundle = Bundle::new(own).unwrap();
+    let bundle = bundle(own).unwrap();
     let path = bundle.path().to_owned();
     let certificates = CertificateDer::pem_file_iter(&path).unwrap();
     let certificates = certificates

@@ -3,19 +3,35 @@
 use core::hint::black_box;
 use std::sync::Arc;
 
+use pki_types::pem::PemObject;
+use pki_types::{CertificateDer, PrivateKeyDer};
 use tls::server::{Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni};
 use tls::sign::CertifiedKey;
 use tls::{ClientConfig, ClientConnection, RootCertStore};
 
 use super::tls;
+use crate::certificates::own::Files;
 use crate::cli::Provider;
 use crate::measure::Operation;
 use crate::workload::{Identity, Result};
 
-fn certified_key(own: &Identity, provider: Provider) -> Result<CertifiedKey> {
+pub(crate) fn certified_key(own: &Identity, provider: Provider) -> Result<CertifiedKey> {
     let (chain, key) = (own.chain.clone(), own.key.clone_key());
     let provider = super::super::provider(provider);
     Ok(CertifiedKey::from_der(chain, key, &provider)?)
+}
+
+/// Makes one of files, as programs do.
+pub(crate) fn read(files: &Files, provider: Provider) -> Result<Operation> {
+    let (chain, key) = (files.chain.path().to_owned(), files.key.path().to_owned());
+    let provider = super::super::provider(provider);
+    Ok(Box::new(move || {
+        let chain = CertificateDer::pem_file_iter(&chain)?;
+        let chain = chain.collect::<core::result::Result<_, _>>()?;
+        let key = PrivateKeyDer::from_pem_file(&key)?;
+        black_box(CertifiedKey::from_der(chain, key, &provider)?);
+        Ok(())
+    }))
 }
 
 /// Whether the key is that of the certificate.

@@ -1,0 +1,50 @@
+//! What only this library does with a server's own certificates.
+
+use core::hint::black_box;
+use std::sync::Arc;
+
+use super::connection::own::certified_key;
+use super::tls::certificates::{CertifiedKeyFiles, Reload, ReloadingCertifiedKeys};
+use super::tls::sign::SingleCertAndKey;
+use crate::certificates::own::Files;
+use crate::cli::Provider;
+use crate::measure::Operation;
+use crate::workload::{Identity, Result};
+
+/// Asks a key that a resolver has until when its certificate may be used.
+pub(crate) fn validity(own: &Identity, provider: Provider) -> Result<Operation> {
+    let own = Arc::new(certified_key(own, provider)?);
+    let resolver = SingleCertAndKey::from(own.clone());
+    Ok(Box::new(move || {
+        black_box(&resolver);
+        black_box(own.certificate()?.validity()?);
+        Ok(())
+    }))
+}
+
+/// Reads the files again, which are the same.
+pub(crate) fn reload(files: &Files, provider: Provider) -> Result<Operation> {
+    let keys = reloading(files, provider)?;
+    Ok(Box::new(move || unchanged(keys.reload()?)))
+}
+
+/// Looks at the files, which are the same.
+pub(crate) fn reload_if_changed(files: &Files, provider: Provider) -> Result<Operation> {
+    let keys = reloading(files, provider)?;
+    Ok(Box::new(move || unchanged(keys.reload_if_changed()?)))
+}
+
+fn reloading(files: &Files, provider: Provider) -> Result<Arc<ReloadingCertifiedKeys>> {
+    let files = CertifiedKeyFiles::new(files.chain.path(), files.key.path());
+    Ok(ReloadingCertifiedKeys::new(
+        files,
+        Arc::new(super::provider(provider)),
+    )?)
+}
+
+fn unchanged(reload: Reload) -> Result<()> {
+    match reload {
+        Reload::Unchanged => Ok(()),
+        other => Err(format!("{other:?}, though nothing has changed").into()),
+    }
+}
