@@ -5,7 +5,12 @@ use std::path::{Path, PathBuf};
 
 use harness::configs::KeyType;
 use harness::wire::vector;
-use harness::{Noise, fuzzed};
+use harness::{Noise, fuzzed, pki};
+use rcgen::string::BmpString;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, DnValue, IsCa, KeyUsagePurpose, SanType,
+    SerialNumber, date_time_ymd,
+};
 use rustls::compress::{BROTLI_COMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR};
 
 fn corpus(target: &str) -> PathBuf {
@@ -37,6 +42,92 @@ fn noise() {
             let input: Vec<u8> = (0..len).map(|_| noise.next() as u8).collect();
             println!("{name} {input:02x?}");
             fuzzed::run(name, &input);
+        }
+    }
+}
+
+/// Makes the corpus of `certificate`: `cargo test -p rustls --test corpora -- --ignored`.
+#[test]
+#[ignore = "it writes files"]
+fn certificate_corpus() {
+    let dir = corpus("certificate");
+    fs::create_dir_all(&dir).unwrap();
+    for (name, der) in certificates() {
+        fs::write(dir.join(name), der).unwrap();
+    }
+}
+
+/// Certificates that between them have each property in each of its forms.
+fn certificates() -> [(&'static str, Vec<u8>); 4] {
+    let plain = |_: &mut CertificateParams| ();
+    let full = |params: &mut CertificateParams| {
+        params.not_before = date_time_ymd(1969, 1, 1);
+        params.not_after = date_time_ymd(2050, 1, 1);
+        params.serial_number = Some(SerialNumber::from(vec![0x80; 20]));
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.is_ca = IsCa::ExplicitNoCa;
+        let text = |text: &str| text.to_owned().try_into().unwrap();
+        params.subject_alt_names = vec![
+            SanType::DnsName(text("*.example.com")),
+            SanType::Rfc822Name(text("ann@example.com")),
+            SanType::URI(text("https://example.com/")),
+            SanType::IpAddress("192.0.2.1".parse().unwrap()),
+            SanType::IpAddress("2001:db8::1".parse().unwrap()),
+            SanType::OtherName((vec![1, 3, 6, 1], "other".into())),
+        ];
+    };
+    let named = |params: &mut CertificateParams| {
+        let name = &mut params.distinguished_name;
+        name.push(DnType::CountryName, "NO");
+        name.push(DnType::CommonName, "\u{c5}se \0, \"x\"");
+        let bmp = BmpString::try_from("bmp\u{20ac}").unwrap();
+        name.push(DnType::OrganizationName, DnValue::BmpString(bmp));
+        let teletex = "teletex".try_into().unwrap();
+        name.push(DnType::LocalityName, DnValue::TeletexString(teletex));
+        name.push(DnType::CustomDnType(vec![1, 2, 3]), "x");
+    };
+    let root = pki::root("Root", |params| {
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(3));
+    });
+    [
+        ("plain", pki::leaf(&root, plain).to_vec()),
+        ("full", pki::leaf(&root, full).to_vec()),
+        ("named", pki::leaf(&root, named).to_vec()),
+        ("authority", root.der().to_vec()),
+    ]
+}
+
+/// Each byte of a certificate changed, and the certificate cut at each.
+#[test]
+fn damaged_certificates() {
+    for (_, der) in certificates() {
+        for index in 0..der.len() {
+            fuzzed::run("certificate", &der[..index]);
+            let mut damaged = der.clone();
+            for change in [0x01, 0x02, 0x20, 0x80, 0xff] {
+                damaged[index] = der[index] ^ change;
+                fuzzed::run("certificate", &damaged);
+            }
+        }
+    }
+}
+
+/// Several bytes of a genuine certificate changed, taken out or put in.
+#[test]
+fn certificates_changed_in_many_places() {
+    let mut noise = Noise::new(7);
+    for (_, der) in certificates() {
+        for _ in 0..2_000 {
+            let mut changed = der.clone();
+            for _ in 0..noise.up_to(4) {
+                let index = noise.up_to(changed.len()) - 1;
+                match noise.up_to(3) {
+                    1 => drop(changed.remove(index)),
+                    2 => changed.insert(index, noise.next() as u8),
+                    _ => changed[index] = noise.next() as u8,
+                }
+            }
+            fuzzed::run("certificate", &changed);
         }
     }
 }

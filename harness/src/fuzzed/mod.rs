@@ -4,6 +4,8 @@
 //! Connections use the transparent provider, which encrypts nothing and has no randomness, so that an input
 //! reaches the code behind the encryption and takes the same path every time.
 
+#[cfg(feature = "x509")]
+mod certificate;
 #[cfg(feature = "compression")]
 mod compressed;
 mod records;
@@ -26,6 +28,8 @@ pub const TARGETS: &[Target] = &[
     ("sending", sending::sending),
     #[cfg(feature = "compression")]
     ("compressed", compressed::compressed),
+    #[cfg(feature = "x509")]
+    ("certificate", certificate::certificate),
 ];
 
 /// Runs the target called `name`.

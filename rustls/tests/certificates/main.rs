@@ -7,6 +7,7 @@ mod compression;
 mod gnutls;
 mod identity;
 mod kit;
+mod properties;
 mod public_api;
 mod raw_keys;
 mod resumed;

@@ -94,7 +94,7 @@ fn to_number(bytes: &[u8]) -> Option<u128> {
 
 /// Writes each byte as two digits.
 pub(super) fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))
 }
 
 impl fmt::Debug for Oid {
@@ -184,7 +184,7 @@ mod tests {
     fn numbers_beyond_128_bits_are_shown_as_bytes() {
         let long = [&[0x2a, 0x8f][..], &[0xff; 18], &[0x7f]].concat();
         let shown = Oid::from_content(&long).unwrap().to_string();
-        assert!(shown.starts_with("1.2.0x8fff"), "{shown}");
+        assert!(shown.starts_with("1.2.0x8FFF"), "{shown}");
     }
 
     #[test]

@@ -40,8 +40,8 @@ fn names_are_read_by_their_kinds() {
             "IP:192.0.2.1",
             "IP:2001:db8::1",
             "directory:",
-            "other:#a00706012aa0020500",
-            "other:#88012a",
+            "other:#A00706012AA0020500",
+            "other:#88012A",
         ]
     );
 }

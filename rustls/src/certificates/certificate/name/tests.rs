@@ -45,7 +45,7 @@ fn names_are_shown_from_the_last_attribute_on() {
     let name = Name::read(&der).unwrap();
     assert_eq!(
         name.to_string(),
-        "CN=\u{c5}se,O=Example\\, Inc.+1.2.3=#0c0178,C=NO"
+        "CN=\u{c5}se,O=Example\\, Inc.+1.2.3=#0C0178,C=NO"
     );
     assert_eq!(name.common_name(), Some("\u{c5}se"));
     assert_eq!(name.der(), der);
