@@ -1,12 +1,16 @@
-//! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and no secret.
+//! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and no secret; and
+//! what a cache of root certificates warns of.
 //!
 //! One test in a program of its own: the collector is the process's.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use rustls::certificates::{RootCache, RootSource};
 use rustls::{ClientConnection, ServerConnection};
 
 static LINES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
@@ -30,7 +34,7 @@ impl Log for Collector {
 }
 
 #[test]
-fn a_handshake_tells_what_it_does() {
+fn handshakes_and_root_certificates() {
     log::set_logger(&Collector).unwrap();
     log::set_max_level(LevelFilter::Trace);
     for provider in PROVIDERS {
@@ -74,4 +78,41 @@ fn a_handshake_tells_what_it_does() {
             assert_eq!(has(level, "a secret"), 0);
         }
     }
+    what_is_wrong_with_root_certificates();
+}
+
+fn what_is_wrong_with_root_certificates() {
+    let warnings = || {
+        let lines = std::mem::take(&mut *LINES.lock().unwrap());
+        let warnings = lines.into_iter().filter(|(level, _)| *level == Level::Warn);
+        warnings.map(|(_, text)| text).collect::<Vec<_>>()
+    };
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logging-roots.pem");
+    let name = path.display();
+    let cache = RootCache::new();
+    let source = RootSource::PemFile(path.clone());
+    let damaged = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+    let good = &KeyType::Ed25519.identities().ca_pem;
+
+    // a first load that fails is told to the caller alone
+    fs::write(&path, "").unwrap();
+    assert!(cache.load(&source).is_err());
+    assert_eq!(warnings(), [""; 0]);
+    fs::write(&path, format!("{good}{damaged}")).unwrap();
+    cache.load(&source).unwrap();
+    cache.load(&source).unwrap();
+    let ignored = format!("root certificates: ignored {name}: certificate 2: ");
+    let [warning] = &warnings()[..] else {
+        panic!("one for one certificate");
+    };
+    assert!(warning.starts_with(&ignored), "{warning}");
+
+    fs::write(&path, "").unwrap();
+    assert!(cache.reload(&source).unwrap().failed_reload.is_some());
+    assert_eq!(
+        warnings(),
+        [format!(
+            "root certificates: keeping the old ones of PemFile({path:?}): no usable root certificate: {name}: no certificate"
+        )]
+    );
 }

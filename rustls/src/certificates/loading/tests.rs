@@ -322,6 +322,32 @@ fn what_is_forgotten_while_it_is_loaded_is_not_kept() {
 }
 
 #[test]
+fn a_forgotten_load_leaves_the_next_one_alone() {
+    for ending in [Loads, Fails, Panics] {
+        let set = Set::new(|_| ());
+        let source = TestSource::new("a");
+        let load = || catch_unwind(AssertUnwindSafe(|| set.cache.load(&source)));
+        thread::scope(|scope| {
+            let (loading, first_goes_on) = source.waits_and(ending);
+            let first = scope.spawn(load);
+            loading.recv().unwrap();
+            set.cache.invalidate(&source);
+            let (loading, second_goes_on) = source.waits_and(Loads);
+            let second = scope.spawn(load);
+            loading.recv().unwrap();
+
+            first_goes_on.send(()).unwrap();
+            let _ = first.join().unwrap();
+            assert_eq!(set.cache.stats().entries, 0);
+            assert_eq!(set.map_len(), 1, "the second is under way");
+            second_goes_on.send(()).unwrap();
+            assert_eq!(second.join().unwrap().unwrap().unwrap().value.1, 2);
+        });
+        assert_eq!(set.load(&source).value.1, 2);
+    }
+}
+
+#[test]
 fn many_threads_load_one_source_once() {
     for check_for_changes in [false, true] {
         for ending in [Loads, Fails] {
@@ -384,6 +410,22 @@ fn those_who_wait_do_not_miss_a_change() {
 }
 
 #[test]
+fn a_reload_begins_when_it_is_called() {
+    let set = Set::new(|_| ());
+    let source = TestSource::new("a");
+    thread::scope(|scope| {
+        let (loading, go_on) = source.waits_and(Loads);
+        let first = scope.spawn(|| set.load(&source).value.1);
+        loading.recv().unwrap();
+        let second = scope.spawn(|| set.cache.reload(&source).unwrap().value.1);
+        set.wait_until_looked_up(2);
+        go_on.send(()).unwrap();
+        assert_eq!(first.join().unwrap(), 1);
+        assert_eq!(second.join().unwrap(), 2);
+    });
+}
+
+#[test]
 fn other_sources_are_not_held_up() {
     let set = Set::new(|policy| policy.capacity = 1);
     let [slow, quick] = ["slow", "quick"].map(TestSource::new);
@@ -436,6 +478,15 @@ fn after_a_panic_another_one_loads() {
     source.does(Fails);
     assert_eq!(set.load(&source).value.1, 2);
     assert_eq!(source.loads(), 4);
+}
+
+#[test]
+fn a_first_load_that_panics_leaves_nothing() {
+    let set = Set::new(|_| ());
+    let source = TestSource::new("a");
+    source.does(Panics);
+    assert!(catch_unwind(AssertUnwindSafe(|| set.load(&source))).is_err());
+    assert_eq!(set.map_len(), 0);
 }
 
 #[test]
