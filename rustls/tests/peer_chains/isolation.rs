@@ -1,0 +1,180 @@
+//! Who does not share: configurations that were not told to, and peers that are not authenticated. And that no
+//! answer depends on it.
+
+use std::ptr;
+use std::sync::Arc;
+
+use harness::configs::{PROVIDERS, Provider, Versions};
+use rustls::certificates::PeerChains;
+use rustls::client::Resumption;
+use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
+
+use crate::kit::{Authority, connect, with_tickets};
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+fn all(test: impl Fn(Provider, Versions)) {
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            test(provider, versions);
+        }
+    }
+}
+
+fn client(provider: Provider, versions: Versions) -> ClientConfig {
+    let authority = Authority::get();
+    authority.client(provider, versions, authority.client_chain(0))
+}
+
+fn server(provider: Provider, versions: Versions) -> ServerConfig {
+    Authority::get().server(provider, versions)
+}
+
+#[test]
+fn configurations_share_when_they_are_told_to() {
+    all(|provider, versions| {
+        for is_told in [false, true] {
+            let first = server(provider, versions);
+            let mut second = server(provider, versions);
+            if is_told {
+                second.peer_chains = first.peer_chains.clone();
+            }
+            let chain = Authority::get().client_chain(0);
+            let client = || Authority::get().client(provider, versions, chain.clone());
+            let (_, first) = connect(&Arc::new(client()), &Arc::new(first)).unwrap();
+            let (_, second) = connect(&Arc::new(client()), &Arc::new(second)).unwrap();
+            let chains = [&first, &second].map(|conn| conn.peer_certificates().unwrap());
+            assert_eq!(chains[0], chains[1]);
+            assert_eq!(ptr::eq(chains[0], chains[1]), is_told);
+        }
+    });
+}
+
+#[test]
+fn a_clone_of_a_configuration_shares() {
+    let config = server(Provider::Ring, Versions::Tls13);
+    assert!(Arc::ptr_eq(
+        &config.peer_chains,
+        &config.clone().peer_chains
+    ));
+    let config = client(Provider::Ring, Versions::Tls13);
+    assert!(Arc::ptr_eq(
+        &config.peer_chains,
+        &config.clone().peer_chains
+    ));
+}
+
+/// Chains of other authorities, and of ours without the key, on both sides: nobody gets into the map.
+#[test]
+fn peers_that_are_not_authenticated_leave_nothing() {
+    let (authority, other) = (Authority::get(), Authority::new("theirs"));
+    all(|provider, versions| {
+        let expect = |client: ClientConfig, server: ServerConfig, error: Error| {
+            let (client, server) = (Arc::new(client), Arc::new(server));
+            for _ in 0..3 {
+                assert_eq!(connect(&client, &server).err(), Some(error.clone()));
+            }
+            (client.peer_chains.stats(), server.peer_chains.stats())
+        };
+        let unknown = || Error::from(CertificateError::UnknownIssuer);
+        let bad = || Error::from(CertificateError::BadSignature);
+
+        let mut untrusted = other.client(provider, versions, other.client_chain(0));
+        untrusted
+            .dangerous()
+            .set_certificate_verifier(verifier_of(authority, provider));
+        let (_, stats) = expect(untrusted, server(provider, versions), unknown());
+        assert_eq!((stats.entries, stats.hits), (0, 0));
+
+        let mut thief = other.client(provider, versions, other.client_chain(0));
+        thief
+            .dangerous()
+            .set_certificate_verifier(verifier_of(authority, provider));
+        thief.client_auth_cert_resolver = stolen(authority, &other, provider);
+        let (_, stats) = expect(thief, server(provider, versions), bad());
+        assert_eq!((stats.entries, stats.hits), (0, 0));
+
+        let impostor = other.server(provider, versions);
+        let (stats, _) = expect(client(provider, versions), impostor, unknown());
+        assert_eq!((stats.entries, stats.hits), (0, 0));
+    });
+}
+
+fn verifier_of(
+    authority: &Authority,
+    provider: Provider,
+) -> Arc<rustls::client::WebPkiServerVerifier> {
+    rustls::client::WebPkiServerVerifier::builder_with_provider(
+        authority.roots(),
+        Arc::new(provider.this()),
+    )
+    .build()
+    .unwrap()
+}
+
+/// A chain of `authority`, with a key of `other`.
+fn stolen(
+    authority: &Authority,
+    other: &Authority,
+    provider: Provider,
+) -> Arc<dyn rustls::client::ResolvesClientCert> {
+    let key = provider.this().key_provider.load_private_key(other.key());
+    let certified = rustls::sign::CertifiedKey::new(authority.client_chain(0), key.unwrap());
+    Arc::new(rustls::sign::SingleCertAndKey::from(certified))
+}
+
+/// A chain that one server knows well is refused by another of the same map, whose authority is another: in a full
+/// handshake, and when a session of the first one is to be resumed.
+#[test]
+fn a_known_chain_is_no_accepted_chain() {
+    let other = Authority::new("theirs");
+    all(|provider, versions| {
+        for sealed in [false, true] {
+            let mut first = server(provider, versions);
+            if sealed {
+                first = with_tickets(first, provider);
+            }
+            let mut second = other.server(provider, versions);
+            second.peer_chains = first.peer_chains.clone();
+            second.session_storage = first.session_storage.clone();
+            second.ticketer = first.ticketer.clone();
+            second.cert_resolver = first.cert_resolver.clone();
+            let client = Arc::new(client(provider, versions));
+            let (first, second) = (Arc::new(first), Arc::new(second));
+            let _live = connect(&client, &first).unwrap();
+            let resumed = connect(&client, &first).unwrap();
+            assert_eq!(resumed.1.handshake_kind(), Some(HandshakeKind::Resumed));
+            let refusal = connect(&client, &second).err();
+            assert_eq!(refusal, Some(CertificateError::UnknownIssuer.into()));
+        }
+    });
+}
+
+/// More clients than the map has room for, all connected: each is known by its own chain.
+#[test]
+fn an_overfull_map_mixes_nobody_up() {
+    let authority = Authority::get();
+    all(|provider, versions| {
+        let mut config = server(provider, versions);
+        config.peer_chains = Arc::new(PeerChains::new(4));
+        let server = Arc::new(config);
+        let chains: Vec<_> = (0..10)
+            .map(|number| authority.client_chain(number))
+            .collect();
+        let mut live = Vec::new();
+        for _ in 0..2 {
+            for chain in &chains {
+                let mut client = authority.client(provider, versions, chain.clone());
+                client.resumption = Resumption::disabled();
+                let (_, conn) = connect(&Arc::new(client), &server).unwrap();
+                assert_eq!(conn.peer_certificates(), Some(&chain[..]));
+                live.push(conn);
+            }
+        }
+        let stats = server.peer_chains.stats();
+        assert_eq!((stats.entries, stats.evictions), (4, 16));
+        for (conn, chain) in live.iter().zip(chains.iter().cycle()) {
+            assert_eq!(conn.peer_certificates(), Some(&chain[..]));
+        }
+    });
+}

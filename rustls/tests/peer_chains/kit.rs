@@ -1,0 +1,158 @@
+//! Both sides authenticate with chains of three certificates; clients with as many different ones as wanted.
+
+use std::io::{Read, Write};
+use std::sync::{Arc, OnceLock};
+
+use harness::configs::{Provider, SERVER_NAME, Versions, server_name};
+use pki_types::{CertificateDer, PrivateKeyDer};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair,
+};
+use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    ClientConfig, ClientConnection, ConnectionCommon, Error, RootCertStore, ServerConfig,
+    ServerConnection, SideData,
+};
+
+/// A root, and two authorities below.
+pub(crate) struct Authority {
+    root: CertificateDer<'static>,
+    middle: CertificateDer<'static>,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    /// All that are certified have this key.
+    key: KeyPair,
+}
+
+impl Authority {
+    pub(crate) fn new(organization: &str) -> Self {
+        let certificate = |name: &str| {
+            let mut params = CertificateParams::new(Vec::new()).unwrap();
+            let names = &mut params.distinguished_name;
+            names.push(DnType::OrganizationName, organization);
+            names.push(DnType::CommonName, name);
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params
+        };
+        let key = || KeyPair::generate().unwrap();
+        let root = CertifiedIssuer::self_signed(certificate("root"), key()).unwrap();
+        let middle = CertifiedIssuer::signed_by(certificate("middle"), key(), &root).unwrap();
+        let issuer = CertifiedIssuer::signed_by(certificate("issuer"), key(), &middle).unwrap();
+        Self {
+            root: root.der().clone(),
+            middle: middle.der().clone(),
+            issuer,
+            key: key(),
+        }
+    }
+
+    /// The same for a whole test run.
+    pub(crate) fn get() -> &'static Self {
+        static MADE: OnceLock<Authority> = OnceLock::new();
+        MADE.get_or_init(|| Self::new("ours"))
+    }
+
+    fn chain(&self, name: &str, purpose: ExtendedKeyUsagePurpose) -> Vec<CertificateDer<'static>> {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![purpose];
+        let end_entity = params.signed_by(&self.key, &self.issuer).unwrap();
+        vec![
+            end_entity.der().clone(),
+            self.issuer.der().clone(),
+            self.middle.clone(),
+        ]
+    }
+
+    /// That of a client of this number.
+    pub(crate) fn client_chain(&self, number: usize) -> Vec<CertificateDer<'static>> {
+        let name = format!("client-{number}.example");
+        self.chain(&name, ExtendedKeyUsagePurpose::ClientAuth)
+    }
+
+    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(self.key.serialize_der().into())
+    }
+
+    pub(crate) fn roots(&self) -> Arc<RootCertStore> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.root.clone()).unwrap();
+        Arc::new(roots)
+    }
+
+    /// A client that authenticates with this chain.
+    pub(crate) fn client(
+        &self,
+        provider: Provider,
+        versions: Versions,
+        chain: Vec<CertificateDer<'static>>,
+    ) -> ClientConfig {
+        ClientConfig::builder_with_provider(Arc::new(provider.this()))
+            .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
+            .unwrap()
+            .with_root_certificates(self.roots())
+            .with_client_auth_cert(chain, self.key())
+            .unwrap()
+    }
+
+    /// A server that demands a certificate of its clients, and keeps up to 1000 sessions in memory.
+    pub(crate) fn server(&self, provider: Provider, versions: Versions) -> ServerConfig {
+        let crypto = Arc::new(provider.this());
+        let verifier = WebPkiClientVerifier::builder_with_provider(self.roots(), crypto.clone())
+            .build()
+            .unwrap();
+        let chain = self.chain(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth);
+        let mut config = ServerConfig::builder_with_provider(crypto)
+            .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
+            .unwrap()
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain, self.key())
+            .unwrap();
+        config.session_storage = ServerSessionMemoryCache::new(1000);
+        config
+    }
+}
+
+/// Has a server seal its sessions in tickets.
+pub(crate) fn with_tickets(mut config: ServerConfig, provider: Provider) -> ServerConfig {
+    config.ticketer = match provider {
+        Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::new().unwrap(),
+        Provider::Ring => rustls::crypto::ring::Ticketer::new().unwrap(),
+    };
+    config
+}
+
+/// A connection that is complete, all sessions exchanged.
+pub(crate) type Pair = (ClientConnection, ServerConnection);
+
+pub(crate) fn connect(
+    client: &Arc<ClientConfig>,
+    server: &Arc<ServerConfig>,
+) -> Result<Pair, Error> {
+    let mut client = ClientConnection::new(client.clone(), server_name())?;
+    let mut server = ServerConnection::new(server.clone())?;
+    while client.wants_write() || server.wants_write() {
+        // the server's refusal comes first, then what the client says of it
+        pass(&mut client, &mut server)?;
+        pass(&mut server, &mut client)?;
+    }
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+    Ok((client, server))
+}
+
+fn pass<From: SideData, To: SideData>(
+    from: &mut ConnectionCommon<From>,
+    to: &mut ConnectionCommon<To>,
+) -> Result<(), Error> {
+    let mut wire = Vec::new();
+    while from.wants_write() {
+        from.write_tls(&mut wire as &mut dyn Write).unwrap();
+    }
+    let mut wire = &wire[..];
+    while !wire.is_empty() {
+        to.read_tls(&mut wire as &mut dyn Read).unwrap();
+        to.process_new_packets()?;
+    }
+    Ok(())
+}

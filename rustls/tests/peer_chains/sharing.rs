@@ -1,0 +1,216 @@
+//! Who shares: connections with equal chains, full or resumed, on both sides.
+
+use std::sync::{Arc, Barrier};
+use std::{ptr, thread};
+
+use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::raw_keys::this::{raw_key, verifier};
+use pki_types::CertificateDer;
+use rustls::certificates::PeerChains;
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use rustls::{ClientConfig, CommonState, HandshakeKind, ServerConfig};
+
+use crate::kit::{Authority, Pair, connect, with_tickets};
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+/// Each provider and version, with sessions in a storage and in tickets.
+fn all(test: impl Fn(ClientConfig, ServerConfig)) {
+    let authority = Authority::get();
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            let client = || authority.client(provider, versions, authority.client_chain(0));
+            let server = || authority.server(provider, versions);
+            test(client(), server());
+            test(client(), with_tickets(server(), provider));
+        }
+    }
+}
+
+/// The same client, as one that remembers nothing.
+fn without_sessions(client: &ClientConfig) -> ClientConfig {
+    let mut anew = client.clone();
+    anew.resumption = Resumption::disabled();
+    anew
+}
+
+fn chain(conn: &CommonState) -> &[CertificateDer<'static>] {
+    conn.peer_certificates().unwrap()
+}
+
+/// Whether the clients know the same memory, and whether the servers do.
+fn is_shared((client, server): &Pair, (other_client, other_server): &Pair) -> (bool, bool) {
+    assert_eq!(chain(client), chain(other_client));
+    assert_eq!(chain(server), chain(other_server));
+    (
+        ptr::eq(chain(client), chain(other_client)),
+        ptr::eq(chain(server), chain(other_server)),
+    )
+}
+
+fn kinds((client, server): &Pair) -> HandshakeKind {
+    assert_eq!(client.handshake_kind(), server.handshake_kind());
+    client.handshake_kind().unwrap()
+}
+
+#[test]
+fn full_handshakes_share() {
+    all(|mut client, server| {
+        client.resumption = Resumption::disabled();
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        let first = connect(&client, &server).unwrap();
+        let second = connect(&client, &server).unwrap();
+        assert_eq!(kinds(&second), HandshakeKind::Full);
+        assert_eq!(is_shared(&first, &second), (true, true));
+        for stats in [client.peer_chains.stats(), server.peer_chains.stats()] {
+            assert_eq!((stats.entries, stats.hits, stats.misses), (1, 1, 1));
+            let len = |chain: &[CertificateDer<'_>]| chain.iter().map(|cert| cert.len()).sum();
+            let lens: [usize; 2] = [len(chain(&first.0)), len(chain(&first.1))];
+            assert!(lens.contains(&stats.bytes.unwrap()));
+        }
+    });
+}
+
+#[test]
+fn resumed_connections_share_with_those_before() {
+    all(|client, server| {
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        let first = connect(&client, &server).unwrap();
+        let mut live = vec![connect(&client, &server).unwrap()];
+        for _ in 0..3 {
+            live.push(connect(&client, &server).unwrap());
+        }
+        for resumed in &live {
+            assert_eq!(kinds(resumed), HandshakeKind::Resumed);
+            assert_eq!(is_shared(&first, resumed), (true, true));
+        }
+    });
+}
+
+/// Sessions in memory keep a client's chain while there is no connection; tickets do not.
+#[test]
+fn sessions_in_memory_share_without_a_connection() {
+    all(|client, server| {
+        let is_stored = !server.ticketer.enabled();
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        drop(connect(&client, &server).unwrap());
+        let alive = |chains: &PeerChains| chains.stats().bytes != Some(0);
+        assert!(alive(&client.peer_chains));
+        assert_eq!(alive(&server.peer_chains), is_stored);
+
+        let resumed = connect(&client, &server).unwrap();
+        assert_eq!(kinds(&resumed), HandshakeKind::Resumed);
+        assert!(alive(&server.peer_chains));
+    });
+}
+
+/// A resumed connection is found by full handshakes that come later, too.
+#[test]
+fn full_handshakes_share_with_resumed_connections() {
+    all(|client, server| {
+        let anew = without_sessions(&client);
+        let (client, anew, server) = (Arc::new(client), Arc::new(anew), Arc::new(server));
+        drop(connect(&client, &server).unwrap());
+        let resumed = connect(&client, &server).unwrap();
+        let full = connect(&anew, &server).unwrap();
+        assert_eq!(kinds(&full), HandshakeKind::Full);
+        assert_eq!(is_shared(&resumed, &full), (true, true));
+    });
+}
+
+#[test]
+fn what_is_disabled_shares_nothing_but_sessions_do() {
+    all(|mut client, mut server| {
+        client.peer_chains = Arc::new(PeerChains::disabled());
+        server.peer_chains = Arc::new(PeerChains::disabled());
+        let is_stored = !server.ticketer.enabled();
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        let first = connect(&client, &server).unwrap();
+        let resumed = connect(&client, &server).unwrap();
+        assert_eq!(kinds(&resumed), HandshakeKind::Resumed);
+        assert_eq!(is_shared(&first, &resumed), (true, is_stored));
+
+        let anew = without_sessions(&client);
+        let full = connect(&Arc::new(anew), &server).unwrap();
+        assert_eq!(is_shared(&first, &full), (false, false));
+    });
+}
+
+#[test]
+fn raw_public_keys_share() {
+    let authority = Authority::get();
+    for provider in PROVIDERS {
+        let (mut client, mut server) = raw_configs(provider);
+        for sealed in [false, true] {
+            if sealed {
+                server = with_tickets(server, provider);
+                client.resumption = Resumption::default();
+            }
+            let ends = (Arc::new(client.clone()), Arc::new(server.clone()));
+            let first = connect(&ends.0, &ends.1).unwrap();
+            let second = connect(&ends.0, &ends.1).unwrap();
+            assert_eq!(kinds(&second), HandshakeKind::Resumed);
+            assert_eq!(is_shared(&first, &second), (true, true));
+            assert_eq!(chain(&second.1).len(), 1);
+        }
+        // of the same map, but another kind
+        let mut x509 = authority.server(provider, Versions::Tls13);
+        x509.peer_chains = server.peer_chains.clone();
+        let certified = authority.client(provider, Versions::Tls13, authority.client_chain(0));
+        let third = connect(&Arc::new(certified), &Arc::new(x509)).unwrap();
+        assert_eq!(chain(&third.1).len(), 3);
+    }
+}
+
+/// Both sides authenticate with raw public keys.
+fn raw_configs(provider: Provider) -> (ClientConfig, ServerConfig) {
+    let identities = KeyType::EcdsaP256.identities();
+    let crypto = Arc::new(provider.this());
+    let key = raw_key(&identities.client, provider);
+    let client = ClientConfig::builder_with_provider(crypto.clone())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier(&identities.server, provider)))
+        .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(key)));
+    let key = raw_key(&identities.server, provider);
+    let server = ServerConfig::builder_with_provider(crypto)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(Arc::new(verifier(&identities.client, provider)))
+        .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(key)));
+    (client, server)
+}
+
+#[test]
+fn handshakes_at_once_share() {
+    const THREADS: usize = 4;
+    all(|client, server| {
+        let anew = without_sessions(&client);
+        let (client, anew, server) = (&Arc::new(client), &Arc::new(anew), &Arc::new(server));
+        drop(connect(client, server).unwrap());
+        let start = &Barrier::new(THREADS);
+        let pairs: Vec<Pair> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|number| {
+                    scope.spawn(move || {
+                        let client = if number % 2 == 0 { client } else { anew };
+                        start.wait();
+                        let pairs: Vec<_> =
+                            (0..5).map(|_| connect(client, server).unwrap()).collect();
+                        pairs
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .flat_map(|it| it.join().unwrap())
+                .collect()
+        });
+        for pair in &pairs {
+            assert_eq!(is_shared(&pairs[0], pair), (true, true));
+        }
+        assert_eq!(server.peer_chains.stats().entries, 1);
+    });
+}

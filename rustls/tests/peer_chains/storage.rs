@@ -1,0 +1,151 @@
+//! A server's storage: with sessions as they are, or as bytes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use harness::configs::{PROVIDERS, Versions};
+use rustls::HandshakeKind;
+use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
+
+use crate::kit::{Authority, connect};
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+/// A storage around another, which knows bytes alone, as those written for 0.23; and counts.
+#[derive(Debug)]
+struct Bytes {
+    inner: Arc<ServerSessionMemoryCache>,
+    longest: AtomicUsize,
+}
+
+impl StoresServerSessions for Bytes {
+    fn can_cache(&self) -> bool {
+        true
+    }
+
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.longest.fetch_max(value.len(), Ordering::SeqCst);
+        self.inner.put(key, value)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.inner.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.inner.take(key)
+    }
+}
+
+/// A storage around another, which passes sessions on, except that it may make bytes of them on the way.
+#[derive(Debug)]
+struct Passing {
+    inner: Arc<ServerSessionMemoryCache>,
+    put_as_bytes: bool,
+    get_as_bytes: bool,
+}
+
+impl StoresServerSessions for Passing {
+    fn can_cache(&self) -> bool {
+        true
+    }
+
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.inner.put(key, value)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.inner.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.inner.take(key)
+    }
+
+    fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
+        if self.put_as_bytes {
+            self.inner.put(key, session.into_vec())
+        } else {
+            self.inner.put_session(key, session)
+        }
+    }
+
+    fn get_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
+        if self.get_as_bytes {
+            self.inner.get(key).map(From::from)
+        } else {
+            self.inner.get_session(key)
+        }
+    }
+
+    fn take_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
+        if self.get_as_bytes {
+            self.inner.take(key).map(From::from)
+        } else {
+            self.inner.take_session(key)
+        }
+    }
+}
+
+fn resumes(storage: impl Fn(Arc<ServerSessionMemoryCache>) -> Arc<dyn StoresServerSessions>) {
+    let authority = Authority::get();
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            let chain = authority.client_chain(0);
+            let client = Arc::new(authority.client(provider, versions, chain.clone()));
+            let mut config = authority.server(provider, versions);
+            config.session_storage = storage(ServerSessionMemoryCache::new(100));
+            let server = Arc::new(config);
+            drop(connect(&client, &server).unwrap());
+            for _ in 0..3 {
+                let (_, conn) = connect(&client, &server).unwrap();
+                assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
+                assert_eq!(conn.peer_certificates(), Some(&chain[..]));
+            }
+        }
+    }
+}
+
+#[test]
+fn storages_of_bytes_resume() {
+    resumes(|inner| {
+        Arc::new(Bytes {
+            inner,
+            longest: AtomicUsize::new(0),
+        })
+    });
+}
+
+#[test]
+fn sessions_survive_being_bytes() {
+    for put_as_bytes in [false, true] {
+        for get_as_bytes in [false, true] {
+            resumes(|inner| {
+                Arc::new(Passing {
+                    inner,
+                    put_as_bytes,
+                    get_as_bytes,
+                })
+            });
+        }
+    }
+}
+
+/// What other processes share with this one holds the certificates.
+#[test]
+fn bytes_are_whole() {
+    let authority = Authority::get();
+    for versions in VERSIONS {
+        let chain = authority.client_chain(0);
+        let len: usize = chain.iter().map(|cert| cert.len()).sum();
+        let client = Arc::new(authority.client(PROVIDERS[0], versions, chain));
+        let mut config = authority.server(PROVIDERS[0], versions);
+        let storage = Arc::new(Bytes {
+            inner: ServerSessionMemoryCache::new(100),
+            longest: AtomicUsize::new(0),
+        });
+        config.session_storage = storage.clone();
+        drop(connect(&client, &Arc::new(config)).unwrap());
+        assert!(storage.longest.load(Ordering::SeqCst) > len);
+    }
+}
