@@ -107,6 +107,16 @@ fn what_is_wrong_with_root_certificates() {
     };
     assert!(warning.starts_with(&ignored), "{warning}");
 
+    fs::write(&path, format!("{good}{}", damaged.repeat(20))).unwrap();
+    assert_eq!(cache.reload(&source).unwrap().ignored_count, 20);
+    let many = warnings();
+    assert_eq!(many.len(), 11);
+    assert!(
+        many[10].ends_with(" 20 were ignored in all"),
+        "{}",
+        many[10]
+    );
+
     fs::write(&path, "").unwrap();
     assert!(cache.reload(&source).unwrap().failed_reload.is_some());
     assert_eq!(

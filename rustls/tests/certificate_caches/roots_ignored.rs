@@ -208,6 +208,53 @@ fn a_directory_has_all_sorts() {
 }
 
 #[test]
+fn of_a_directory_so_much_is_read() {
+    let folder = Folder::new("much");
+    let [a, b] = some_roots::<2>();
+    folder.write("0.pem", &a.pem);
+    for number in 1..=4 {
+        let name = format!("{number}.pem");
+        File::create(folder.path(&name))
+            .unwrap()
+            .set_len(16 << 20)
+            .unwrap();
+    }
+    folder.write("5.pem", &b.pem);
+    let source = RootSource::Directory(folder.path(""));
+    let loaded = RootCache::new().load(&source).unwrap();
+    // the fourth is beyond what is left of 64 MiB, the last one is not
+    assert_has(&loaded.store, &[&a, &b]);
+    let reasons: Vec<_> = reasons(&loaded)
+        .into_iter()
+        .map(|(_, reason)| reason)
+        .collect();
+    assert_eq!(reasons[..3], ["NoCertificate"; 3]);
+    let left = (16 << 20) - a.pem.len();
+    assert!(
+        reasons[3].contains(&format!("TooLong {{ limit: {left} }}")),
+        "{reasons:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_of_too_many_files_is_an_error() {
+    let folder = Folder::new("many");
+    let [a] = some_roots();
+    let one = folder.write("a.pem", &a.pem);
+    for number in 1..16_384 {
+        fs::hard_link(&one, folder.path(&number.to_string())).unwrap();
+    }
+    let source = RootSource::Directory(folder.path(""));
+    let cache = RootCache::new();
+    assert_eq!(cache.load(&source).unwrap().duplicates, 16_383);
+    fs::hard_link(&one, folder.path("one more")).unwrap();
+    let kept = cache.reload(&source).unwrap();
+    let failure = kept.failed_reload.unwrap().to_string();
+    assert!(failure.ends_with(": more than 16384 entries"), "{failure}");
+}
+
+#[test]
 fn no_root_is_an_error() {
     let folder = Folder::new("none");
     let [a] = some_roots();

@@ -59,6 +59,26 @@ impl RootSource {
     }
 }
 
+impl RootSource {
+    /// The first few by name: a damaged file may have any number.
+    fn warn_of_ignored(&self, roots: &Roots) {
+        const NAMED: usize = 10;
+        let mut ignored = roots
+            .ignored
+            .iter()
+            .filter(|ignored| ignored.is_unexpected());
+        for ignored in ignored.by_ref().take(NAMED) {
+            warn!("root certificates: ignored {ignored}");
+        }
+        if ignored.next().is_some() {
+            warn!(
+                "root certificates: of {self:?} {} were ignored in all",
+                roots.ignored_count
+            );
+        }
+    }
+}
+
 impl PartialEq for RootSource {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -126,15 +146,7 @@ impl Source for RootSource {
     fn load(&self, held: Option<&Arc<Roots>>) -> Result<Arc<Roots>, RootsError> {
         let result = read::read(self, held.map(|held| &held.store));
         match (&result, held) {
-            (Ok(roots), _) => {
-                for ignored in roots
-                    .ignored
-                    .iter()
-                    .filter(|ignored| ignored.is_unexpected())
-                {
-                    warn!("root certificates: ignored {ignored}");
-                }
-            }
+            (Ok(roots), _) => self.warn_of_ignored(roots),
             (Err(error), Some(_)) => {
                 warn!("root certificates: keeping the old ones of {self:?}: {error}");
             }
