@@ -8,6 +8,7 @@ mod each_time;
 mod ends;
 mod isolation;
 mod panics;
+mod reloaded;
 mod threads;
 mod trial;
 mod verdicts;
