@@ -7,10 +7,14 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::pki;
 use harness::transparent::{self, TAG};
+use rustls::certificates::PeerChains;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -31,6 +35,81 @@ fn held_memory_is_what_was_received() {
     }
     padded_records();
     compression_bombs();
+    peers_that_are_gone();
+}
+
+/// Whatever certificates peers have shown, a server holds no more when they are gone than after the first of them:
+/// neither of those that it refused, nor of those that it accepted beyond what there is room for.
+fn peers_that_are_gone() {
+    const ROOM: usize = 4;
+    let lasting = |params: &mut rcgen::CertificateParams| {
+        params.not_after = rcgen::date_time_ymd(4000, 1, 1);
+    };
+    let [issuer, stranger] = ["Issuer", "Stranger"].map(|name| pki::root(name, lasting));
+    let key = pki::key();
+    for provider in PROVIDERS {
+        let (_, server) = configs(provider);
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(issuer.der().clone()).unwrap();
+        let crypto = Arc::new(provider.this());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), crypto.clone());
+        let mut server = ServerConfig::builder_with_provider(crypto.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(verifier.build().unwrap())
+            .with_cert_resolver(server.cert_resolver.clone());
+        server.peer_chains = Arc::new(PeerChains::new(ROOM));
+        server.session_storage = ServerSessionMemoryCache::new(ROOM);
+        let server = Arc::new(server);
+
+        for (issuer, is_accepted) in [(&stranger, false), (&issuer, true)] {
+            let mut held = Vec::new();
+            for number in 0..40 {
+                let leaf = pki::leaf_of(&key, issuer, |params| {
+                    lasting(params);
+                    // of one length
+                    params.serial_number = Some((0x4000_0000_u64 + number).into());
+                });
+                let client = ClientConfig::builder_with_provider(crypto.clone())
+                    .with_safe_default_protocol_versions()
+                    .unwrap()
+                    .with_root_certificates(this::roots(KeyType::EcdsaP256))
+                    .with_client_auth_cert(
+                        vec![leaf, issuer.der().clone()],
+                        PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+                    )
+                    .unwrap();
+                assert_eq!(is_taken(&Arc::new(client), &server), is_accepted);
+                held.push(heap());
+            }
+            // signatures, and sessions with them, are not all of one length
+            let (after_some, in_the_end) = (held[10], held[39]);
+            let is_flat = in_the_end.abs_diff(after_some) < 1024;
+            assert!(is_flat, "{provider:?}, {is_accepted}: {held:?}");
+        }
+        assert!(server.peer_chains.stats().entries <= ROOM);
+    }
+}
+
+/// Whether the server completes a handshake.
+fn is_taken(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> bool {
+    let mut client = ClientConnection::new(client.clone(), server_name()).unwrap();
+    let mut server = ServerConnection::new(server.clone()).unwrap();
+    loop {
+        let sent = output(&mut client);
+        let mut wire = &sent[..];
+        while !wire.is_empty() {
+            server.read_tls(&mut wire).unwrap();
+            if server.process_new_packets().is_err() {
+                return false;
+            }
+        }
+        let wire = output(&mut server);
+        if wire.is_empty() {
+            return !server.is_handshaking();
+        }
+        feed(&mut client, &wire);
+    }
 }
 
 /// Certificates that decompress to megabytes, and say that they need a window as large: what is taken is in
