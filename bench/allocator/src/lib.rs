@@ -9,13 +9,18 @@
 //! Choice and counting flag are one byte, so an allocation that is not counted costs one relaxed load
 //! and one predicted branch over calling the allocator itself.
 //!
+//! For tests, another one keeps what is given back: [`KeepsFreed`].
+//!
 //! This is the only package of the workspace with unsafe code: `GlobalAlloc` is an unsafe trait.
+
+mod freed;
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::alloc::System;
 
+pub use freed::{KeepsFreed, record_freed};
 use mimalloc::MiMalloc;
 #[cfg(not(target_env = "msvc"))]
 use tikv_jemallocator::Jemalloc;

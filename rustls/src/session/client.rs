@@ -12,6 +12,7 @@ pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
 #[cfg(feature = "tls12")]
 pub use tls12::Tls12ClientSessionValue;
+use zeroize::Zeroizing;
 
 use super::MAX_TICKET_LIFETIME;
 use super::chain::PeerChain;
@@ -203,9 +204,10 @@ impl fmt::Debug for ClientSessionCommon {
 pub struct Tls13ClientSessionValue {
     pub(crate) common: ClientSessionCommon,
     suite: &'static Tls13CipherSuite,
-    psk: OkmBlock,
-    /// The ticket, and behind it the application protocol that was negotiated, if one was.
-    ticket_and_alpn: Box<[u8]>,
+    /// The PSK, which is as long as the suite's hash, the ticket, and the application protocol that was negotiated, if
+    /// one was. Stores move values about: no copy of the secret is left where one was.
+    psk_ticket_alpn: Zeroizing<Box<[u8]>>,
+    psk_len: usize,
     ticket_len: usize,
     age_add: u32,
     max_early_data_size: u32,
@@ -219,19 +221,20 @@ impl Tls13ClientSessionValue {
     pub(crate) fn new(
         common: ClientSessionCommon,
         suite: &'static Tls13CipherSuite,
-        psk: OkmBlock,
+        psk: &OkmBlock,
         ticket: &[u8],
         alpn_protocol: Option<&[u8]>,
         age_add: u32,
         max_early_data_size: u32,
     ) -> Self {
+        let psk = psk.as_ref();
+        // `concat` takes memory once
+        let psk_ticket_alpn = [psk, ticket, alpn_protocol.unwrap_or_default()].concat();
         Self {
             common,
             suite,
-            psk,
-            ticket_and_alpn: [ticket, alpn_protocol.unwrap_or_default()]
-                .concat()
-                .into_boxed_slice(),
+            psk_ticket_alpn: Zeroizing::new(psk_ticket_alpn.into_boxed_slice()),
+            psk_len: psk.len(),
             ticket_len: ticket.len(),
             age_add,
             max_early_data_size,
@@ -249,16 +252,16 @@ impl Tls13ClientSessionValue {
     }
 
     pub(crate) fn psk(&self) -> &[u8] {
-        self.psk.as_ref()
+        &self.psk_ticket_alpn[..self.psk_len]
     }
 
     pub(crate) fn ticket(&self) -> &[u8] {
-        &self.ticket_and_alpn[..self.ticket_len]
+        &self.psk_ticket_alpn[self.psk_len..][..self.ticket_len]
     }
 
     /// The application protocol of the connection that the ticket came on.
     pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
-        let protocol = &self.ticket_and_alpn[self.ticket_len..];
+        let protocol = &self.psk_ticket_alpn[self.psk_len + self.ticket_len..];
         // RFC 7301 §3.1: no name is empty
         (!protocol.is_empty()).then_some(protocol)
     }

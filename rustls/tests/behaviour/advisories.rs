@@ -492,66 +492,18 @@ fn path_building_is_of_a_good_version() {
     assert!(patch >= 14, "0.103.{patch}");
 }
 
-/// What cannot be seen from outside: each comparison with a secret is `subtle`'s, and secrets are zeroized.
+/// What cannot be seen from outside: each comparison with a secret is `subtle`'s. That secrets are zeroized can be seen:
+/// the bench's `freed_memory` looks for them in the memory that connections give back.
 #[test]
-fn secrets_are_compared_in_constant_time_and_zeroized() {
-    for (what, text, expected) in [
-        (
-            "Finished",
-            include_str!("../../src/handshake/finished.rs"),
-            ".ct_eq(",
-        ),
-        (
-            "binders",
-            include_str!("../../src/tls13/key_schedule.rs"),
-            ".ct_eq(",
-        ),
+fn secrets_are_compared_in_constant_time() {
+    for (what, text) in [
+        ("Finished", include_str!("../../src/handshake/finished.rs")),
+        ("binders", include_str!("../../src/tls13/key_schedule.rs")),
         (
             "key names of tickets",
             include_str!("../../../core/src/ticketer.rs"),
-            ".ct_eq(",
-        ),
-        (
-            "OkmBlock",
-            include_str!("../../../core/src/crypto/tls13.rs"),
-            "self.bytes.zeroize()",
-        ),
-        (
-            "HMAC tags",
-            include_str!("../../../core/src/crypto/hmac.rs"),
-            ".zeroize()",
-        ),
-        (
-            "AEAD keys",
-            include_str!("../../../core/src/crypto/cipher.rs"),
-            ".zeroize()",
-        ),
-        (
-            "shared secrets",
-            include_str!("../../../core/src/crypto/kx.rs"),
-            ".zeroize()",
-        ),
-        (
-            "master secret",
-            include_str!("../../src/tls12/key_schedule.rs"),
-            "struct SessionSecret(Arc<Zeroizing<",
-        ),
-        (
-            "sessions of servers",
-            include_str!("../../src/session/stored.rs"),
-            "bytes: Zeroizing<Vec<u8>>",
-        ),
-        (
-            "sessions in tickets",
-            include_str!("../../src/tls13/server/tickets.rs"),
-            "Zeroizing::new(Vec::new())",
-        ),
-        (
-            "sessions in tickets of 1.2",
-            include_str!("../../src/tls12/server/sessions.rs"),
-            "Zeroizing::new(Vec::new())",
         ),
     ] {
-        assert!(text.contains(expected), "{what}");
+        assert!(text.contains(".ct_eq("), "{what}");
     }
 }

@@ -69,7 +69,7 @@ fn session(age_add: u32) -> Tls13ClientSessionValue {
     Tls13ClientSessionValue::new(
         lasting(3600),
         suite(),
-        OkmBlock::new(&[0xab; 32]),
+        &OkmBlock::new(&[0xab; 32]),
         &[1, 2, 3],
         None,
         age_add,

@@ -81,7 +81,7 @@ impl Connected {
         let value = Tls13ClientSessionValue::new(
             common,
             suite,
-            psk,
+            &psk,
             ticket.ticket,
             negotiated.alpn_protocol.as_deref(),
             ticket.age_add,

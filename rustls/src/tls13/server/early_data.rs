@@ -89,20 +89,22 @@ pub(crate) struct WaitEndOfEarlyData {
 }
 
 impl WaitEndOfEarlyData {
+    /// In its box, as [`WaitFinished::read_finished`].
+    #[expect(
+        clippy::boxed_local,
+        reason = "what is moved out of a box is not zeroized there"
+    )]
     pub(super) fn read_end_of_early_data(
-        self,
+        mut self: Box<Self>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
     ) -> Result<Box<WaitFinished>, Failure> {
-        let Self {
-            mut finished,
-            client_handshake_traffic_secret,
-        } = self;
-        finished.transcript.add(encoded);
+        self.finished.transcript.add(encoded);
         // RFC 9846 §4.6: what follows is under handshake keys. §5.1: nothing may follow before them
-        TrafficSecret::with(finished.suite, &client_handshake_traffic_secret, |secret| {
+        let secret = &self.client_handshake_traffic_secret;
+        TrafficSecret::with(self.finished.suite, secret, |secret| {
             cx.transport.set_receiving_secret(Level::Handshake, secret)
         })?;
-        Ok(finished)
+        Ok(self.finished)
     }
 }

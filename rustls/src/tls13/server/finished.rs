@@ -1,5 +1,7 @@
 //! The client's Finished (RFC 9846 §4.5.3): the end of the handshake.
 
+use alloc::boxed::Box;
+
 use super::tickets::TicketSender;
 use crate::conn::established::Established;
 use crate::crypto::tls13::OkmBlock;
@@ -25,37 +27,33 @@ pub(crate) struct WaitFinished {
 }
 
 impl WaitFinished {
+    /// In its box, so that the secrets there are zeroized: of what is moved out of a box, a copy stays behind.
     pub(super) fn read_finished(
-        self,
+        mut self: Box<Self>,
         finished: &Finished<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Failure> {
-        let Self {
-            config,
-            suite,
-            mut transcript,
-            client_finished_key,
-            main_secret,
-            ticket_count,
-            authenticated_at,
-        } = self;
-
-        let expected = verify_data(suite, &client_finished_key, &transcript.current());
+        let expected = verify_data(
+            self.suite,
+            &self.client_finished_key,
+            &self.transcript.current(),
+        );
         check_finished(expected.as_ref(), finished)?;
-        transcript.add(encoded);
+        self.transcript.add(encoded);
 
         let Some(Established::Tls13(secrets)) = cx.established else {
             return Err(Error::HandshakeNotComplete.into());
         };
         secrets.install_receiving(cx.transport)?;
-        if ticket_count != 0 {
-            let resumption_secret = main_secret.resumption_secret(&transcript.current());
+        if self.ticket_count != 0 {
+            let transcript = self.transcript.current();
+            let resumption_secret = self.main_secret.resumption_secret(&transcript);
             let tickets = TicketSender {
-                config: &config,
-                suite,
-                count: ticket_count,
-                authenticated_at,
+                config: &self.config,
+                suite: self.suite,
+                count: self.ticket_count,
+                authenticated_at: self.authenticated_at,
             };
             tickets.send(&resumption_secret, cx)?;
         }
