@@ -42,3 +42,5 @@ mod ecdh;
 mod hash;
 mod signing;
 mod suites;
+#[cfg(feature = "std")]
+mod ticketer;
