@@ -81,11 +81,13 @@ const HEAD_HEIGHT: u32 = 64;
 const AXIS_HEIGHT: u32 = 36;
 const BAR_HEIGHT: u32 = 16;
 const CURVES_HEIGHT: u32 = 320;
-const COLOURS: [RGBColor; 4] = [
+const COLOURS: [RGBColor; 6] = [
     RGBColor(27, 108, 168),
     RGBColor(224, 142, 11),
     RGBColor(154, 154, 154),
     RGBColor(91, 140, 90),
+    RGBColor(178, 80, 104),
+    RGBColor(122, 92, 168),
 ];
 const FONT: &str = "sans-serif";
 const FONT_SIZE: i32 = 12;

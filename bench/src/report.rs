@@ -49,6 +49,11 @@ pub(crate) trait Row: DeserializeOwned + Serialize {
 
     /// Where it is in the picture, if it is.
     fn point(&self) -> Option<Point>;
+
+    /// What the part of the picture shows that its point is in, where there are several.
+    fn part(&self) -> &str {
+        ""
+    }
 }
 
 /// A cell of a table and the column it stands in.
@@ -184,8 +189,24 @@ pub(crate) fn run<J: Job>(job: &J, line: &[OsString]) -> Result<Vec<Chart>> {
     } else {
         print(&format!("{}{}\n", tables(&rows), J::NOTES))?;
     }
-    let points = rows.iter().filter_map(Row::point);
-    Ok(charts(&job.title(), J::UNIT, points.collect()))
+    Ok(picture(job, &rows))
+}
+
+/// The charts of `rows`, those of each part by themselves.
+fn picture<J: Job>(job: &J, rows: &[J::Row]) -> Vec<Chart> {
+    let mut parts: Vec<(&str, Vec<Point>)> = Vec::new();
+    for row in rows {
+        let (part, point) = (row.part(), row.point());
+        match parts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, points)) => points.extend(point),
+            None => parts.push((part, point.into_iter().collect())),
+        }
+    }
+    let charts = parts.into_iter().flat_map(|(part, points)| match part {
+        "" => charts(&job.title(), J::UNIT, points),
+        part => charts(part, J::UNIT, points),
+    });
+    charts.collect()
 }
 
 /// What `--json` prints of `row`.

@@ -294,6 +294,10 @@ impl report::Row for Row {
         cells
     }
 
+    fn part(&self) -> &str {
+        &self.topic
+    }
+
     /// Ratios are drawn: nanoseconds of handshakes and of accesses have no common scale.
     fn point(&self) -> Option<Point> {
         let Figure::Cost { times_as_fast, .. } = self.figure else {
