@@ -121,7 +121,9 @@ impl Chart {
     fn width(&self) -> u32 {
         // titles are larger
         let title = 10 * self.title.chars().count() as u32;
-        Ord::max(WIDTH + self.labels_width(), title) + 2 * MARGIN as u32
+        let legend = self.series().iter().map(|name| legend_width(name)).sum();
+        let head = Ord::max(title, legend);
+        Ord::max(WIDTH + self.labels_width(), head) + 2 * MARGIN as u32
     }
 
     /// Of what stands to the left of the values.
@@ -147,7 +149,7 @@ impl Chart {
             let corners = [(left, 40), (left + 12, 52)];
             head.draw(&Rectangle::new(corners, colour(index).filled()))?;
             head.draw_text(series, &text(HPos::Left), (left + 18, 46))?;
-            left += 48 + 8 * series.chars().count() as i32;
+            left += legend_width(series) as i32;
         }
         match self.kind {
             ChartKind::Bars => self.draw_bars(&body),
@@ -248,6 +250,11 @@ fn names(points: &[Point], name: impl Fn(&Point) -> &String) -> Vec<String> {
         }
     }
     names
+}
+
+/// Of the square and the name of a series, and the room up to the next.
+fn legend_width(series: &str) -> u32 {
+    48 + 8 * series.chars().count() as u32
 }
 
 fn colour(index: usize) -> RGBColor {

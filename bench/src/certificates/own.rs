@@ -109,14 +109,14 @@ fn reload(files: &Files, provider: Provider) -> Contest<'_> {
         "certificate and key from files",
         provider,
         vec![
-            Way::repeating("this", "read by hand", move || {
+            Way::repeating("this", "each time", move || {
                 this::connection::own::read(files, provider)
             }),
             Way::repeating("this", "reload", move || this::own::reload(files, provider)),
             Way::repeating("this", "reload_if_changed", move || {
                 this::own::reload_if_changed(files, provider)
             }),
-            Way::repeating("upstream", "read by hand", move || {
+            Way::repeating("upstream", "each time", move || {
                 upstream::connection::own::read(files, provider)
             }),
         ],
