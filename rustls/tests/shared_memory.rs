@@ -1,0 +1,198 @@
+//! How much memory a server holds for the certificates of its clients: as much as there are different ones that
+//! somebody has, and no more than it was told to remember.
+//!
+//! In a program of its own: the count is of the whole process.
+
+#[path = "peer_chains/kit.rs"]
+mod kit;
+
+use std::alloc::System;
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{PROVIDERS, Provider, Versions};
+use rustls::certificates::PeerChains;
+use rustls::client::Resumption;
+use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
+use rustls::{ClientConfig, HandshakeKind, ServerConfig};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+use crate::kit::{Authority, connect, with_tickets};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+/// More than maps and pools take and give back by chance, and far less than what is looked for.
+const SLACK: usize = 16 << 10;
+
+fn heap() -> usize {
+    let stats = ALLOCATOR.stats();
+    // what a reallocation adds or takes away is in both already
+    stats.bytes_allocated - stats.bytes_deallocated
+}
+
+#[test]
+fn memory_is_for_different_chains() {
+    for versions in VERSIONS {
+        sessions_of_one_client(versions);
+    }
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            connections_of_one_client(provider, versions);
+        }
+    }
+    many_clients(600);
+}
+
+/// As above with as many clients as a busy server sees in a day. It takes minutes.
+#[test]
+#[ignore = "for a release build, and alone"]
+fn memory_is_bounded_over_100_000_clients() {
+    many_clients(100_000);
+}
+
+/// Gives sessions to whoever wants to look at them.
+#[derive(Debug, Default)]
+struct Showing(Mutex<Option<ServerSessionValue>>);
+
+impl StoresServerSessions for Showing {
+    fn can_cache(&self) -> bool {
+        true
+    }
+
+    fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
+        false
+    }
+
+    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn take(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn put_session(&self, _: Vec<u8>, session: ServerSessionValue) -> bool {
+        *self.0.lock().unwrap() = Some(session);
+        true
+    }
+}
+
+/// A session whose client has authenticated, and the length of its chain.
+fn session(versions: Versions) -> (ServerSessionValue, usize) {
+    let authority = Authority::get();
+    let chain = authority.client_chain(0);
+    let len = chain.iter().map(|cert| cert.len()).sum();
+    let client = authority.client(Provider::Ring, versions, chain);
+    let mut config = authority.server(Provider::Ring, versions);
+    let storage = Arc::new(Showing::default());
+    config.session_storage = storage.clone();
+    connect(&Arc::new(client), &Arc::new(config)).unwrap();
+    let session = storage.0.lock().unwrap().take();
+    (session.unwrap(), len)
+}
+
+/// 100 000 sessions of one client, in a storage that is large enough for all, and in one that is not.
+fn sessions_of_one_client(versions: Versions) {
+    const SESSIONS: u32 = 100_000;
+    let (session, chain_len) = session(versions);
+    let key = |number: u32| [&number.to_be_bytes()[..], &[0; 28]].concat();
+
+    let before = heap();
+    let all = ServerSessionMemoryCache::new(SESSIONS as usize);
+    for number in 0..SESSIONS {
+        assert!(all.put_session(key(number), session.clone()));
+    }
+    let shared = (heap() - before) / SESSIONS as usize;
+    drop(all);
+
+    let before = heap();
+    let bytes = ServerSessionMemoryCache::new(1000);
+    for number in 0..1000 {
+        assert!(bytes.put(key(number), session.clone().into_vec()));
+    }
+    let copied = (heap() - before) / 1000;
+    drop(bytes);
+    assert!(
+        shared + chain_len <= copied + 20,
+        "{versions:?}: {shared}, {copied}"
+    );
+    assert!(shared < 500, "{versions:?}: {shared}");
+
+    let few = ServerSessionMemoryCache::new(256);
+    let mut after_first = 0;
+    for number in 0..SESSIONS {
+        assert!(few.put_session(key(number), session.clone()));
+        // what came and went has made the map as large as it gets
+        if number == 20_000 {
+            after_first = heap();
+        }
+    }
+    let grown = heap().saturating_sub(after_first);
+    assert!(grown < SLACK, "{versions:?}: {grown}");
+}
+
+/// Connections that one client has resumed by tickets, each of which holds its chain: together they have it once.
+fn connections_of_one_client(provider: Provider, versions: Versions) {
+    const CONNECTIONS: usize = 100;
+    let authority = Authority::get();
+    let chain = authority.client_chain(0);
+    let chain_len: usize = chain.iter().map(|cert| cert.len()).sum();
+    let per_connection = |chains: PeerChains| {
+        let client = Arc::new(authority.client(provider, versions, chain.clone()));
+        let mut config = with_tickets(authority.server(provider, versions), provider);
+        config.peer_chains = Arc::new(chains);
+        let server = Arc::new(config);
+        let accept = || connect(&client, &server).unwrap().1;
+        let first = accept();
+        // pools and maps have what they need
+        let mut live: Vec<_> = (0..CONNECTIONS).map(|_| accept()).collect();
+        let before = heap();
+        live.extend((0..CONNECTIONS).map(|_| accept()));
+        let held = heap() - before;
+        assert!(
+            live.iter()
+                .all(|conn| conn.handshake_kind() == Some(HandshakeKind::Resumed))
+        );
+        assert!(
+            live.iter()
+                .all(|conn| conn.peer_certificates() == first.peer_certificates())
+        );
+        held / CONNECTIONS
+    };
+    let (shared, alone) = (
+        per_connection(PeerChains::default()),
+        per_connection(PeerChains::disabled()),
+    );
+    assert!(
+        shared + chain_len <= alone,
+        "{versions:?}: {shared}, {alone}"
+    );
+}
+
+/// Clients that come one after the other, each with a chain of its own, and are remembered: some of them.
+fn many_clients(count: usize) {
+    const REMEMBERED: usize = 64;
+    let authority = Authority::get();
+    let crypto = Provider::Ring;
+    for versions in VERSIONS {
+        let mut config: ServerConfig = authority.server(crypto, versions);
+        config.peer_chains = Arc::new(PeerChains::new(REMEMBERED));
+        config.session_storage = ServerSessionMemoryCache::new(REMEMBERED);
+        let server = Arc::new(config);
+        let serve = |numbers: std::ops::Range<usize>| {
+            for number in numbers {
+                let chain = authority.client_chain(number);
+                let mut client: ClientConfig = authority.client(crypto, versions, chain);
+                client.resumption = Resumption::disabled();
+                drop(connect(&Arc::new(client), &server).unwrap());
+            }
+            heap()
+        };
+        let first = serve(0..count / 4);
+        let grown = serve(count / 4..count).saturating_sub(first);
+        assert!(grown < SLACK, "{versions:?}: {grown}");
+        assert!(server.peer_chains.stats().entries <= REMEMBERED);
+    }
+}
