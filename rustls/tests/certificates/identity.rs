@@ -4,10 +4,11 @@ use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange, handshake};
 use rustls::certificates::{PeerIdentity, PeerIdentityKind};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
 
 use crate::kit::{KINDS, Kind, Setup, this};
@@ -167,6 +168,32 @@ fn on_every_connection() {
 fn this_key(identity: &configs::Identity, provider: Provider) -> Vec<u8> {
     let key = harness::raw_keys::this::raw_key(identity, provider);
     key.key.public_key().unwrap().to_vec()
+}
+
+/// A side that shows the other's kind of certificate, good as it is, and has not its key.
+#[test]
+fn a_stolen_certificate_identifies_nobody() {
+    for setup in setups().filter(|setup| setup.server == Kind::X509) {
+        let identities = setup.key_type.identities();
+        let stolen = |victim: &configs::Identity, thief: &configs::Identity| {
+            let crypto = setup.provider.this();
+            let key = crypto.key_provider.load_private_key(thief.key()).unwrap();
+            let key = CertifiedKey::new(victim.chain.clone(), key);
+            Arc::new(SingleCertAndKey::from(key))
+        };
+
+        let mut server_config = this::server_config(setup);
+        server_config.cert_resolver = stolen(&identities.server, &identities.client);
+        let mut client = this::client(this::client_config(setup));
+        exchange(&mut client, &mut this::server(server_config)).unwrap_err();
+        assert!(client.conn.peer_identity().is_none());
+
+        let mut client_config = this::client_config(setup);
+        client_config.client_auth_cert_resolver = stolen(&identities.client, &identities.server);
+        let mut server = this::server(this::server_config(setup));
+        exchange(&mut this::client(client_config), &mut server).unwrap_err();
+        assert!(server.conn.peer_identity().is_none());
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ use crate::error::Error;
 ///
 /// To make one costs nothing but memory: each property is read when it is first asked for, and kept, whether it can
 /// be read or not. A property that cannot be read leaves the others readable, and what asks for it gets the same
-/// error each time. A certificate can be asked from many threads.
+/// error each time. An extension that occurs twice cannot be read. A certificate can be asked from many threads.
 ///
 /// That a property can be read does not say that it is true. The certificate of a peer was verified before
 /// [`peer_identity`](crate::CommonState::peer_identity) offers it; of any other, nobody knows.
