@@ -106,7 +106,7 @@ impl ReloadingClientVerifier {
     }
 
     /// Reads all sources as if for the first time: revocation lists that are gone are dropped, and older ones taken.
-    /// For when an authority has been given up on purpose.
+    /// For when an authority has been given up on purpose. Another reload at the same time may keep them.
     ///
     /// # Errors
     ///

@@ -6,7 +6,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
-use std::sync::{PoisonError, RwLock};
 
 use super::slot::{Loaded, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
@@ -179,8 +178,6 @@ pub(super) type Make<D> = Box<dyn Fn(&Trust) -> Result<Arc<D>, ReloadError> + Se
 pub(super) struct TrustedBy<D: ?Sized> {
     sources: TrustSources,
     make: Make<D>,
-    /// What lists there were, which none may be older than.
-    crl_cache: RwLock<Arc<CrlCache>>,
     slot: Slot<InForce<D>, SourceVersions>,
 }
 
@@ -188,6 +185,8 @@ pub(super) struct TrustedBy<D: ?Sized> {
 struct InForce<D: ?Sized> {
     trust: Trust,
     verifier: Arc<D>,
+    /// What lists there were, which none may be older than.
+    crl_cache: Arc<CrlCache>,
 }
 
 impl<D: ?Sized> TrustedBy<D> {
@@ -201,14 +200,17 @@ impl<D: ?Sized> TrustedBy<D> {
         sources: TrustSources,
         make: Make<D>,
     ) -> Result<Self, ReloadError> {
-        let crl_cache = sources.new_crl_cache();
+        let crl_cache = Arc::new(sources.new_crl_cache());
         let versions = sources.versions();
         let (trust, _) = sources.load(&crl_cache, None)?;
         let verifier = make(&trust)?;
-        let first = Arc::new(InForce { trust, verifier });
+        let first = Arc::new(InForce {
+            trust,
+            verifier,
+            crl_cache,
+        });
         Ok(Self {
             slot: Slot::new(what, sources.clock.clone(), first, versions),
-            crl_cache: RwLock::new(Arc::new(crl_cache)),
             sources,
             make,
         })
@@ -224,42 +226,30 @@ impl<D: ?Sized> TrustedBy<D> {
     }
 
     pub(super) fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
-        let cache = self.crl_cache();
         self.slot
-            .reload(|| self.sources.versions(), |held| self.load(&cache, held))
+            .reload(|| self.sources.versions(), |held| self.load(held))
     }
 
     pub(super) fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
-        let cache = self.crl_cache();
         self.slot
-            .reload_if_changed(|| self.sources.versions(), |held| self.load(&cache, held))
+            .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
     }
 
     /// Reads all sources as if for the first time: lists that are gone are not missed, and older ones are taken.
     pub(super) fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
-        let cache = Arc::new(self.sources.new_crl_cache());
-        let load = |held: &Arc<InForce<D>>| match self.sources.load(&cache, None) {
-            Ok((trust, _)) => self.with_verifier(trust, None, held),
-            Err(error) => Loaded::failed(held, error),
+        let load = |held: &Arc<InForce<D>>| {
+            let crl_cache = Arc::new(self.sources.new_crl_cache());
+            match self.sources.load(&crl_cache, None) {
+                Ok((trust, _)) => self.with_verifier(trust, &crl_cache, None, held),
+                Err(error) => Loaded::failed(held, error),
+            }
         };
-        let reload = self.slot.reload(|| self.sources.versions(), load)?;
-        if reload != Reload::Overtaken {
-            *self
-                .crl_cache
-                .write()
-                .unwrap_or_else(PoisonError::into_inner) = cache;
-        }
-        Ok(reload)
+        self.slot.reload(|| self.sources.versions(), load)
     }
 
-    fn crl_cache(&self) -> Arc<CrlCache> {
-        let cache = self.crl_cache.read();
-        cache.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn load(&self, crl_cache: &CrlCache, held: &Arc<InForce<D>>) -> Loaded<InForce<D>> {
-        match self.sources.load(crl_cache, Some(&held.trust)) {
-            Ok((trust, problem)) => self.with_verifier(trust, problem, held),
+    fn load(&self, held: &Arc<InForce<D>>) -> Loaded<InForce<D>> {
+        match self.sources.load(&held.crl_cache, Some(&held.trust)) {
+            Ok((trust, problem)) => self.with_verifier(trust, &held.crl_cache, problem, held),
             Err(error) => Loaded::failed(held, error),
         }
     }
@@ -268,6 +258,7 @@ impl<D: ?Sized> TrustedBy<D> {
     fn with_verifier(
         &self,
         trust: Trust,
+        crl_cache: &Arc<CrlCache>,
         problem: Option<ReloadError>,
         held: &Arc<InForce<D>>,
     ) -> Loaded<InForce<D>> {
@@ -279,7 +270,11 @@ impl<D: ?Sized> TrustedBy<D> {
         }
         match (self.make)(&trust) {
             Ok(verifier) => Loaded {
-                value: Arc::new(InForce { trust, verifier }),
+                value: Arc::new(InForce {
+                    trust,
+                    verifier,
+                    crl_cache: crl_cache.clone(),
+                }),
                 problem,
             },
             Err(error) => Loaded {
