@@ -1,16 +1,16 @@
 //! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and no secret; and
-//! what a cache of root certificates warns of.
+//! what a cache of root certificates, and what a reload warns of.
 //!
 //! One test in a program of its own: the collector is the process's.
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use rustls::certificates::{RootCache, RootSource};
+use rustls::certificates::{ReloadingServerVerifier, RootCache, RootSource};
 use rustls::{ClientConnection, ServerConnection};
 
 static LINES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
@@ -79,6 +79,7 @@ fn handshakes_and_root_certificates() {
         }
     }
     what_is_wrong_with_root_certificates();
+    failed_reloads_are_told();
 }
 
 fn what_is_wrong_with_root_certificates() {
@@ -124,5 +125,25 @@ fn what_is_wrong_with_root_certificates() {
         [format!(
             "root certificates: keeping the old ones of PemFile({path:?}): no usable root certificate: {name}: no certificate"
         )]
+    );
+}
+
+fn failed_reloads_are_told() {
+    let path = std::env::temp_dir().join(format!("logging-{}.pem", std::process::id()));
+    fs::write(&path, &KeyType::Ed25519.identities().ca_pem).unwrap();
+    let provider = Arc::new(PROVIDERS[0].this());
+    let verifier =
+        ReloadingServerVerifier::builder(RootSource::PemFile(path.clone()), provider).build();
+    fs::remove_file(&path).unwrap();
+    verifier.unwrap().reload().unwrap_err();
+
+    let lines = std::mem::take(&mut *LINES.lock().unwrap());
+    let is_told = |(level, line): &(Level, String)| {
+        *level == Level::Warn && line.contains("not replaced") && line.contains("logging-")
+    };
+    assert_eq!(
+        lines.iter().filter(|line| is_told(line)).count(),
+        1,
+        "{lines:#?}"
     );
 }

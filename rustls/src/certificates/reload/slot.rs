@@ -120,7 +120,10 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         let Loaded { value, problem } = load(&self.current());
         let problem = problem.map(Arc::new);
         if let Some(problem) = &problem {
-            warn!("{} not replaced as it should be: {problem}", self.what);
+            warn!(
+                "{}: not replaced, or not in all parts: {problem}",
+                self.what
+            );
         }
         let reload = self.conclude(ticket, value, version, problem.as_ref());
         debug!("{}: {reload:?}", self.what);
