@@ -164,6 +164,19 @@ fn unusable_to_begin_with() {
 }
 
 #[test]
+fn many_problems_in_few_words() {
+    let folder = Folder::new("crl-problems");
+    for number in 0..100 {
+        folder.write(&format!("{number:03}"), "");
+    }
+    let error = CrlCache::new()
+        .load(&CrlSource::Directory(folder.as_ref().into()))
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("000: empty file (and 99 more)"), "{text}");
+}
+
+#[test]
 fn nothing_there() {
     let folder = Folder::new("crl-nothing");
     let source = CrlSource::Directory(folder.as_ref().into());

@@ -51,10 +51,11 @@ impl fmt::Display for CrlError {
             Self::NoLists => f.write_str("no revocation list"),
             Self::Unusable(problems) => {
                 f.write_str("unusable revocation lists")?;
-                for (at, problem) in problems.iter().enumerate() {
-                    write!(f, "{} {problem}", if at == 0 { ":" } else { ";" })?;
+                match &**problems {
+                    [] => Ok(()),
+                    [only] => write!(f, ": {only}"),
+                    [first, others @ ..] => write!(f, ": {first} (and {} more)", others.len()),
                 }
-                Ok(())
             }
             Self::TooManyLists { limit } => write!(f, "more than {limit} revocation lists"),
             Self::TooLong { limit } => write!(f, "revocation lists of more than {limit} bytes"),

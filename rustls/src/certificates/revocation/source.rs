@@ -13,6 +13,9 @@ use crate::certificates::loading::Source;
 use crate::logging::warn;
 use crate::time_provider::TimeProvider;
 
+/// How many problems of a source the log is told of at each reading.
+const MAX_LOGGED: usize = 10;
+
 /// Where certificate revocation lists come from.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -82,8 +85,14 @@ impl Source for TimedSource {
         let result = read::read(&self.source, held, self.clock.current_time());
         match (&result, held) {
             (Ok(lists), _) => {
-                for problem in &*lists.problems {
+                for problem in lists.problems.iter().take(MAX_LOGGED) {
                     warn!("revocation lists: {problem}");
+                }
+                if let Some(more @ 1..) = lists.problems.len().checked_sub(MAX_LOGGED) {
+                    warn!(
+                        "revocation lists: {more} more problems with {:?}",
+                        self.source
+                    );
                 }
             }
             (Err(error), Some(_)) => {
