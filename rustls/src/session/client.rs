@@ -12,7 +12,7 @@ pub use memory::ClientSessionMemoryCache;
 use pki_types::{ServerName, UnixTime};
 #[cfg(feature = "tls12")]
 pub use tls12::Tls12ClientSessionValue;
-use zeroize::Zeroizing;
+use zeroize::Zeroize;
 
 use super::MAX_TICKET_LIFETIME;
 use super::chain::PeerChain;
@@ -204,13 +204,25 @@ impl fmt::Debug for ClientSessionCommon {
 pub struct Tls13ClientSessionValue {
     pub(crate) common: ClientSessionCommon,
     suite: &'static Tls13CipherSuite,
-    /// The PSK, which is as long as the suite's hash, the ticket, and the application protocol that was negotiated, if
-    /// one was. Stores move values about: no copy of the secret is left where one was.
-    psk_ticket_alpn: Zeroizing<Box<[u8]>>,
-    psk_len: usize,
+    bytes: PskTicketAlpn,
     ticket_len: usize,
     age_add: u32,
     max_early_data_size: u32,
+}
+
+/// The PSK, the ticket, and the application protocol that was negotiated, if one was. Stores move sessions about: of
+/// what is behind a pointer no copy is left where one was.
+#[derive(Clone)]
+struct PskTicketAlpn {
+    all: Box<[u8]>,
+    psk_len: usize,
+}
+
+impl Drop for PskTicketAlpn {
+    fn drop(&mut self) {
+        // what is sent in the clear is no secret
+        self.all[..self.psk_len].zeroize();
+    }
 }
 
 impl Tls13ClientSessionValue {
@@ -229,12 +241,14 @@ impl Tls13ClientSessionValue {
     ) -> Self {
         let psk = psk.as_ref();
         // `concat` takes memory once
-        let psk_ticket_alpn = [psk, ticket, alpn_protocol.unwrap_or_default()].concat();
+        let all = [psk, ticket, alpn_protocol.unwrap_or_default()].concat();
         Self {
             common,
             suite,
-            psk_ticket_alpn: Zeroizing::new(psk_ticket_alpn.into_boxed_slice()),
-            psk_len: psk.len(),
+            bytes: PskTicketAlpn {
+                all: all.into_boxed_slice(),
+                psk_len: psk.len(),
+            },
             ticket_len: ticket.len(),
             age_add,
             max_early_data_size,
@@ -252,16 +266,16 @@ impl Tls13ClientSessionValue {
     }
 
     pub(crate) fn psk(&self) -> &[u8] {
-        &self.psk_ticket_alpn[..self.psk_len]
+        &self.bytes.all[..self.bytes.psk_len]
     }
 
     pub(crate) fn ticket(&self) -> &[u8] {
-        &self.psk_ticket_alpn[self.psk_len..][..self.ticket_len]
+        &self.bytes.all[self.bytes.psk_len..][..self.ticket_len]
     }
 
     /// The application protocol of the connection that the ticket came on.
     pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
-        let protocol = &self.psk_ticket_alpn[self.psk_len + self.ticket_len..];
+        let protocol = &self.bytes.all[self.bytes.psk_len + self.ticket_len..];
         // RFC 7301 §3.1: no name is empty
         (!protocol.is_empty()).then_some(protocol)
     }
