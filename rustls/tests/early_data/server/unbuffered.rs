@@ -105,3 +105,120 @@ fn early_data_is_handed_out_where_it_was_received() {
         assert_eq!(read, b"later");
     }
 }
+
+/// A buffer that holds the longest record and not a byte more is enough: nothing waits for bytes that there is no
+/// room for. The handshake comes in many records, early data behind it, accepted or not.
+#[test]
+fn room_for_one_record_is_enough() {
+    const EARLY: [u8; 900] = [7; 900];
+    const LATER: [u8; 300] = [8; 300];
+    for provider in PROVIDERS {
+        for (max_fragment_size, is_accepted) in [(64, true), (64, false), (700, true)] {
+            let settings = settings(provider);
+            let server_config = Arc::new(settings.ours());
+            let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
+            config.enable_early_data = true;
+            config.max_fragment_size = Some(max_fragment_size);
+            let config = Arc::new(config);
+            let connect = || rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
+            let server = Server::Unbuffered(server_config.clone());
+            handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
+
+            let server_config = if is_accepted {
+                server_config
+            } else {
+                // another one, which knows no session of it
+                Arc::new(settings.ours())
+            };
+            let mut client = connect();
+            std::io::Write::write_all(&mut client.early_data().unwrap(), &EARLY).unwrap();
+            let mut client = ThisBuffered::new(client);
+            let mut server = Narrow {
+                conn: UnbufferedServerConnection::new(server_config).unwrap(),
+                room: 0,
+                incoming: Vec::new(),
+                early: Vec::new(),
+                later: Vec::new(),
+            };
+            let flight = server.receive(&client.take_output());
+            client.receive(&flight).unwrap();
+            client.send(&LATER);
+            let rest = server.receive(&client.take_output());
+            client.receive(&rest).unwrap();
+            assert!(!client.is_handshaking() && !server.conn.is_handshaking());
+            assert_eq!(server.later, LATER);
+            let early = if is_accepted { &EARLY[..] } else { &[] };
+            assert_eq!(server.early, early);
+        }
+    }
+}
+
+/// A server whose application has room for no more than one record.
+struct Narrow {
+    conn: UnbufferedServerConnection,
+    /// In bytes: the longest record of a flight.
+    room: usize,
+    incoming: Vec<u8>,
+    early: Vec<u8>,
+    later: Vec<u8>,
+}
+
+impl Narrow {
+    /// Takes all of `wire`, as much as there is room for at a time; returns what is to be sent.
+    fn receive(&mut self, mut wire: &[u8]) -> Vec<u8> {
+        self.room = longest_record(wire);
+        let mut sent = Vec::new();
+        loop {
+            let free = self.room - self.incoming.len();
+            let (taken, left) = wire.split_at(free.min(wire.len()));
+            self.incoming.extend_from_slice(taken);
+            wire = left;
+
+            let UnbufferedStatus { mut discard, state } =
+                self.conn.process_tls_records(&mut self.incoming);
+            let mut waits = false;
+            match state.unwrap() {
+                ConnectionState::EncodeTlsData(mut state) => {
+                    let mut out = [0; 10_000];
+                    let len = state.encode(&mut out).unwrap();
+                    sent.extend_from_slice(&out[..len]);
+                }
+                ConnectionState::TransmitTlsData(state) => state.done(),
+                ConnectionState::ReadEarlyData(mut state) => {
+                    while let Some(record) = state.next_record() {
+                        let record = record.unwrap();
+                        self.early.extend_from_slice(record.payload);
+                        discard += record.discard;
+                    }
+                }
+                ConnectionState::ReadTraffic(mut state) => {
+                    while let Some(record) = state.next_record() {
+                        let record = record.unwrap();
+                        self.later.extend_from_slice(record.payload);
+                        discard += record.discard;
+                    }
+                }
+                ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => {
+                    waits = true;
+                }
+                other => panic!("{other:?}"),
+            }
+            self.incoming.drain(..discard);
+            if waits && wire.is_empty() {
+                return sent;
+            }
+            let is_stuck = waits && discard == 0 && self.incoming.len() == self.room;
+            assert!(!is_stuck, "it waits for what there is no room for");
+        }
+    }
+}
+
+fn longest_record(mut wire: &[u8]) -> usize {
+    let mut longest = 0;
+    while let [_, _, _, high, low, rest @ ..] = wire {
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        longest = longest.max(5 + len);
+        wire = &rest[len..];
+    }
+    longest
+}
