@@ -186,23 +186,27 @@ fn a_changed_directory_is_seen_at_once_if_asked_for() {
     folder.write("c.pem", &c.pem);
     let cache = RootCache::new().with_change_detection(true);
     let source = RootSource::Directory(folder.path(""));
-    // the directory itself was made a moment ago
-    fs::File::open(&folder)
-        .unwrap()
-        .set_modified(SystemTime::UNIX_EPOCH)
-        .unwrap();
+    // or else it would be one that may be changing
+    let settle = || {
+        let directory = fs::File::open(&folder).unwrap();
+        directory.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    };
+    settle();
     let old = cache.store(&source).unwrap();
     assert_has(&old, &[&a, &c]);
     assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()));
     assert_eq!(cache.stats().misses, 1);
 
-    folder.write("b.pem", &b.pem);
-    assert_has(&cache.store(&source).unwrap(), &[&a, &b, &c]);
+    // in place, which the directory itself does not show
+    fs::write(folder.path("c.pem"), &b.pem).unwrap();
+    set_modified(&folder.path("c.pem"), 1);
+    assert_has(&cache.store(&source).unwrap(), &[&a, &b]);
+    folder.write("b.pem", &c.pem);
+    assert_has(&cache.store(&source).unwrap(), &[&a, &c, &b]);
+    settle();
+    cache.store(&source).unwrap();
     fs::remove_file(folder.path("a.pem")).unwrap();
-    assert_has(&cache.store(&source).unwrap(), &[&b, &c]);
-    fs::write(folder.path("b.pem"), &a.pem).unwrap();
-    set_modified(&folder.path("b.pem"), 1);
-    assert_has(&cache.store(&source).unwrap(), &[&a, &c]);
+    assert_has(&cache.store(&source).unwrap(), &[&c, &b]);
 }
 
 #[test]
