@@ -238,6 +238,42 @@ fn certificates_are_measured_and_drawn() {
 }
 
 #[test]
+fn certificates_that_are_kept_take_no_memory_again() {
+    let rows = json(&[
+        "certificates",
+        "--multiplier=0.001",
+        "--provider=ring",
+        "--json",
+    ]);
+    let of = |work: &str, way: &str, key: &str| {
+        let mut found = rows.iter().filter(|row| {
+            let is = |key: &str, part: &str| row[key].as_str().unwrap().contains(part);
+            row["impl"] == "this" && is("work", work) && is("way", way)
+        });
+        let figure = found.next().unwrap()[key].as_f64();
+        figure.unwrap_or_else(|| panic!("{work}, {way}: no {key}"))
+    };
+    for property in ["subject", "validity", "key usages", "fingerprint"] {
+        assert_eq!(of(property, "again", "allocations_per_op"), 0.0);
+        assert!(of(property, "first", "allocations_per_op") > 0.0);
+    }
+    let heap = |way| of("140 certificates", way, "heap_bytes_per_op");
+    assert!(heap("cached") < heap("parsed each time") / 5.0);
+    let held = |way| {
+        of(
+            "TLS 1.3, stored sessions of one client",
+            way,
+            "bytes_per_session",
+        )
+    };
+    assert!(held("shared") < held("a copy each") / 2.0);
+    let ticket = |way| of("TLS 1.3, ticket, server", way, "allocations_per_op");
+    assert!(ticket("shared") < ticket("a copy each"));
+    let reload = |way| of("from files", way, "heap_bytes_per_op");
+    assert!(reload("reload_if_changed") < reload("each time") / 5.0);
+}
+
+#[test]
 fn mistakes_are_answered_with_what_would_work() {
     let cases: [(&[&str], &str); 5] = [
         (&["bulk", "TLS13_AES"], SUITE),
