@@ -16,7 +16,7 @@ const SWEPT_PER_ENTRY: usize = 2;
 
 /// How many bytes of the end entity's certificate are hashed, or of the raw public key: what it ends in is its
 /// signature, or the key itself, so that all of it would tell no more chains apart.
-const HASHED: usize = 64;
+const HASHED: usize = 16;
 
 /// Chains by their hash. Of those with the same hash the first one that is alive is found, and the others are not:
 /// nothing but sharing is lost.
@@ -100,14 +100,19 @@ impl<S: BuildHasher> Interner<S> {
     /// Of the kind, all lengths, and the end of the first certificate.
     fn hash<'a>(&self, kind: ChainKind, mut certificates: impl Iterator<Item = &'a [u8]>) -> u64 {
         let first = certificates.next().unwrap_or_default();
-        let end = first.last_chunk::<HASHED>().map_or(first, |end| end);
         let form = certificates.fold(first.len() as u64, |form, certificate| {
             // of the usual lengths, none hides another
             form.rotate_left(16) ^ certificate.len() as u64
         });
+        let mut hashed = [0; 8 + HASHED];
+        let (start, end) = hashed.split_at_mut(8);
+        start.copy_from_slice(&(form << 1 ^ kind as u64).to_ne_bytes());
+        for (to, from) in end.iter_mut().zip(first.iter().rev()) {
+            *to = *from;
+        }
+        // in one piece, as each takes its time
         let mut hasher = self.state.build_hasher();
-        hasher.write_u64(form << 1 ^ kind as u64);
-        hasher.write(end);
+        hasher.write(&hashed);
         hasher.finish()
     }
 
