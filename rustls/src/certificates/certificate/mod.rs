@@ -123,6 +123,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    #[inline]
     pub fn subject(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Subject;
         self.field(&self.subject, field, |frame| frame.subject, Name::read)
@@ -133,6 +134,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    #[inline]
     pub fn issuer(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Issuer;
         self.field(&self.issuer, field, |frame| frame.issuer, Name::read)
@@ -143,6 +145,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    #[inline]
     pub fn serial_number(&self) -> Result<&SerialNumber, PropertyError> {
         self.field(
             &self.serial_number,
@@ -157,6 +160,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when one of the times, or the certificate as a whole, cannot be read.
+    #[inline]
     pub fn validity(&self) -> Result<Validity, PropertyError> {
         self.field(
             &self.validity,
@@ -172,6 +176,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    #[inline]
     pub fn public_key(&self) -> Result<&PublicKey, PropertyError> {
         self.field(
             &self.public_key,
@@ -187,6 +192,7 @@ impl Certificate {
     ///
     /// [`PropertyError`] when it cannot be read, is another in the signed part than before the signature, or the
     /// certificate as a whole cannot be read.
+    #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(
             &self.signature_algorithm,
@@ -210,6 +216,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when a name, the list of extensions, or the certificate as a whole cannot be read.
+    #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;
         let names = self.keep(&self.subject_alt_names, field, || {
@@ -224,6 +231,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when they, the list of extensions, or the certificate as a whole cannot be read.
+    #[inline]
     pub fn key_usages(&self) -> Result<Option<KeyUsages>, PropertyError> {
         let field = CertificateField::KeyUsage;
         let read = || self.read_extension(KEY_USAGE, KeyUsages::read);
@@ -235,6 +243,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when they, the list of extensions, or the certificate as a whole cannot be read.
+    #[inline]
     pub fn extended_key_usages(&self) -> Result<Option<&ExtendedKeyUsages>, PropertyError> {
         let field = CertificateField::ExtendedKeyUsage;
         let read = || self.read_extension(EXTENDED_KEY_USAGE, ExtendedKeyUsages::read);
@@ -247,6 +256,7 @@ impl Certificate {
     /// # Errors
     ///
     /// [`PropertyError`] when they, the list of extensions, or the certificate as a whole cannot be read.
+    #[inline]
     pub fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PropertyError> {
         let field = CertificateField::BasicConstraints;
         let read = || self.read_extension(BASIC_CONSTRAINTS, BasicConstraints::read);
@@ -290,6 +300,7 @@ impl Certificate {
     }
 
     /// A field of the certificate, which is where `span` says, and is read by `read`.
+    #[inline]
     fn field<'a, T>(
         &'a self,
         kept: &'a Kept<T>,
@@ -343,6 +354,21 @@ impl Certificate {
     /// What `kept` holds; if that is nothing, what `read` makes of the certificate.
     #[inline]
     fn keep<'a, T>(
+        &'a self,
+        kept: &'a Kept<T>,
+        field: CertificateField,
+        read: impl FnOnce() -> Result<T, Unreadable>,
+    ) -> Result<&'a T, PropertyError> {
+        match kept.get() {
+            Some(Ok(value)) => Ok(value),
+            _ => self.make(kept, field, read),
+        }
+    }
+
+    /// The same, apart from it: so that what is held already takes no longer than it must.
+    #[cold]
+    #[inline(never)]
+    fn make<'a, T>(
         &'a self,
         kept: &'a Kept<T>,
         field: CertificateField,
