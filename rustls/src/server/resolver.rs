@@ -1,12 +1,17 @@
 //! How a server chooses the certificate that it authenticates with.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeMap;
+#[cfg(not(any(feature = "std", feature = "hashbrown")))]
+use alloc::collections::BTreeMap as Map;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt::Debug;
+#[cfg(feature = "std")]
+use std::collections::HashMap as Map;
 
+#[cfg(all(feature = "hashbrown", not(feature = "std")))]
+use hashbrown::HashMap as Map;
 use pki_types::{DnsName, ServerName};
 
 #[cfg(feature = "x509")]
@@ -60,7 +65,7 @@ impl ResolvesServerCert for AlwaysResolvesServerRawPublicKeys {
 #[derive(Debug)]
 pub struct ResolvesServerCertUsingSni {
     /// By names in lower case.
-    by_name: BTreeMap<String, Named>,
+    by_name: Map<String, Named>,
 }
 
 /// What the clients of one name are answered with.
@@ -75,7 +80,7 @@ impl ResolvesServerCertUsingSni {
     /// A resolver that knows no names.
     pub fn new() -> Self {
         Self {
-            by_name: BTreeMap::new(),
+            by_name: Map::new(),
         }
     }
 
