@@ -33,18 +33,16 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// The parser's own words print text as lists of numbers.
+/// The parser's own words print text as lists of numbers, however long it is.
 pub(super) fn describe(error: &pem::Error) -> String {
+    // it may end up in a log: a line, and nothing that a terminal obeys
+    let quote = |text: &[u8]| text[..text.len().min(80)].escape_ascii().to_string();
     match error {
         pem::Error::MissingSectionEnd { end_marker } => {
-            format!("no line that ends {}", String::from_utf8_lossy(end_marker))
+            format!("no line that ends {}", quote(end_marker))
         }
         pem::Error::IllegalSectionStart { line } => {
-            let line = &line[..line.len().min(80)];
-            format!(
-                "not a line that begins a section: {}",
-                String::from_utf8_lossy(line)
-            )
+            format!("not a line that begins a section: {}", quote(line))
         }
         other => other.to_string(),
     }
@@ -52,7 +50,31 @@ pub(super) fn describe(error: &pem::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pki_types::CertificateDer;
+    use pki_types::pem::PemObject;
+
     use super::*;
+
+    #[test]
+    fn errors_quote_little_and_only_what_can_be_printed() {
+        let long = "A".repeat(1 << 20);
+        let text = format!("-----BEGIN \x1b[2J{long}");
+        for (pem, expected) in [
+            (format!("{text}-----\n"), "no line that ends \\x1b[2JAAA"),
+            (
+                text,
+                "not a line that begins a section: -----BEGIN \\x1b[2JAAA",
+            ),
+        ] {
+            let error = CertificateDer::pem_slice_iter(pem.as_bytes())
+                .next()
+                .unwrap()
+                .unwrap_err();
+            let description = describe(&error);
+            assert!(description.starts_with(expected), "{description}");
+            assert!(description.len() < 150);
+        }
+    }
 
     #[test]
     fn marks_anywhere() {
