@@ -112,7 +112,9 @@ fn unusable_to_begin_with() {
     let is_pem_error = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::Pem(_));
     let is_marked = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::Marked(1));
     type Check<'a> = &'a dyn Fn(&CrlProblemReason) -> bool;
-    let cases: [(&str, Vec<u8>, Option<usize>, Check<'_>); 8] = [
+    let is_no_list = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::NoList);
+    let page = "<html>404 Not Found</html>";
+    let cases: [(&str, Vec<u8>, Option<usize>, Check<'_>); 10] = [
         ("cut.crl", der[..der.len() - 1].into(), None, &is_list_error),
         ("trailing.crl", trailing, None, &is_list_error),
         (
@@ -135,6 +137,9 @@ fn unusable_to_begin_with() {
             &is_list_error,
         ),
         ("joined.pem", format!("x{pem}").into(), None, &is_marked),
+        // what a download brought in place of a list
+        ("page.crl", page.into(), None, &is_no_list),
+        ("5ed36f99.r0", page.into(), None, &is_no_list),
         ("empty.pem", Vec::new(), None, &|reason| {
             matches!(reason, CrlProblemReason::Empty)
         }),

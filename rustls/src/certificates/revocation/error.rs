@@ -96,6 +96,8 @@ pub enum CrlProblemReason {
     Marked(usize),
     /// The file is empty.
     Empty,
+    /// The file is named as lists are, `.crl` or `.r0`, and there is none in it.
+    NoList,
     /// The file cannot be read.
     File(FileError),
     /// It was issued before the one that is in use, or is of the future. The one that is in use goes on being used.
@@ -131,6 +133,7 @@ impl fmt::Display for CrlProblemReason {
                 "{count} marked as revocation lists, but not on a line of their own"
             ),
             Self::Empty => f.write_str("empty file"),
+            Self::NoList => f.write_str("no revocation list in it"),
             Self::File(error) => error.fmt(f),
             Self::Older => f.write_str(
                 "older than the revocation list in use, which is kept, or of the future",

@@ -6,6 +6,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use pki_types::pem::PemObject;
@@ -86,6 +87,15 @@ impl Lists {
     pub(super) fn bytes(&self) -> usize {
         self.lists.iter().map(|list| list.der().len()).sum()
     }
+}
+
+/// Whether its name is one of `*.crl`, `*.r0`, `*.r1` and so on.
+fn is_named_as_list(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    extension.eq_ignore_ascii_case("crl")
+        || extension
+            .strip_prefix('r')
+            .is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 fn are_the_same(found: &[Found], held: &[Arc<RevocationList>]) -> bool {
@@ -173,6 +183,8 @@ impl Reading {
         let marked = count_marks(pem, &["X509 CRL"]);
         if marked > count {
             self.note(path, None, CrlProblemReason::Marked(marked - count));
+        } else if count == 0 && is_named_as_list(path) {
+            self.note(path, None, CrlProblemReason::NoList);
         }
         Ok(())
     }

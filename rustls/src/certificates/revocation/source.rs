@@ -28,7 +28,8 @@ pub enum CrlSource {
     File(PathBuf),
 
     /// All files in a directory, 256 MiB together. Links are followed, directories in it are not. A file in PEM
-    /// without a list is passed over, so that certificates may be there, too; an empty one is not.
+    /// without a list is passed over, so that certificates may be there, too. One that is empty, or is named as lists
+    /// are (`.crl`, or `.r0` as by `openssl rehash`), is not: there was to be a list.
     Directory(PathBuf),
 }
 
