@@ -140,6 +140,8 @@ impl ClientCertVerifierBuilder {
 
     /// Checks certificates against `crls`, which are parsed already, in addition to those of earlier calls.
     ///
+    /// Where two lists are for the same certificates, the first one counts.
+    ///
     /// There must be at least one, or [`build`](Self::build) fails: to have no lists where there should be some
     /// must not turn the check off.
     pub fn with_shared_crls(mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) -> Self {

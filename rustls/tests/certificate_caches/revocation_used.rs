@@ -1,13 +1,16 @@
 //! Verifiers with revocation lists out of the cache, in handshakes.
 
 use std::sync::{Arc, Barrier};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{ThisBuffered, exchange};
 use harness::pki::{Issuer, SERVER, crl, crl_of, key, leaf_of, root};
-use rcgen::{KeyPair, SerialNumber, date_time_ymd};
+use rcgen::{
+    CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope, KeyPair, SerialNumber,
+    date_time_ymd,
+};
 use rustls::certificates::{CrlCache, CrlSource, RevocationList};
 use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer as Crl, PrivateKeyDer};
@@ -162,6 +165,47 @@ fn lists_of_others() {
         );
         let of_namesake = lists("namesake", &namesake.issuer);
         assert_refused(pki.verdicts(provider, &of_namesake, 4), "BadSignature");
+    }
+}
+
+/// An authority may have lists of several scopes that are for one certificate. An old one of another scope is no way
+/// around the newer one.
+#[test]
+fn the_newest_of_several_scopes() {
+    let pki = Pki::new("Root");
+    let older = crl(&pki.issuer, &[3], |_| ());
+    let newer = crl(&pki.issuer, &[3, 4], |params| {
+        params.this_update = date_time_ymd(2023, 6, 1);
+        params.issuing_distribution_point = Some(CrlIssuingDistributionPoint {
+            distribution_point: CrlDistributionPoint {
+                uris: vec!["http://crl.example/".into()],
+            },
+            scope: Some(CrlScope::UserCertsOnly),
+        });
+    });
+
+    for provider in PROVIDERS {
+        let folder = Folder::new("crl-scopes");
+        let cache = CrlCache::new();
+        let source = CrlSource::Directory(folder.as_ref().into());
+        // whatever the order of their names
+        for (first, second) in [(&older, &newer), (&newer, &older)] {
+            folder.write("1", first);
+            folder.write("2", second);
+            cache.clear();
+            let lists = cache.lists(&source).unwrap();
+            assert_eq!(lists.len(), 2);
+            assert_refused(pki.verdicts(provider, &lists, 4), "Revoked");
+        }
+
+        // nor when the old one comes in place of the one that is in use
+        fs::remove_file(folder.path("2")).unwrap();
+        cache.invalidate(&source);
+        assert_eq!(cache.lists(&source).unwrap().len(), 1);
+        folder.write("1", &older);
+        let lists = cache.reload(&source).unwrap().lists;
+        assert_eq!(lists.len(), 2);
+        assert_refused(pki.verdicts(provider, &lists, 4), "Revoked");
     }
 }
 

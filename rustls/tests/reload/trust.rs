@@ -12,7 +12,7 @@ use rustls::certificates::{
 };
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{CertificateError, ClientConfig, ServerConfig};
 
 use crate::kit::{Authority, Dir, Identity, SERVER, Setup, exchange_and, is_resumed, setups};
 
@@ -332,6 +332,32 @@ fn bad_sources_never_weaken_what_is_checked() {
         assert!(!verify(&eight) && verify(&nine));
         let status = verifier.status();
         assert_eq!((status.reloads, status.failures), (1, 1));
+    }
+}
+
+/// Which source a list is of does not matter: of one authority's lists the latest counts.
+#[test]
+fn an_older_list_of_another_source_does_not_come_first() {
+    let ca = Authority::new("ca");
+    let cert = ca
+        .issue_with(SERVER, |params| params.serial_number = Some(8.into()))
+        .cert;
+    for provider in PROVIDERS {
+        let dir = Dir::new();
+        let older = CrlSource::File(dir.write("older.pem", ca.crl(1, &[])));
+        let newer = CrlSource::File(dir.write("newer.pem", ca.crl(2, &[8])));
+        for sources in [[&older, &newer], [&newer, &older]] {
+            let verifier = of_clients(&dir, provider, &[&ca])
+                .with_crls(sources[0].clone())
+                .with_crls(sources[1].clone())
+                .build()
+                .unwrap();
+            let verifier = verifier.current_verifier().unwrap();
+            let error = verifier
+                .verify_client_cert(&cert, &[], UnixTime::now())
+                .unwrap_err();
+            assert_eq!(error, CertificateError::Revoked.into());
+        }
     }
 }
 

@@ -194,6 +194,7 @@ pub struct ReloadingServerVerifierBuilder {
 
 impl ReloadingServerVerifierBuilder {
     /// Checks certificates against the revocation lists of `source`, in addition to those of earlier calls.
+    /// Where several lists are for one certificate, the one that was issued last counts.
     pub fn with_crls(mut self, source: CrlSource) -> Self {
         self.sources.crls.push(source);
         self
@@ -245,7 +246,7 @@ impl ReloadingServerVerifierBuilder {
             let roots = trust.roots().clone();
             let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
             let builder = if trust.has_crls() {
-                builder.with_shared_crls(trust.crls())
+                builder.with_shared_crls(trust.crls().iter().cloned())
             } else {
                 builder
             };

@@ -7,6 +7,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use pki_types::UnixTime;
+
 use super::slot::{Loaded, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 use crate::certificates::files::FileVersion;
@@ -127,7 +129,7 @@ impl TrustSources {
         let problem = ReloadError::of(problems);
         match (held, problem) {
             (None, Some(problem)) => Err(problem),
-            (_, problem) => Ok((Trust { roots, crls }, problem)),
+            (_, problem) => Ok((Trust::new(roots, crls, self.clock.current_time()), problem)),
         }
     }
 }
@@ -145,16 +147,32 @@ pub(super) struct Trust {
     roots: Roots,
     /// Of each source, never none.
     crls: Vec<Arc<[Arc<RevocationList>]>>,
+    /// Those of all sources, the latest first.
+    crls_in_order: Vec<Arc<RevocationList>>,
 }
 
 impl Trust {
+    fn new(roots: Roots, crls: Vec<Arc<[Arc<RevocationList>]>>, now: Option<UnixTime>) -> Self {
+        let mut crls_in_order = crls
+            .iter()
+            .flat_map(|lists| lists.iter().cloned())
+            .collect::<Vec<_>>();
+        crls_in_order.sort_by(|one, two| two.order(now).cmp(&one.order(now)));
+        Self {
+            roots,
+            crls,
+            crls_in_order,
+        }
+    }
+
     pub(super) fn roots(&self) -> &Arc<RootCertStore> {
         &self.roots.store
     }
 
-    /// The lists of all sources.
-    pub(super) fn crls(&self) -> impl Iterator<Item = Arc<RevocationList>> {
-        self.crls.iter().flat_map(|lists| lists.iter().cloned())
+    /// The lists of all sources. Of several that are for one certificate a verifier uses the first, so those that
+    /// were issued last come first, whatever the order of the sources.
+    pub(super) fn crls(&self) -> &[Arc<RevocationList>] {
+        &self.crls_in_order
     }
 
     pub(super) fn has_crls(&self) -> bool {
@@ -163,11 +181,12 @@ impl Trust {
 
     fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(self.roots(), other.roots())
-            && self.crls().count() == other.crls().count()
+            && self.crls().len() == other.crls().len()
             && self
                 .crls()
+                .iter()
                 .zip(other.crls())
-                .all(|(a, b)| Arc::ptr_eq(&a, &b) || a.der() == b.der())
+                .all(|(a, b)| Arc::ptr_eq(a, b) || a.der() == b.der())
     }
 }
 

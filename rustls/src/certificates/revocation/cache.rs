@@ -27,7 +27,8 @@ use crate::time_provider::TimeProvider;
 /// [`invalidate`](Self::invalidate).
 ///
 /// Nothing of that says that a list is genuine: its signature is verified when it is used, and a forged list makes
-/// verifications fail until the next genuine one is read. How old a list may be that is used, verifiers are told by
+/// verifications fail until a genuine one is read that was issued later than the forged one says of itself, or until
+/// [`invalidate`](Self::invalidate). How old a list may be that is used, verifiers are told by
 /// `enforce_revocation_expiration`.
 ///
 /// What a verifier was built with, it keeps. To follow what this cache reads,
@@ -188,7 +189,8 @@ static GLOBAL: OnceLock<Arc<CrlCache>> = OnceLock::new();
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedCrls {
-    /// The lists, never none. A list that has not changed is the same one as before, and so are all of them
+    /// The lists, never none: those that were issued last come first, because verifiers use the first of several
+    /// that are for one certificate. A list that has not changed is the same one as before, and so are all of them
     /// together when none has.
     pub lists: Arc<[Arc<RevocationList>]>,
     /// Why some of them could not be replaced when they were read last.

@@ -111,9 +111,13 @@ impl RevocationList {
     /// Whether this was issued before `other`, or after `now`.
     #[cfg(feature = "std")]
     pub(super) fn is_older_than(&self, other: &Self, now: Option<UnixTime>) -> bool {
-        let order = |issue| Issue::order(issue, now);
-        let [order, others] = [self, other].map(|list| list.issue.as_ref().map(order));
-        order < others
+        self.order(now) < other.order(now)
+    }
+
+    /// What rises from one issue to the next; see [`Issue::order`].
+    #[cfg(feature = "std")]
+    pub(crate) fn order(&self, now: Option<UnixTime>) -> impl Ord {
+        self.issue.as_ref().map(|issue| issue.order(now))
     }
 
     /// What a verifier uses.

@@ -65,8 +65,13 @@ pub(super) fn read(
     }
 
     let Reading {
-        found, problems, ..
+        mut found,
+        problems,
+        now,
     } = reading;
+    // lists of several scopes may be for one certificate, and verifiers use the first: an old one is no way around
+    // a newer one
+    found.sort_by(|one, two| two.list.order(now).cmp(&one.list.order(now)));
     let lengths = found.iter().map(|found| found.list.der().len());
     if lengths.sum::<usize>() > MAX_HELD_LENGTH {
         let limit = MAX_HELD_LENGTH;
