@@ -85,12 +85,15 @@ impl CommonState {
         self.negotiated.peer_chain().map(|chain| &**chain)
     }
 
-    /// Who the peer is: there as soon as [`peer_certificates`](Self::peer_certificates) are, and with what was read out
-    /// of them.
+    /// Who the peer is, once it has proven that: what was read out of its certificates is kept there.
+    ///
+    /// In a full handshake that is when the signature with its key was verified. Of a session that is resumed, anybody
+    /// can have seen the ticket; so there it is when the peer's Finished was verified, or when the connection accepts
+    /// early data. [`peer_certificates`](Self::peer_certificates) tells sooner whose session it is.
     ///
     /// It may be kept for longer than the connection.
     pub fn peer_identity(&self) -> Option<&PeerIdentity> {
-        self.negotiated.peer.as_ref()
+        self.negotiated.proven_peer()
     }
 
     /// The application protocol that was negotiated (RFC 7301).

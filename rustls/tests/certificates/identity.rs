@@ -1,5 +1,6 @@
 //! Who the peer is: on connections of either kind, side and version, full and resumed.
 
+use std::io::Write;
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
@@ -9,7 +10,7 @@ use rustls::certificates::{PeerIdentity, PeerIdentityKind};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
+use rustls::{ClientConfig, CommonState, Connection, Error, HandshakeKind, ServerConfig};
 
 use crate::kit::{KINDS, Kind, Setup, this};
 
@@ -86,15 +87,21 @@ fn setups() -> impl Iterator<Item = Setup> {
     })
 }
 
-/// A handshake, byte by byte: there is an identity whenever there are certificates, and no sooner.
+/// A handshake, byte by byte: there is no identity without certificates, nor certificates without an identity but while
+/// a session is being resumed.
 fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
     fn check(end: &dyn Peer) {
         let state = end.state();
         let identity = state.peer_identity();
-        assert_eq!(
-            identity.map(PeerIdentity::certificates),
-            state.peer_certificates()
-        );
+        let is_expected_only = identity.is_none()
+            && state.is_handshaking()
+            && state.handshake_kind() == Some(HandshakeKind::Resumed);
+        if !is_expected_only {
+            assert_eq!(
+                identity.map(PeerIdentity::certificates),
+                state.peer_certificates()
+            );
+        }
     }
     loop {
         let (to_server, to_client) = (client.take_output(), server.take_output());
@@ -193,6 +200,102 @@ fn a_stolen_certificate_identifies_nobody() {
         let mut server = this::server(this::server_config(setup));
         exchange(&mut this::client(client_config), &mut server).unwrap_err();
         assert!(server.conn.peer_identity().is_none());
+    }
+}
+
+/// Somebody who saw a client's first message on the wire sends it, too. Whose session that is, does not say who sent it:
+/// neither while the handshake goes on, when a server may send data already, nor when it has failed.
+#[test]
+fn who_repeats_a_client_hello_is_nobody() {
+    for setup in setups() {
+        for at_server in [Api::Buffered, Api::Unbuffered] {
+            for tickets in [false, true] {
+                let (client_config, mut server_config) = both(setup);
+                let config = Arc::get_mut(&mut server_config).unwrap();
+                config.send_half_rtt_data = true;
+                if tickets {
+                    config.ticketer = match setup.provider {
+                        Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::new().unwrap(),
+                        Provider::Ring => rustls::crypto::ring::Ticketer::new().unwrap(),
+                    };
+                }
+                let mut first = server(at_server, &server_config);
+                handshake_in_steps(&mut *client(Api::Buffered, &client_config), &mut *first);
+
+                let hello = client(Api::Buffered, &client_config).take_output();
+                let mut server = server(at_server, &server_config);
+                server.receive(&hello).unwrap();
+                let state = server.state();
+                assert_eq!(state.handshake_kind(), Some(HandshakeKind::Resumed));
+                assert!(state.peer_identity().is_none(), "{setup:?}");
+                // change_cipher_spec, and a record that nobody has a key for
+                let forged = [&[0x14, 3, 3, 0, 1, 1][..], &[0x17, 3, 3, 0, 64], &[7; 64]];
+                server.receive(&forged.concat()).unwrap_err();
+                assert!(server.state().peer_identity().is_none(), "{setup:?}");
+            }
+        }
+    }
+}
+
+/// Early data is from the client that it seems to be from: its session is good for one connection.
+#[test]
+fn who_sends_early_data_is_known_and_who_repeats_it_is_nobody() {
+    for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls13)) {
+        let (mut client_config, mut server_config) = both(setup);
+        Arc::get_mut(&mut client_config).unwrap().enable_early_data = true;
+        let config = Arc::get_mut(&mut server_config).unwrap();
+        config.max_early_data_size = 100;
+        let mut first = server(Api::Buffered, &server_config);
+        handshake_in_steps(&mut *client(Api::Buffered, &client_config), &mut *first);
+
+        let mut client = this::client(client_config);
+        let Connection::Client(conn) = &mut client.conn else {
+            unreachable!()
+        };
+        conn.early_data().unwrap().write_all(b"early").unwrap();
+        let flight = client.take_output();
+        let mut original = this::server(server_config.clone());
+        original.receive(&flight).unwrap();
+        assert!(accepts_early_data(&mut original));
+        assert!(original.conn.is_handshaking());
+        let identity = original.conn.peer_identity().unwrap();
+        assert_eq!(
+            Some(identity.certificates()),
+            original.conn.peer_certificates()
+        );
+
+        let mut repeated = this::server(server_config);
+        repeated.receive(&flight).unwrap();
+        assert!(!accepts_early_data(&mut repeated));
+        assert!(repeated.conn.peer_identity().is_none(), "{setup:?}");
+    }
+}
+
+fn accepts_early_data(server: &mut ThisBuffered) -> bool {
+    match &mut server.conn {
+        Connection::Server(conn) => conn.early_data().is_some(),
+        Connection::Client(_) => unreachable!(),
+    }
+}
+
+/// At a client of TLS 1.2: what a server says before its Finished, anybody can say.
+#[test]
+fn who_repeats_a_session_id_is_nobody() {
+    for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls12)) {
+        let (client_config, server_config) = both(setup);
+        let mut first = client(Api::Buffered, &client_config);
+        handshake_in_steps(&mut *first, &mut *server(Api::Buffered, &server_config));
+
+        let mut client = client(Api::Buffered, &client_config);
+        let mut server = server(Api::Buffered, &server_config);
+        server.receive(&client.take_output()).unwrap();
+        let mut flight = server.take_output();
+        let end = flight.len() - 1;
+        flight[end] ^= 1;
+        client.receive(&flight).unwrap_err();
+        let state = client.state();
+        assert_eq!(state.handshake_kind(), Some(HandshakeKind::Resumed));
+        assert!(state.peer_identity().is_none(), "{setup:?}");
     }
 }
 

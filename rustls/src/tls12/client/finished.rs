@@ -69,8 +69,8 @@ pub(super) fn resume(
     cx: &mut ClientContext<'_>,
 ) -> State {
     let server_chain = session.common().server_chain().clone();
-    cx.negotiated
-        .set_peer(server_chain, &handshake.offer.config.provider);
+    let provider = &handshake.offer.config.provider;
+    cx.negotiated.set_expected_peer(server_chain, provider);
     let master_secret = MasterSecret::resumed(
         handshake.suite,
         session.master_secret().clone(),
@@ -148,6 +148,7 @@ impl WaitFinished {
             .master_secret
             .verify_data(Side::Server, &transcript);
         check_finished(&expected, finished)?;
+        cx.negotiated.prove_peer();
 
         if finishing.is_resumed {
             finishing.handshake.transcript.add(encoded);

@@ -53,6 +53,7 @@ impl WaitFinished {
             finished,
         )?;
         cx.transport.check_aligned()?;
+        cx.negotiated.prove_peer();
 
         if kind == Kind::Full {
             handshake.transcript.add(encoded);

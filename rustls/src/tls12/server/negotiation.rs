@@ -75,7 +75,8 @@ pub(crate) fn negotiate(
     handshake.is_stored = session.is_stored;
     handshake.authenticated_at = session.authenticated_at;
     if let Some(chain) = session.client_chain {
-        cx.negotiated.set_peer(chain, &handshake.config.provider);
+        let provider = &handshake.config.provider;
+        cx.negotiated.set_expected_peer(chain, provider);
     }
     let master_secret = MasterSecret::resumed(
         parameters.suite,

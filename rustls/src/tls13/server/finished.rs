@@ -40,6 +40,7 @@ impl WaitFinished {
             &self.transcript.current(),
         );
         check_finished(expected.as_ref(), finished)?;
+        cx.negotiated.prove_peer();
         self.transcript.add(encoded);
 
         let Some(Established::Tls13(secrets)) = cx.established else {

@@ -45,7 +45,11 @@ impl Resumed {
     /// Has the connection report what is known from the session.
     pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
         if let Some(chain) = self.client_chain {
-            cx.negotiated.set_peer(chain, provider);
+            cx.negotiated.set_expected_peer(chain, provider);
+            if self.early_data_limit.is_some() {
+                // a session that allows early data is taken out of its storage: nobody can offer it again
+                cx.negotiated.prove_peer();
+            }
         }
         cx.data.set_received_resumption_data(&self.application_data);
     }
