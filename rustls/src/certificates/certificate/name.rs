@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
 use x509_cert::der::asn1::AnyRef;
-use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, Tagged};
+use x509_cert::der::{Decode, Header, Length, Reader, SliceReader, Tag, Tagged};
 
 use super::error::Malformed;
 use super::oid::{Oid, write_hex};
@@ -105,12 +105,15 @@ fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result
             let entry = reader.sequence(|reader| {
                 let oid = Oid::read(reader)?;
                 let start = reader.position();
-                let value = AnyRef::decode(reader)?;
+                let text = match reader.peek_byte() {
+                    Some(UNIVERSAL_STRING) => Some(read_universal(reader)?),
+                    _ => read_text(AnyRef::decode(reader)?)?,
+                };
                 Ok::<_, Malformed>(Entry {
                     joins_previous: attributes.len() > first,
                     oid,
                     value: Span::new(start, reader.position()),
-                    text: read_text(value)?,
+                    text,
                 })
             })?;
             attributes.push(entry);
@@ -139,9 +142,26 @@ fn read_text(value: AnyRef<'_>) -> Result<Option<Box<str>>, Malformed> {
     };
     match text {
         Some(text) => Ok(Some(text.into_boxed_str())),
-        None => Err(Malformed::Rule("a text with bytes that its type forbids")),
+        None => Err(FORBIDDEN_BYTES),
     }
 }
+
+/// Reads a UniversalString, whose tag the crate der does not know.
+fn read_universal(reader: &mut SliceReader<'_>) -> Result<Box<str>, Malformed> {
+    reader.read_byte()?;
+    let len = Length::decode(reader)?;
+    let chars = reader.read_slice(len)?.chunks_exact(4);
+    if !chars.remainder().is_empty() {
+        return Err(FORBIDDEN_BYTES);
+    }
+    let chars = chars.map(|char| u32::from_be_bytes([char[0], char[1], char[2], char[3]]));
+    let text: Option<String> = chars.map(char::from_u32).collect();
+    text.map(String::into_boxed_str).ok_or(FORBIDDEN_BYTES)
+}
+
+const UNIVERSAL_STRING: u8 = 0x1c;
+
+const FORBIDDEN_BYTES: Malformed = Malformed::Rule("a text with bytes that its type forbids");
 
 /// Bytes as text, if they are ASCII.
 pub(super) fn ascii(bytes: &[u8]) -> Option<&str> {

@@ -201,6 +201,11 @@ mod tests {
             KeyUsages::read(&[3, 4, 0, 0, 0x7f, 0xff]).unwrap(),
             KeyUsages(0)
         );
+        // what stands in unused bits counts for nothing
+        assert_eq!(
+            KeyUsages::read(&[3, 2, 7, 0xff]).unwrap(),
+            KeyUsages::read(&[3, 2, 7, 0x80]).unwrap()
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ const UTF8: u8 = 0x0c;
 const PRINTABLE: u8 = 0x13;
 const TELETEX: u8 = 0x14;
 const IA5: u8 = 0x16;
+const UNIVERSAL: u8 = 0x1c;
 const BMP: u8 = 0x1e;
 
 const ORGANIZATION: &[u8] = &[0x55, 4, 10];
@@ -122,6 +123,8 @@ fn texts_are_read_by_their_types() {
         (TELETEX, &[0xe5], "\u{e5}"),
         (BMP, &[0, 0x61, 0x20, 0xac], "a\u{20ac}"),
         (BMP, &[0xd8, 0x3d, 0xde, 0x00], "\u{1f600}"),
+        (UNIVERSAL, &[0, 0, 0, 0x61, 0, 1, 0xf6, 0], "a\u{1f600}"),
+        (UNIVERSAL, &[], ""),
     ] {
         let name = Name::read(&common_name(tag, value)).unwrap();
         assert_eq!(name.common_name(), Some(text));
@@ -132,6 +135,9 @@ fn texts_are_read_by_their_types() {
         (IA5, &[0xc3, 0xa5]),
         (BMP, &[0]),
         (BMP, &[0xd8, 0x00, 0, 0x61]),
+        (UNIVERSAL, &[0, 0, 0x61]),
+        (UNIVERSAL, &[0, 0, 0xd8, 0]),
+        (UNIVERSAL, &[0, 0x11, 0, 0]),
     ] {
         assert!(matches!(
             Name::read(&common_name(tag, value)),
