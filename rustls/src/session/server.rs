@@ -129,7 +129,8 @@ mod memory {
         sessions: Mutex<Sessions>,
     }
 
-    type Sessions = BoundedMap<Vec<u8>, ServerSessionValue>;
+    /// Keys are counted references, as the map has each of them twice.
+    type Sessions = BoundedMap<Arc<[u8]>, ServerSessionValue>;
 
     impl ServerSessionMemoryCache {
         /// A storage for as many as `size` sessions.
@@ -173,7 +174,7 @@ mod memory {
             let Some(mut sessions) = self.sessions() else {
                 return false;
             };
-            let evicted = sessions.insert(key, session);
+            let evicted = sessions.insert(key.into(), session);
             // its chain may be the last one of its client's
             drop(sessions);
             drop(evicted);
