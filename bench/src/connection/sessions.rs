@@ -26,8 +26,11 @@ pub(crate) fn held(scenario: &Scenario, clients: &[Arc<Identity>], sessions: usi
     let server = Arc::new(server);
     let clients = clients.iter().map(|client| {
         scenario.client = Some(client.clone());
-        let mut config = (*configs(&scenario)?.client).clone();
+        let configs = configs(&scenario)?;
+        let mut config = (*configs.client).clone();
         config.resumption = Resumption::disabled();
+        // what clients know of the server is nothing that the server holds
+        super::super::share_chains(false, &mut config, &mut (*configs.server).clone());
         Ok(Arc::new(config))
     });
     let clients = clients.collect::<Result<Vec<_>>>()?;
