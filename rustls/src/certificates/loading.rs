@@ -47,6 +47,10 @@ pub(crate) trait Source: Clone + Eq + Hash {
     /// `held` is what was loaded before. Returning it, where nothing changed, lets its users go on sharing it.
     fn load(&self, held: Option<&Arc<Self::Value>>) -> Result<Arc<Self::Value>, Self::Error>;
 
+    /// Tells the log what came of a load, and whether something older is `kept` where it failed. By then the load is
+    /// over: a log that needs a connection to be written may ask for the source itself.
+    fn log(&self, outcome: Result<&Self::Value, &Self::Error>, kept: bool);
+
     /// The version that a load would read now, if there are means to tell it without reading.
     fn version(&self) -> Option<Self::Version>;
 
@@ -152,13 +156,17 @@ impl<S: Source> LoadingCache<S> {
         let now = self.policy.now();
         self.lock().counts.misses += 1;
         match source.load(None) {
-            Ok(value) => Ok(Loaded {
-                value,
-                loaded_at: now,
-                failure: None,
-            }),
+            Ok(value) => {
+                source.log(Ok(&value), false);
+                Ok(Loaded {
+                    value,
+                    loaded_at: now,
+                    failure: None,
+                })
+            }
             Err(error) => {
                 self.lock().counts.failures += 1;
+                source.log(Err(&error), false);
                 Err(Arc::new(error))
             }
         }
@@ -386,12 +394,15 @@ impl<'a, S: Source> Pending<'a, S> {
         now: Option<UnixTime>,
         version: Option<S::Version>,
     ) -> Result<Loaded<S>, Arc<S::Error>> {
-        let outcome = match self.source.load(held) {
+        let result = self.source.load(held).map_err(Arc::new);
+        let outcome = match result.clone() {
             Ok(value) => Ok(self.keep(value, now, version)),
-            Err(error) => self.note_failure(Arc::new(error), now, version),
+            Err(error) => self.note_failure(error, now, version),
         };
         self.ended = true;
         self.flight.end(Some(outcome.clone()));
+        let result = result.as_deref().map_err(|error| &**error);
+        self.source.log(result, outcome.is_ok());
         outcome
     }
 

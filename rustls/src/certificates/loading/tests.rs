@@ -13,7 +13,7 @@ use std::vec::Vec;
 use pki_types::UnixTime;
 use rustls_core::time_provider::TimeProvider;
 
-use super::{Loaded, LoadingCache, Policy, Source, Version};
+use super::{Entry, Loaded, LoadingCache, Policy, Source, Version};
 use crate::certificates::CacheStats;
 
 const LIFETIME: u64 = 1000;
@@ -426,6 +426,32 @@ fn a_reload_begins_when_it_is_called() {
 }
 
 #[test]
+fn the_log_is_told_when_the_load_is_over() {
+    let cache = Arc::new(LoadingCache::new(Policy::default()));
+    let source = TestSource::new("a");
+    let logged = Arc::new(Mutex::new(Vec::new()));
+    let at_log = {
+        let (cache, logged) = (Arc::downgrade(&cache), logged.clone());
+        move |kept| {
+            let cache: Arc<LoadingCache<TestSource>> = cache.upgrade().unwrap();
+            let mut map = cache.map.try_lock().unwrap();
+            let is_under_way = |entry: &mut Entry<_>| entry.flight.is_some();
+            let waits = map.entries.values_mut().any(is_under_way);
+            logged.lock().unwrap().push((kept, waits));
+        }
+    };
+    *source.at_log.lock().unwrap() = Some(alloc::boxed::Box::new(at_log));
+
+    cache.load(&source).ok().unwrap();
+    source.does(Fails);
+    cache.reload(&source).ok().unwrap();
+    cache.clear();
+    assert!(cache.load(&source).is_err());
+    let expected = [(true, false), (true, false), (false, false)];
+    assert_eq!(*logged.lock().unwrap(), expected);
+}
+
+#[test]
 fn other_sources_are_not_held_up() {
     let set = Set::new(|policy| policy.capacity = 1);
     let [slow, quick] = ["slow", "quick"].map(TestSource::new);
@@ -584,7 +610,11 @@ struct TestSource {
     pause: Arc<Mutex<Option<Pause>>>,
     version: Arc<AtomicU64>,
     looks: Arc<AtomicUsize>,
+    at_log: Arc<Mutex<Option<AtLog>>>,
 }
+
+/// What a log does that is told of a load, and whether something older is kept.
+type AtLog = alloc::boxed::Box<dyn Fn(bool) + Send>;
 
 type Pause = (mpsc::Sender<()>, mpsc::Receiver<()>, Does);
 
@@ -611,6 +641,7 @@ impl TestSource {
             pause: Arc::default(),
             version: Arc::new(AtomicU64::new(1)),
             looks: Arc::default(),
+            at_log: Arc::default(),
         }
     }
 
@@ -652,6 +683,12 @@ impl Source for TestSource {
             Fails => Err(alloc::format!("load {count}")),
             Panics => panic!("as told"),
             Returns => Ok(held.unwrap().clone()),
+        }
+    }
+
+    fn log(&self, _: Result<&Self::Value, &String>, kept: bool) {
+        if let Some(at_log) = &*self.at_log.lock().unwrap() {
+            at_log(kept);
         }
     }
 

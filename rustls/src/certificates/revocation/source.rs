@@ -83,9 +83,12 @@ impl Source for TimedSource {
     type Version = FileVersion;
 
     fn load(&self, held: Option<&Arc<Lists>>) -> Result<Arc<Lists>, CrlError> {
-        let result = read::read(&self.source, held, self.clock.current_time());
-        match (&result, held) {
-            (Ok(lists), _) => {
+        read::read(&self.source, held, self.clock.current_time())
+    }
+
+    fn log(&self, outcome: Result<&Lists, &CrlError>, kept: bool) {
+        match outcome {
+            Ok(lists) => {
                 for problem in lists.problems.iter().take(MAX_LOGGED) {
                     warn!("revocation lists: {problem}");
                 }
@@ -96,16 +99,15 @@ impl Source for TimedSource {
                     );
                 }
             }
-            (Err(error), Some(_)) => {
+            Err(error) if kept => {
                 warn!(
                     "revocation lists: keeping the old ones of {:?}: {error}",
                     self.source
                 );
             }
             // told to the caller
-            (Err(_), None) => (),
+            Err(_) => (),
         }
-        result
     }
 
     fn version(&self) -> Option<FileVersion> {

@@ -144,16 +144,18 @@ impl Source for RootSource {
     type Version = FileVersion;
 
     fn load(&self, held: Option<&Arc<Roots>>) -> Result<Arc<Roots>, RootsError> {
-        let result = read::read(self, held.map(|held| &held.store));
-        match (&result, held) {
-            (Ok(roots), _) => self.warn_of_ignored(roots),
-            (Err(error), Some(_)) => {
+        read::read(self, held.map(|held| &held.store)).map(Arc::new)
+    }
+
+    fn log(&self, outcome: Result<&Roots, &RootsError>, kept: bool) {
+        match outcome {
+            Ok(roots) => self.warn_of_ignored(roots),
+            Err(error) if kept => {
                 warn!("root certificates: keeping the old ones of {self:?}: {error}");
             }
             // told to the caller
-            (Err(_), None) => (),
+            Err(_) => (),
         }
-        result.map(Arc::new)
     }
 
     fn version(&self) -> Option<FileVersion> {
