@@ -1,7 +1,8 @@
 //! What is in force, and what reloads do to it.
 //!
 //! Reloads may run at the same time. Each has a ticket, in the order in which they began; one that has been overtaken
-//! by another that began later changes nothing, since it may have read what the other saw replaced.
+//! by another that began later changes nothing, since it may have read what the other saw replaced. One that finds what
+//! it compared with replaced, by another that began earlier, loads anew: what it keeps must be what is in force.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -94,7 +95,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     pub(super) fn reload_if_changed(
         &self,
         version: impl Fn() -> V,
-        load: impl FnOnce(&Arc<T>) -> Loaded<T>,
+        load: impl FnMut(&Arc<T>) -> Loaded<T>,
     ) -> Result<Reload, Arc<ReloadError>> {
         let found = version();
         let is_known = |known: &V| known.is_settled() && *known == found;
@@ -113,47 +114,61 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,
-        load: impl FnOnce(&Arc<T>) -> Loaded<T>,
+        mut load: impl FnMut(&Arc<T>) -> Loaded<T>,
     ) -> Result<Reload, Arc<ReloadError>> {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed) + 1;
         let version = version();
-        let Loaded { value, problem } = load(&self.current());
-        let problem = problem.map(Arc::new);
+        // each round but the last has lost to a reload with an earlier ticket
+        let (reload, problem) = loop {
+            let held = self.current();
+            let loaded = load(&held);
+            let problem = loaded.problem.map(Arc::new);
+            if let Some(reload) =
+                self.conclude(ticket, &held, loaded.value, &version, problem.as_ref())
+            {
+                break (reload, problem);
+            }
+        };
         if let Some(problem) = &problem {
             warn!(
                 "{}: not replaced, or not in all parts: {problem}",
                 self.what
             );
         }
-        let reload = self.conclude(ticket, value, version, problem.as_ref());
         debug!("{}: {reload:?}", self.what);
         problem.map_or(Ok(reload), Err)
     }
 
+    /// Puts `value` in force, which is based on `held`. `None` when that is not in force any longer.
     fn conclude(
         &self,
         ticket: u64,
+        held: &Arc<T>,
         value: Arc<T>,
-        version: V,
+        version: &V,
         problem: Option<&Arc<ReloadError>>,
-    ) -> Reload {
+    ) -> Option<Reload> {
         // a call of foreign code: not under the lock
         let now = self.clock.current_time();
         let mut journal = self.journal();
-        journal.status.failures += u64::from(problem.is_some());
         // what an overtaken one saw is not there any longer
         if ticket < journal.last {
-            return Reload::Overtaken;
+            journal.status.failures += u64::from(problem.is_some());
+            return Some(Reload::Overtaken);
         }
-        journal.last = ticket;
-        journal.note(problem, now);
-        journal.version = problem.is_none().then_some(version);
-
         // the order of reloads is that of the journal, which stays locked
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&current, held) {
+            return None;
+        }
+        journal.status.failures += u64::from(problem.is_some());
+        journal.last = ticket;
+        journal.note(problem, now);
+        journal.version = problem.is_none().then(|| version.clone());
+
         if Arc::ptr_eq(&current, &value) {
             journal.status.unchanged += u64::from(problem.is_none());
-            return Reload::Unchanged;
+            return Some(Reload::Unchanged);
         }
         let replaced = core::mem::replace(&mut *current, value);
         journal.status.reloads += 1;
@@ -161,7 +176,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         drop(current);
         drop(journal);
         drop(replaced); // behind the locks: it may be large
-        Reload::Replaced
+        Some(Reload::Replaced)
     }
 
     /// Each change is made in full before the lock is given back, or not at all.

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::ToString;
 use std::sync::Barrier;
 use std::thread;
+use std::vec::Vec;
 
 use pki_types::UnixTime;
 
@@ -58,6 +59,63 @@ fn an_earlier_reload_does_not_undo_a_later_one() {
         let unread = |_: &Arc<str>| panic!("read again");
         let known = slot.reload_if_changed(|| Number(4), unread);
         assert_eq!(known.unwrap(), Reload::Unchanged);
+    }
+}
+
+/// A reload that fails keeps what is in force when it ends, not what was in force when it began: an earlier one may have
+/// been done meanwhile.
+#[test]
+fn a_failure_does_not_bring_back_what_was_replaced_meanwhile() {
+    for fails_in_part in [false, true] {
+        let slot = slot();
+        let [began, both_began, one_is_done] = [2; 3].map(Barrier::new);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let version = || {
+                    // it has its ticket
+                    began.wait();
+                    Number(2)
+                };
+                let reload = slot.reload(version, |_| {
+                    // the later one has seen what is in force
+                    both_began.wait();
+                    good("second")
+                });
+                assert_eq!(reload.unwrap(), Reload::Replaced);
+                one_is_done.wait();
+            });
+            began.wait();
+            let mut seen = Vec::new();
+            let outcome = slot.reload(
+                || Number(4),
+                |held| {
+                    if seen.is_empty() {
+                        both_began.wait();
+                        one_is_done.wait();
+                    }
+                    seen.push(held.clone());
+                    let kept = match fails_in_part {
+                        true => Arc::from(std::format!("new, and kept of the {held}")),
+                        false => held.clone(),
+                    };
+                    Loaded {
+                        value: kept,
+                        problem: Some(ReloadError::Nothing),
+                    }
+                },
+            );
+            assert!(outcome.is_err());
+            assert_eq!(seen, [Arc::from("first"), Arc::from("second")]);
+        });
+        let expected = match fails_in_part {
+            true => "new, and kept of the second",
+            false => "second",
+        };
+        assert_eq!(&*slot.current(), expected);
+        let status = slot.status();
+        assert_eq!(status.reloads, 1 + u64::from(fails_in_part));
+        assert_eq!(status.failures, 1);
+        assert!(status.failing.is_some());
     }
 }
 
