@@ -499,3 +499,29 @@ fn roots_with_too_many_names_do_not_come_into_force() {
         handshake(&mut *client, &mut *server);
     }
 }
+
+/// What was read, but did not come into force, is nothing that later lists are compared with: it may have been forged.
+#[test]
+fn a_list_that_never_was_in_force_is_forgotten() {
+    let ca = Authority::new("ca");
+    let many: Vec<_> = (0..40)
+        .map(|number| Authority::new(&format!("{number:02000}")))
+        .collect();
+    let all: Vec<_> = many.iter().chain([&ca]).collect();
+    let dir = Dir::new();
+    let list = |number| dir.write("list.pem", ca.crl(number, &[]));
+    let verifier = of_clients(&dir, PROVIDERS[0], &[&ca])
+        .with_crls(CrlSource::File(list(1)))
+        .build()
+        .unwrap();
+    roots(&dir, &all);
+    list(3);
+    let error = verifier.reload().unwrap_err();
+    assert!(matches!(*error, ReloadError::Authorities(_)), "{error:?}");
+
+    roots(&dir, &[&ca]);
+    list(2);
+    assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+    list(1);
+    verifier.reload().unwrap_err();
+}

@@ -5,7 +5,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::time::Duration;
 
 use pki_types::UnixTime;
 
@@ -13,9 +12,8 @@ use super::slot::{Loaded, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 use crate::certificates::files::FileVersion;
 use crate::certificates::loading::{Source, Version};
-use crate::certificates::{
-    CrlCache, CrlError, CrlSource, LoadedCrls, RevocationList, RootCache, RootSource,
-};
+use crate::certificates::revocation::Lists;
+use crate::certificates::{CrlError, CrlSource, RevocationList, RootCache, RootSource};
 use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 use crate::webpki::RootCertStore;
 
@@ -34,14 +32,6 @@ impl TrustSources {
             crls: Vec::new(),
             clock: Arc::new(DefaultTimeProvider),
         }
-    }
-
-    /// Knows no list yet that another one could be older than.
-    fn new_crl_cache(&self) -> CrlCache {
-        CrlCache::new()
-            .with_lifetime(Duration::MAX)
-            .with_capacity(usize::MAX)
-            .with_time_provider(self.clock.clone())
     }
 
     fn versions(&self) -> SourceVersions {
@@ -88,11 +78,7 @@ impl TrustSources {
     /// # Errors
     ///
     /// The same problems, where nothing is `held`.
-    fn load(
-        &self,
-        crl_cache: &CrlCache,
-        held: Option<&Trust>,
-    ) -> Result<(Trust, Option<ReloadError>), ReloadError> {
+    fn load(&self, held: Option<&Trust>) -> Result<(Trust, Option<ReloadError>), ReloadError> {
         let mut problems = Vec::new();
         let roots = match (self.load_roots(held.map(|held| &held.roots)), held) {
             (Ok(roots), _) => roots,
@@ -104,26 +90,21 @@ impl TrustSources {
         };
         let mut crls = Vec::with_capacity(self.crls.len());
         for (number, source) in self.crls.iter().enumerate() {
-            match crl_cache.reload(source) {
-                Ok(LoadedCrls {
-                    lists,
-                    problems: unusable,
-                    failed_reload,
-                    ..
-                }) => {
-                    problems.extend(failed_reload.map(ReloadError::Crls));
-                    if !unusable.is_empty() {
+            // to compare with what is in force, and with nothing else that was read
+            let held = held.and_then(|held| held.crls.get(number));
+            match (source.load(held, self.clock.clone()), held) {
+                (Ok(lists), _) => {
+                    if !lists.problems().is_empty() {
+                        let unusable = lists.problems().clone();
                         problems.push(ReloadError::Crls(CrlError::Unusable(unusable)));
                     }
                     crls.push(lists);
                 }
-                Err(error) => match held.and_then(|held| held.crls.get(number)) {
-                    Some(lists) => {
-                        problems.push(ReloadError::Crls(error));
-                        crls.push(lists.clone());
-                    }
-                    None => return Err(ReloadError::Crls(error)),
-                },
+                (Err(error), Some(held)) => {
+                    problems.push(ReloadError::Crls(error));
+                    crls.push(held.clone());
+                }
+                (Err(error), None) => return Err(ReloadError::Crls(error)),
             }
         }
         let problem = ReloadError::of(problems);
@@ -146,16 +127,16 @@ struct Roots {
 pub(super) struct Trust {
     roots: Roots,
     /// Of each source, never none.
-    crls: Vec<Arc<[Arc<RevocationList>]>>,
+    crls: Vec<Arc<Lists>>,
     /// Those of all sources, the latest first.
     crls_in_order: Vec<Arc<RevocationList>>,
 }
 
 impl Trust {
-    fn new(roots: Roots, crls: Vec<Arc<[Arc<RevocationList>]>>, now: Option<UnixTime>) -> Self {
+    fn new(roots: Roots, crls: Vec<Arc<Lists>>, now: Option<UnixTime>) -> Self {
         let mut crls_in_order = crls
             .iter()
-            .flat_map(|lists| lists.iter().cloned())
+            .flat_map(|lists| lists.lists().iter().cloned())
             .collect::<Vec<_>>();
         crls_in_order.sort_by(|one, two| two.order(now).cmp(&one.order(now)));
         Self {
@@ -204,8 +185,6 @@ pub(super) struct TrustedBy<D: ?Sized> {
 struct InForce<D: ?Sized> {
     trust: Trust,
     verifier: Arc<D>,
-    /// What lists there were, which none may be older than.
-    crl_cache: Arc<CrlCache>,
 }
 
 impl<D: ?Sized> TrustedBy<D> {
@@ -219,15 +198,10 @@ impl<D: ?Sized> TrustedBy<D> {
         sources: TrustSources,
         make: Make<D>,
     ) -> Result<Self, ReloadError> {
-        let crl_cache = Arc::new(sources.new_crl_cache());
         let versions = sources.versions();
-        let (trust, _) = sources.load(&crl_cache, None)?;
+        let (trust, _) = sources.load(None)?;
         let verifier = make(&trust)?;
-        let first = Arc::new(InForce {
-            trust,
-            verifier,
-            crl_cache,
-        });
+        let first = Arc::new(InForce { trust, verifier });
         Ok(Self {
             slot: Slot::new(what, sources.clock.clone(), first, versions),
             sources,
@@ -256,19 +230,16 @@ impl<D: ?Sized> TrustedBy<D> {
 
     /// Reads all sources as if for the first time: lists that are gone are not missed, and older ones are taken.
     pub(super) fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
-        let load = |held: &Arc<InForce<D>>| {
-            let crl_cache = Arc::new(self.sources.new_crl_cache());
-            match self.sources.load(&crl_cache, None) {
-                Ok((trust, _)) => self.with_verifier(trust, &crl_cache, None, held),
-                Err(error) => Loaded::failed(held, error),
-            }
+        let load = |held: &Arc<InForce<D>>| match self.sources.load(None) {
+            Ok((trust, _)) => self.with_verifier(trust, None, held),
+            Err(error) => Loaded::failed(held, error),
         };
         self.slot.reload(|| self.sources.versions(), load)
     }
 
     fn load(&self, held: &Arc<InForce<D>>) -> Loaded<InForce<D>> {
-        match self.sources.load(&held.crl_cache, Some(&held.trust)) {
-            Ok((trust, problem)) => self.with_verifier(trust, &held.crl_cache, problem, held),
+        match self.sources.load(Some(&held.trust)) {
+            Ok((trust, problem)) => self.with_verifier(trust, problem, held),
             Err(error) => Loaded::failed(held, error),
         }
     }
@@ -277,7 +248,6 @@ impl<D: ?Sized> TrustedBy<D> {
     fn with_verifier(
         &self,
         trust: Trust,
-        crl_cache: &Arc<CrlCache>,
         problem: Option<ReloadError>,
         held: &Arc<InForce<D>>,
     ) -> Loaded<InForce<D>> {
@@ -289,11 +259,7 @@ impl<D: ?Sized> TrustedBy<D> {
         }
         match (self.make)(&trust) {
             Ok(verifier) => Loaded {
-                value: Arc::new(InForce {
-                    trust,
-                    verifier,
-                    crl_cache: crl_cache.clone(),
-                }),
+                value: Arc::new(InForce { trust, verifier }),
                 problem,
             },
             Err(error) => Loaded {

@@ -23,4 +23,6 @@ pub use cache::{CrlCache, LoadedCrls};
 pub use error::{CrlError, CrlProblem, CrlProblemReason};
 pub use list::RevocationList;
 #[cfg(feature = "std")]
+pub(super) use read::Lists;
+#[cfg(feature = "std")]
 pub use source::CrlSource;

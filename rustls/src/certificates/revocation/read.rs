@@ -88,6 +88,16 @@ pub(super) fn read(
 }
 
 impl Lists {
+    /// The lists.
+    pub(crate) fn lists(&self) -> &[Arc<RevocationList>] {
+        &self.lists
+    }
+
+    /// Why some of them could not be replaced.
+    pub(crate) fn problems(&self) -> &Arc<[CrlProblem]> {
+        &self.problems
+    }
+
     /// How long the encodings are.
     pub(super) fn bytes(&self) -> usize {
         self.lists.iter().map(|list| list.der().len()).sum()

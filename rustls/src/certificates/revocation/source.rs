@@ -42,6 +42,20 @@ impl CrlSource {
         }
     }
 
+    /// Reads the lists, of which `held` are in use. Those that are of the future are recognized by `clock`.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be read; without `held`, also when not everything can be used.
+    pub(crate) fn load(
+        &self,
+        held: Option<&Arc<Lists>>,
+        clock: Arc<dyn TimeProvider>,
+    ) -> Result<Arc<Lists>, CrlError> {
+        let source = self.clone();
+        TimedSource { source, clock }.load(held)
+    }
+
     /// The same source wherever the current directory is.
     pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
         let (Self::File(path) | Self::Directory(path)) = self;
