@@ -211,6 +211,9 @@ impl ReloadingServerVerifierBuilder {
     }
 
     /// Has `wrap` put a verifier of one's own around each that is made. It replaces that of an earlier call.
+    ///
+    /// `wrap` must return another object each time: sessions belong to objects, and those that were made with the one
+    /// before are not resumed.
     pub fn wrapped_in(
         mut self,
         wrap: impl Fn(Arc<dyn ServerCertVerifier>) -> Arc<dyn ServerCertVerifier>
