@@ -361,7 +361,7 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
         let [a, b, default] = files;
         let keys = builder(setup)
             .with_names(["A.example"], a)
-            .with_names([SERVER], b.clone())
+            .with_names([format!("{SERVER}.")], b.clone())
             .with_default(default)
             .build()
             .unwrap();
@@ -378,6 +378,7 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
         assert_eq!(connect(), [old[1].cert.to_vec()]);
         let cert = |name| keys.current(name).unwrap().cert[0].clone();
         assert_eq!(cert(Some("a.example")), old[0].cert);
+        assert_eq!(cert(Some("A.Example")), old[0].cert);
         assert_eq!(cert(Some("unknown.example")), old[2].cert);
         assert_eq!(cert(None), old[2].cert);
 

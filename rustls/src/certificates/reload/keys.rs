@@ -177,6 +177,11 @@ impl ReloadingCertifiedKeys {
 
     /// What is in force for the server `name`, or for all other names.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
+        self.current_of(name.map(str::to_ascii_lowercase).as_deref())
+    }
+
+    /// The same for a name in lower case.
+    fn current_of(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let pair = name.and_then(|name| self.by_name.get(name));
         let pair = pair.or(self.default.as_ref())?;
         Some(pair.slot.current().certified_key.clone())
@@ -186,7 +191,8 @@ impl ReloadingCertifiedKeys {
 impl ResolvesServerCert for ReloadingCertifiedKeys {
     /// What was added for the name that the client asks for, or else the default.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.current(client_hello.server_name())
+        // which is in lower case
+        self.current_of(client_hello.server_name())
     }
 }
 
@@ -202,7 +208,7 @@ impl ResolvesClientCert for ReloadingCertifiedKeys {
         _root_hint_subjects: &[&[u8]],
         _sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        self.current(None)
+        self.current_of(None)
     }
 
     /// Whether there is a default.
@@ -275,10 +281,13 @@ impl ReloadingCertifiedKeysBuilder {
         for (names, files) in self.named {
             let names = names
                 .into_iter()
-                .map(|name| match DnsName::try_from(name.as_str()) {
-                    Ok(parsed) => Ok(parsed.to_lowercase_owned()),
-                    Err(_) => Err(ReloadError::Name(name)),
-                })
+                // RFC 6066 §3: clients name it without the dot that may end a name
+                .map(
+                    |name| match DnsName::try_from(name.strip_suffix('.').unwrap_or(&name)) {
+                        Ok(parsed) => Ok(parsed.to_lowercase_owned()),
+                        Err(_) => Err(ReloadError::Name(name)),
+                    },
+                )
                 .collect::<Result<Vec<_>, _>>()?;
             let pair = keys.add(files, names)?;
             for name in &pair.names {
