@@ -5,6 +5,10 @@ use alloc::string::{String, ToString};
 
 use pki_types::pem;
 
+/// What certificates are marked by. The parser knows the first; the second is a format of OpenSSL's own.
+pub(super) const CERTIFICATES: [&str; 3] =
+    ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
+
 /// Whether `content` begins as a DER sequence that is as long as certificates and lists are. Text does not: its
 /// second byte would be within a character of several bytes.
 pub(super) fn is_der(content: &[u8]) -> bool {
@@ -33,48 +37,44 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// The parser's own words print text as lists of numbers, however long it is.
+/// What is wrong, without what is there: that may be a private key, all on the line of its mark.
 pub(super) fn describe(error: &pem::Error) -> String {
-    // it may end up in a log: a line, and nothing that a terminal obeys
-    let quote = |text: &[u8]| text[..text.len().min(80)].escape_ascii().to_string();
     match error {
-        pem::Error::MissingSectionEnd { end_marker } => {
-            format!("no line that ends {}", quote(end_marker))
-        }
+        pem::Error::MissingSectionEnd { end_marker } => match label(end_marker) {
+            Some(label) => format!("no line that ends the section {label}"),
+            None => "no line that ends a section".into(),
+        },
         pem::Error::IllegalSectionStart { line } => {
-            format!("not a line that begins a section: {}", quote(line))
+            let label = line.strip_prefix(b"-----BEGIN ").and_then(label);
+            format!(
+                "more, or less, on the line that begins {} than its mark",
+                match label {
+                    Some(label) => format!("the section {label}"),
+                    None => "a section".into(),
+                }
+            )
         }
         other => other.to_string(),
     }
 }
 
+/// The label at the head of `text`, if it is one and no more than that: no base64 that long is without small letters.
+fn label(text: &[u8]) -> Option<&str> {
+    let end = text.iter().position(|&byte| byte == b'-');
+    let label = &text[..end.unwrap_or(text.len())];
+    let is_label = (1..=40).contains(&label.len())
+        && label
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b' ');
+    is_label.then(|| str::from_utf8(label).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
-    use pki_types::CertificateDer;
+    use pki_types::PrivateKeyDer;
     use pki_types::pem::PemObject;
 
     use super::*;
-
-    #[test]
-    fn errors_quote_little_and_only_what_can_be_printed() {
-        let long = "A".repeat(1 << 20);
-        let text = format!("-----BEGIN \x1b[2J{long}");
-        for (pem, expected) in [
-            (format!("{text}-----\n"), "no line that ends \\x1b[2JAAA"),
-            (
-                text,
-                "not a line that begins a section: -----BEGIN \\x1b[2JAAA",
-            ),
-        ] {
-            let error = CertificateDer::pem_slice_iter(pem.as_bytes())
-                .next()
-                .unwrap()
-                .unwrap_err();
-            let description = describe(&error);
-            assert!(description.starts_with(expected), "{description}");
-            assert!(description.len() < 150);
-        }
-    }
 
     #[test]
     fn marks_anywhere() {
@@ -99,6 +99,41 @@ mod tests {
                 count_marks(&b"-----BEGIN X509 CRL-----"[..cut], &["X509 CRL"]),
                 0
             );
+        }
+    }
+
+    /// A key may be all on one line, as from a variable of the environment, in a file that was taken for another.
+    #[test]
+    fn nothing_of_a_key_is_told() {
+        const SECRET: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
+        for (pem, told) in [
+            (
+                format!("-----BEGIN PRIVATE KEY-----{SECRET}-----END PRIVATE KEY-----\n"),
+                "no line that ends the section PRIVATE KEY",
+            ),
+            (
+                format!("-----BEGIN PRIVATE KEY-----{SECRET}\n-----END PRIVATE KEY-----\n"),
+                "more, or less, on the line that begins the section PRIVATE KEY than its mark",
+            ),
+            (
+                format!("-----BEGIN {SECRET}-----\n"),
+                "no line that ends a section",
+            ),
+            (
+                format!("-----BEGIN {SECRET}\n"),
+                "more, or less, on the line that begins a section than its mark",
+            ),
+            (
+                format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n"),
+                "no line that ends the section PRIVATE KEY",
+            ),
+            (
+                format!("-----BEGIN PRIVATE KEY-----\n{SECRET}!\n-----END PRIVATE KEY-----"),
+                "base64 decode error: InvalidCharacter(33)",
+            ),
+        ] {
+            let error = PrivateKeyDer::from_pem_slice(pem.as_bytes()).unwrap_err();
+            assert_eq!(describe(&error), told, "{pem}");
         }
     }
 }

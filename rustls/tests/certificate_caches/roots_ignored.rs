@@ -58,7 +58,7 @@ fn each_kind_of_damage_is_named_and_the_rest_used() {
             damage(&other.pem, |lines| lines[0] = "-----BEGIN CERTIFICATE---"),
             &[(
                 Some(2),
-                "Pem(\"not a line that begins a section: -----BEGIN CERTIFICATE---\")",
+                "Pem(\"more, or less, on the line that begins the section CERTIFICATE than its mark\")",
             )],
         ),
         (
@@ -123,7 +123,7 @@ fn a_file_that_was_cut_off_is_used_up_to_there() {
     assert_eq!(
         ignored.to_string(),
         format!(
-            "{}: certificate 2: no line that ends CERTIFICATE",
+            "{}: certificate 2: no line that ends the section CERTIFICATE",
             path.display()
         )
     );

@@ -168,6 +168,22 @@ fn bad_files_change_nothing_and_are_told_apart() {
             |error| matches!(error, ReloadError::Pem { .. }),
         ),
         (
+            "joined without a line break",
+            &|dir| {
+                dir.write_pair(&new);
+                dir.write(
+                    "chain.pem",
+                    above(&new, &old).replace("-----\n-----", "----------"),
+                );
+            },
+            |error| matches!(error, ReloadError::Pem { reason, .. } if reason.starts_with("1 ")),
+        ),
+        (
+            "a key on one line in the place of the chain",
+            &|dir| drop(dir.write("chain.pem", new.key_pem.replace('\n', ""))),
+            |error| matches!(error, ReloadError::Pem { .. }),
+        ),
+        (
             "half of a key",
             &|dir| drop(dir.write("key.pem", &new.key_pem[..new.key_pem.len() / 2])),
             |error| matches!(error, ReloadError::Pem { .. }),
@@ -274,6 +290,9 @@ fn bad_files_change_nothing_and_are_told_apart() {
                     spoil(&dir);
                     let error = keys.reload().unwrap_err();
                     assert!(is_it(&error), "{what}: {error:?}");
+                    let key = new.key_pem.lines().nth(1).unwrap();
+                    let told = format!("{error} {error:?}");
+                    assert!(!told.contains(key), "{what}: {told}");
                 } else {
                     // what has failed is read again, changed or not
                     let error = keys.reload_if_changed().unwrap_err();

@@ -28,7 +28,7 @@ pub enum ReloadError {
         /// Which one.
         path: PathBuf,
     },
-    /// A file of a private key has none.
+    /// A file of a private key has none that is not encrypted.
     NoPrivateKey {
         /// Which one.
         path: PathBuf,
@@ -121,7 +121,9 @@ impl fmt::Display for ReloadError {
                 write!(f, "{}: malformed PEM: {reason}", path.display())
             }
             Self::NoCertificate { path } => write!(f, "{}: no certificate", path.display()),
-            Self::NoPrivateKey { path } => write!(f, "{}: no private key", path.display()),
+            Self::NoPrivateKey { path } => {
+                write!(f, "{}: no private key, or an encrypted one", path.display())
+            }
             Self::PrivateKey { path, error } => {
                 write!(f, "{}: unusable private key: {error}", path.display())
             }

@@ -1,7 +1,6 @@
 //! A certificate chain and its key, read from files and checked before they come into force.
 
 use alloc::format;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 use std::path::PathBuf;
 
@@ -13,6 +12,7 @@ use super::{ReloadError, ocsp};
 use crate::certificates::Certificate;
 use crate::certificates::files::{FileVersion, read_file};
 use crate::certificates::loading::Version;
+use crate::certificates::pem::{CERTIFICATES, count_marks, describe};
 use crate::crypto::CryptoProvider;
 use crate::error::{CertificateError, Error, InconsistentKeys};
 use crate::sign::CertifiedKey;
@@ -99,13 +99,21 @@ impl CertifiedKeyFiles {
 
     fn read_chain(&self) -> Result<Vec<CertificateDer<'static>>, ReloadError> {
         let path = &self.chain;
-        let content = read_file(path, MAX_CHAIN_LEN)?;
+        // the key may be in it, too
+        let content = Zeroizing::new(read_file(path, MAX_CHAIN_LEN)?);
+        let malformed = |reason| ReloadError::Pem {
+            path: path.clone(),
+            reason,
+        };
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&content)
             .collect::<Result<_, _>>()
-            .map_err(|error: pem::Error| ReloadError::Pem {
-                path: path.clone(),
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| malformed(describe(&error)))?;
+        // as where files were joined, one of which had no line break at its end
+        if let Some(more @ 1..) = count_marks(&content, &CERTIFICATES).checked_sub(chain.len()) {
+            return Err(malformed(format!(
+                "{more} marked as certificates, but not on a line of their own or in another format"
+            )));
+        }
         if chain.is_empty() {
             return Err(ReloadError::NoCertificate { path: path.clone() });
         }

@@ -15,16 +15,13 @@ use super::source::RootSource;
 use crate::RootCertStore;
 use crate::certificates::FileError;
 use crate::certificates::files::{list_directory, read_file};
-use crate::certificates::pem::{count_marks, describe, is_der};
+use crate::certificates::pem::{CERTIFICATES, count_marks, describe, is_der};
 
 /// The longest file that is read. Bundles of all public authorities have a quarter of a megabyte.
 const MAX_FILE_LENGTH: u64 = 16 << 20;
 
 /// What is read of all files in a directory.
 const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
-
-/// What certificates are marked by. The parser knows the first; the second is a format of OpenSSL's own.
-const LABELS: [&str; 3] = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
 /// How much of what is ignored is named.
 const MAX_NAMED: usize = 1000;
@@ -172,7 +169,7 @@ impl Reading {
             }
         }
 
-        let marked = count_marks(pem, &LABELS);
+        let marked = count_marks(pem, &CERTIFICATES);
         if marked > count {
             self.ignore(file, None, IgnoredReason::Marked(marked - count));
         } else if count == 0 {
