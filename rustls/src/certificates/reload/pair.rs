@@ -120,7 +120,8 @@ impl CertifiedKeyFiles {
         Ok(chain)
     }
 
-    /// Nothing of the content is left in memory, nor in an error.
+    /// Nothing of the content gets into an error. What is read is zeroized, but not the buffer in which the parser of
+    /// `pki-types` joins the lines of a key before it decodes them.
     fn read_key(&self) -> Result<PrivateKeyDer<'static>, ReloadError> {
         let path = &self.key;
         let content = Zeroizing::new(read_file(path, MAX_KEY_LEN)?);
