@@ -182,6 +182,18 @@ impl LengthSize {
         }
     }
 
+    /// The prefix of `len` bytes; if they are too many, the greatest there is.
+    #[inline]
+    fn bytes_of(self, len: usize) -> [u8; 3] {
+        debug_assert!(
+            len <= self.max_len() || self != Self::U8,
+            "{len} bytes exceed {self:?}"
+        );
+        // at most 2^24-1, so the cast keeps every bit
+        let [_, high, middle, low] = (len.min(self.max_len()) as u32).to_be_bytes();
+        [high, middle, low]
+    }
+
     fn read(self, r: &mut Reader<'_>) -> Result<usize, InvalidMessage> {
         Ok(match self {
             Self::U8 => usize::from(u8::read(r)?),
@@ -203,19 +215,21 @@ pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOn
     bytes.resize(body_start, 0);
     body(bytes);
 
-    let len = bytes.len() - body_start;
-    debug_assert!(
-        len <= size.max_len() || size != LengthSize::U8,
-        "{len} bytes exceed {size:?}"
-    );
-    // at most 2^24-1, so the cast keeps every bit
-    let encoded = (len.min(size.max_len()) as u32).to_be_bytes();
+    let encoded = size.bytes_of(bytes.len() - body_start);
     bytes[start..body_start].copy_from_slice(&encoded[encoded.len() - size.width()..]);
 }
 
 /// Appends `contents` behind a length prefix of `size`. The limit is that of [`with_length_prefix`].
 pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
-    with_length_prefix(bytes, size, |bytes| bytes.extend_from_slice(contents));
+    // their length is known: nothing has to be filled in afterwards
+    bytes.reserve(size.width() + contents.len());
+    let [high, middle, low] = size.bytes_of(contents.len());
+    match size {
+        LengthSize::U8 => bytes.push(low),
+        LengthSize::U16 => bytes.extend_from_slice(&[middle, low]),
+        LengthSize::U24 => bytes.extend_from_slice(&[high, middle, low]),
+    }
+    bytes.extend_from_slice(contents);
 }
 
 /// Appends `items` behind a length prefix of `size`, which counts bytes, not items. The limit is that of

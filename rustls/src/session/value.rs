@@ -134,6 +134,7 @@ impl<'a> SessionFacts<'a> {
         let verifier = config.verifier();
         match self.client_chain {
             ClientChain::Shared(chain) => is_still_accepted(chain, verifier, now),
+            ClientChain::Encoded(EncodedChain([])) => is_still_accepted(&[], verifier, now),
             ClientChain::Encoded(chain) => {
                 // few chains are longer
                 let chain: SmallVec<[CertificateDer<'_>; 4]> =
