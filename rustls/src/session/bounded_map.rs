@@ -146,6 +146,25 @@ impl<H: Hasher + Clone> Hasher for GatheringHasher<H> {
         }
     }
 
+    /// The letters of a name come one by one, as four bytes each. Those of ASCII are hashed as one byte; any
+    /// other number as five, the first of which no letter is hashed as.
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        match u8::try_from(number) {
+            Ok(letter @ ..0x80) => match self.gathered.get_mut(self.len) {
+                Some(free) => {
+                    *free = letter;
+                    self.len += 1;
+                }
+                None => self.write(&[letter]),
+            },
+            _ => {
+                self.write(&[0xff]);
+                self.write(&number.to_ne_bytes());
+            }
+        }
+    }
+
     fn finish(&self) -> u64 {
         let mut inner = self.inner.clone();
         inner.write(&self.gathered[..self.len]);
@@ -228,6 +247,36 @@ mod tests {
             gathering.write(&bytes[..len]);
             plain.write(&bytes[..len]);
             assert_eq!(gathering.finish(), plain.finish(), "{len}");
+        }
+    }
+
+    #[test]
+    fn letters_take_one_byte_and_no_two_numbers_are_the_same() {
+        let map = Gathering::default();
+        let hash = |numbers: &[u32]| {
+            let mut hasher = map.build_hasher();
+            numbers.iter().for_each(|number| hasher.write_u32(*number));
+            hasher.finish()
+        };
+        let name: Vec<_> = b"a.example".repeat(20);
+        for len in [0, 9, 63, 64, 65, 180] {
+            let letters: Vec<_> = name[..len].iter().map(|byte| u32::from(*byte)).collect();
+            let mut plain = map.0.build_hasher();
+            plain.write(&name[..len]);
+            assert_eq!(hash(&letters), plain.finish(), "{len}");
+        }
+        let others: [&[u32]; 6] = [
+            &[0x41],
+            &[0x141],
+            &[0x4100],
+            &[0xff],
+            &[0x7f, 0x41],
+            &[0xe9],
+        ];
+        for (index, other) in others.iter().enumerate() {
+            for one in &others[..index] {
+                assert_ne!(hash(one), hash(other), "{one:x?} {other:x?}");
+            }
         }
     }
 

@@ -16,7 +16,7 @@ const SWEPT_PER_ENTRY: usize = 2;
 
 /// How many bytes of the end entity's certificate are hashed, or of the raw public key: what it ends in is its
 /// signature, or the key itself, so that all of it would tell no more chains apart.
-const HASHED: usize = 16;
+const HASHED: usize = 8;
 
 /// Chains by their hash. Of those with the same hash the first one that is alive is found, and the others are not:
 /// nothing but sharing is lost.
