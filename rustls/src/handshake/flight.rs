@@ -62,7 +62,7 @@ impl<'a> Flight<'a> {
     }
 
     /// The hash of all messages so far, those of this flight included.
-    pub(crate) fn transcript_hash(&mut self) -> hash::Output {
+    pub(crate) fn transcript_hash(&mut self) -> &hash::Output {
         self.transcript.current()
     }
 

@@ -62,10 +62,9 @@ impl Transcript {
     }
 
     /// The hash of all messages so far. More may follow.
-    pub(crate) fn current(&mut self) -> hash::Output {
+    pub(crate) fn current(&mut self) -> &hash::Output {
         let messages = &self.messages;
-        let latest = self.latest.get_or_insert_with(|| messages.fork_finish());
-        hash::Output::new(latest.as_ref())
+        self.latest.get_or_insert_with(|| messages.fork_finish())
     }
 
     /// One of the same messages, which goes on independently, and keeps none.
@@ -88,7 +87,7 @@ impl Transcript {
     /// after it.
     pub(crate) fn replace_with_message_hash(&mut self) {
         // RFC 9846 §4.1: type, uint24 length, Hash(ClientHello1)
-        let client_hello = self.current();
+        let client_hello = self.messages.fork_finish();
         let client_hello = client_hello.as_ref();
         // at most 64 bytes
         let len = client_hello.len() as u8;

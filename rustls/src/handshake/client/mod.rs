@@ -27,6 +27,7 @@ pub(crate) mod offered_session;
 pub(crate) mod sent_hello;
 pub(crate) mod version;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
@@ -56,7 +57,7 @@ use crate::tls13;
 /// A client's side of one connection, version by version.
 pub(crate) enum ClientHandshake {
     /// A ClientHello was sent.
-    Hello(SentHello),
+    Hello(Box<SentHello>),
     Tls13(tls13::client::State),
     #[cfg(feature = "tls12")]
     Tls12(tls12::client::Tls12Client),
@@ -93,7 +94,8 @@ impl ClientHandshake {
             Some(_) => offer,
             None => offer.with_tls12_session(shares.as_ref())?,
         };
-        SentHello::send_first(offer, shares, session, cx.transport).map(Self::Hello)
+        let sent = SentHello::send_first(offer, shares, session, cx.transport)?;
+        Ok(Self::Hello(Box::new(sent)))
     }
 
     /// Which message is legal when, as long as no version is chosen.

@@ -119,7 +119,7 @@ impl OfferedSession {
             }
             None => Transcript::start(self.value.suite().common.hash_provider, truncated),
         };
-        let binder = self.early_secret.resumption_binder(&transcript.current());
+        let binder = self.early_secret.resumption_binder(transcript.current());
         client_hello[binder_at..].copy_from_slice(binder.as_ref());
         transcript.add(&client_hello[list_at..]);
         transcript

@@ -59,7 +59,7 @@ impl SentHello {
         {
             // RFC 9846 §E.4: with early data it stands right behind the first ClientHello
             ccs.send_once(transport);
-            session.start_early_data(&offer, &transcript.current(), transport);
+            session.start_early_data(&offer, transcript.current(), transport);
         }
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),

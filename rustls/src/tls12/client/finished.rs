@@ -92,7 +92,7 @@ pub(super) fn send_finished(
     let mut flight = Flight::new(&mut finishing.handshake.transcript);
     let verify_data = finishing
         .master_secret
-        .verify_data(Side::Client, &flight.transcript_hash());
+        .verify_data(Side::Client, flight.transcript_hash());
     flight.add(&Finished(&verify_data));
     flight.send(transport)
 }
@@ -146,7 +146,7 @@ impl WaitFinished {
         let transcript = finishing.handshake.transcript.current();
         let expected = finishing
             .master_secret
-            .verify_data(Side::Server, &transcript);
+            .verify_data(Side::Server, transcript);
         check_finished(&expected, finished)?;
         cx.negotiated.prove_peer();
 

@@ -70,7 +70,7 @@ pub(crate) struct Tls12Client {
 impl Tls12Client {
     /// Goes on with a ServerHello that selects TLS 1.2.
     pub(crate) fn start(
-        sent: SentHello,
+        sent: Box<SentHello>,
         hello: &ServerHello<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
@@ -124,11 +124,11 @@ fn forget(session: Option<&SessionInUse>) {
     }
 }
 
-/// The states of a client once TLS 1.2 is chosen.
+/// The states of a client once TLS 1.2 is chosen. Each message moves them several times, so they are small.
 enum State {
     WaitCertificate(WaitCertificate),
-    WaitServerKeyExchange(WaitServerKeyExchange),
-    WaitServerHelloDone(WaitServerHelloDone),
+    WaitServerKeyExchange(Box<WaitServerKeyExchange>),
+    WaitServerHelloDone(Box<WaitServerHelloDone>),
     WaitNewSessionTicket(WaitNewSessionTicket),
     WaitChangeCipherSpec(WaitChangeCipherSpec),
     WaitFinished(WaitFinished),
@@ -147,14 +147,14 @@ impl State {
         match (self, message.typ) {
             (Self::WaitCertificate(state), HandshakeType::Certificate) => state
                 .read_certificate(message.decode(CertificateChain::read)?, encoded)
-                .map(Self::WaitServerKeyExchange),
+                .map(|next| Self::WaitServerKeyExchange(Box::new(next))),
 
             (Self::WaitServerKeyExchange(state), HandshakeType::CertificateStatus)
                 if state.takes_status() =>
             {
                 let status = message.decode(CertificateStatus::read)?;
                 let next = state.read_certificate_status(status, encoded);
-                Ok(Self::WaitServerKeyExchange(next))
+                Ok(Self::WaitServerKeyExchange(Box::new(next)))
             }
 
             (Self::WaitServerKeyExchange(state), HandshakeType::ServerKeyExchange) => {
@@ -162,7 +162,7 @@ impl State {
                 let exchange = message.decode(|r| ServerKeyExchange::read(r, algorithm))?;
                 state
                     .read_server_key_exchange(&exchange, encoded, cx)
-                    .map(Self::WaitServerHelloDone)
+                    .map(|next| Self::WaitServerHelloDone(Box::new(next)))
             }
 
             (Self::WaitServerHelloDone(state), HandshakeType::CertificateRequest)
@@ -170,7 +170,7 @@ impl State {
             {
                 let request = message.decode(CertificateRequest::read)?;
                 let next = state.read_certificate_request(&request, encoded);
-                Ok(Self::WaitServerHelloDone(next))
+                Ok(Self::WaitServerHelloDone(Box::new(next)))
             }
 
             (Self::WaitServerHelloDone(state), HandshakeType::ServerHelloDone) => {

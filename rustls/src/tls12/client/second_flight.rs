@@ -106,7 +106,7 @@ impl WaitServerHelloDone {
             exchange,
             &self.server_public,
             handshake.randoms,
-            session_hash.as_ref(),
+            session_hash,
         )?;
 
         let messages = flight.take_kept_messages();

@@ -20,7 +20,7 @@ use crate::tls12::key_schedule::Randoms;
 
 /// Goes on with a new session, or with the one that was offered, which is `in_use` then.
 pub(super) fn read_server_hello(
-    sent: SentHello,
+    sent: Box<SentHello>,
     hello: &ServerHello<'_>,
     encoded: &[u8],
     in_use: &mut Option<Box<SessionInUse>>,

@@ -49,7 +49,7 @@ impl WaitFinished {
         } = self.0;
         let transcript = handshake.transcript.current();
         check_finished(
-            &master_secret.verify_data(Side::Client, &transcript),
+            &master_secret.verify_data(Side::Client, transcript),
             finished,
         )?;
         cx.transport.check_aligned()?;

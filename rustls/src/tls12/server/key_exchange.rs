@@ -60,7 +60,7 @@ impl WaitClientKeyExchange {
             kx,
             exchange.public,
             handshake.randoms,
-            session_hash.as_ref(),
+            session_hash,
         )?;
         handshake.log(&master_secret);
 

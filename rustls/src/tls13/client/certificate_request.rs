@@ -47,7 +47,7 @@ impl WaitCertificateOrRequest {
         };
 
         self.0.transcript.add(encoded);
-        Ok(WaitCertificate::new(self.0, Some(client_auth)))
+        Ok(WaitCertificate::new(self.0, Some(Box::new(client_auth))))
     }
 
     /// The server's Certificate may be compressed.

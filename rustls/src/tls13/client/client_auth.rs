@@ -45,7 +45,7 @@ impl ClientAuth {
         );
 
         if let Answer::Certificate(_, signer) = &self.answer {
-            let content = signed_content(Side::Client, &flight.transcript_hash());
+            let content = signed_content(Side::Client, flight.transcript_hash());
             let signature = signer.sign(content.as_ref())?;
             flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
         }

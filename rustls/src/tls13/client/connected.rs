@@ -40,14 +40,14 @@ impl Connected {
     }
 
     pub(super) fn read_new_session_ticket(
-        self,
-        ticket: NewSessionTicket<'_>,
+        &self,
+        ticket: &NewSessionTicket<'_>,
         cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(), Failure> {
         check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
-        self.store(&ticket, cx.negotiated);
-        Ok(self)
+        self.store(ticket, cx.negotiated);
+        Ok(())
     }
 
     /// Keeps the ticket for a later connection to this server. One that cannot be dated is of no use.

@@ -7,6 +7,7 @@ use super::connected::Connected;
 use super::in_progress::{EarlyData, Handshake};
 use crate::conn::established::{Established, Tls13Secrets};
 use crate::conn::transport::Transport;
+use crate::crypto::hash;
 use crate::error::Error;
 use crate::handshake::finished::check_finished;
 use crate::handshake::flight::Flight;
@@ -17,11 +18,11 @@ use crate::tls13::key_schedule::verify_data;
 /// The server is authenticated.
 pub(crate) struct WaitFinished {
     handshake: Box<Handshake>,
-    client_auth: Option<ClientAuth>,
+    client_auth: Option<Box<ClientAuth>>,
 }
 
 impl WaitFinished {
-    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<ClientAuth>) -> Self {
+    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<Box<ClientAuth>>) -> Self {
         Self {
             handshake,
             client_auth,
@@ -33,20 +34,21 @@ impl WaitFinished {
         finished: Finished<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<Connected, Failure> {
+    ) -> Result<Box<Connected>, Failure> {
         let mut handshake = self.handshake;
         let suite = handshake.suite;
         let expected = verify_data(
             suite,
             &handshake.finished_keys.server,
-            &handshake.transcript.current(),
+            handshake.transcript.current(),
         );
         check_finished(expected.as_ref(), &finished)?;
         // RFC 9846 §5.1: the server's keys change after it; checked before anything is sent in answer
         cx.transport.check_aligned()?;
 
         handshake.transcript.add(encoded);
-        let server_finished = handshake.transcript.current();
+        // the client's messages are added meanwhile
+        let server_finished = hash::Output::new(handshake.transcript.current().as_ref());
         if handshake.early_data == EarlyData::Accepted {
             end_early_data(&mut handshake, cx.transport)?;
         }
@@ -60,7 +62,7 @@ impl WaitFinished {
         let store = &offer.config.resumption.store;
         let resumption_secret = store
             .as_ref()
-            .map(|_| main_secret.resumption_secret(&handshake.transcript.current()));
+            .map(|_| main_secret.resumption_secret(handshake.transcript.current()));
 
         offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
         offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
@@ -76,7 +78,7 @@ impl WaitFinished {
         {
             store.set_kx_hint(offer.server_name.clone(), group.name());
         }
-        Ok(Connected::new(*offer, suite, resumption_secret))
+        Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
     }
 }
 
@@ -93,7 +95,7 @@ fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> R
 /// Certificate and CertificateVerify, if the server asked for them, and Finished.
 fn client_flight(
     handshake: &mut Handshake,
-    client_auth: Option<ClientAuth>,
+    client_auth: Option<Box<ClientAuth>>,
     transport: &mut dyn Transport,
 ) -> Result<(), Error> {
     handshake.ccs.send_once(transport);
@@ -105,7 +107,7 @@ fn client_flight(
     let verify_data = verify_data(
         handshake.suite,
         &handshake.finished_keys.client,
-        &flight.transcript_hash(),
+        flight.transcript_hash(),
     );
     flight.add(&Finished(verify_data.as_ref()));
     flight.send(transport)

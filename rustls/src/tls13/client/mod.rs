@@ -35,6 +35,8 @@ pub(crate) mod retry;
 mod server_auth;
 mod server_hello;
 
+use alloc::boxed::Box;
+
 use rustls_core::codec::Codec;
 
 use self::certificate_request::WaitCertificateOrRequest;
@@ -55,20 +57,21 @@ use crate::msgs::server_hello::ServerHello;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// The states of RFC 9846 appendix A.1, once TLS 1.3 is chosen.
+/// The states of RFC 9846 appendix A.1, once TLS 1.3 is chosen. Each message moves them several times, so they are
+/// small.
 pub(crate) enum State {
     WaitEncryptedExtensions(WaitEncryptedExtensions),
     WaitCertificateOrRequest(WaitCertificateOrRequest),
     WaitCertificate(WaitCertificate),
-    WaitCertificateVerify(WaitCertificateVerify),
+    WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(WaitFinished),
-    Connected(Connected),
+    Connected(Box<Connected>),
 }
 
 impl State {
     /// Goes on with a ServerHello that selects TLS 1.3.
     pub(crate) fn start(
-        sent: SentHello,
+        sent: Box<SentHello>,
         hello: &ServerHello<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
@@ -131,8 +134,8 @@ impl State {
                 .map(Self::Connected),
 
             (Self::Connected(state), HandshakeType::NewSessionTicket) => state
-                .read_new_session_ticket(message.decode(NewSessionTicket::read)?, cx)
-                .map(Self::Connected),
+                .read_new_session_ticket(&message.decode(NewSessionTicket::read)?, cx)
+                .map(|()| Self::Connected(state)),
 
             (Self::Connected(state), HandshakeType::KeyUpdate) => {
                 read_key_update(message.decode(KeyUpdateRequest::read)?, cx)

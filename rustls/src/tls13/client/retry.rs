@@ -1,5 +1,7 @@
 //! The HelloRetryRequest (RFC 9846 §4.2.4), answered by a second ClientHello.
 
+use alloc::boxed::Box;
+
 use crate::enums::{NamedGroup, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::client::key_shares::KeyShares;
@@ -11,11 +13,11 @@ use crate::suites::Tls13CipherSuite;
 
 /// Answers the first HelloRetryRequest; the caller refuses a second.
 pub(crate) fn read_hello_retry_request(
-    mut first: SentHello,
+    mut first: Box<SentHello>,
     request: HelloRetryRequest<'_>,
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
-) -> Result<SentHello, Failure> {
+) -> Result<Box<SentHello>, Failure> {
     let suite = check_request(&first, &request)?;
     let asked_for = match request.extensions.key_share {
         Some(group) => Some(requested_shares(&first, group)?),
@@ -55,6 +57,7 @@ pub(crate) fn read_hello_retry_request(
         first.ccs,
         cx.transport,
     )
+    .map(Box::new)
     .map_err(Failure::from)
 }
 

@@ -21,11 +21,11 @@ use crate::tls13::certificate_verify::signed_content;
 /// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate {
     handshake: Box<Handshake>,
-    client_auth: Option<ClientAuth>,
+    client_auth: Option<Box<ClientAuth>>,
 }
 
 impl WaitCertificate {
-    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<ClientAuth>) -> Self {
+    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<Box<ClientAuth>>) -> Self {
         Self {
             handshake,
             client_auth,
@@ -40,7 +40,7 @@ impl WaitCertificate {
         self,
         compressed: &CompressedCertificate<&[u8]>,
         encoded: &[u8],
-    ) -> Result<WaitCertificateVerify, Failure> {
+    ) -> Result<Box<WaitCertificateVerify>, Failure> {
         let decompressors = &self.handshake.offer.config.cert_decompressors;
         let certificate = decompress(compressed, decompressors)?;
         // RFC 8879 §5: from here on it is processed as if it had come uncompressed
@@ -52,7 +52,7 @@ impl WaitCertificate {
         mut self,
         certificate: CertificateMsg<'_>,
         encoded: &[u8],
-    ) -> Result<WaitCertificateVerify, Failure> {
+    ) -> Result<Box<WaitCertificateVerify>, Failure> {
         // RFC 9846 §4.5.1: the context names the request that is answered, and the server answers none
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
@@ -78,19 +78,19 @@ impl WaitCertificate {
         self.handshake.transcript.add(encoded);
         let chains = &self.handshake.offer.config.peer_chains;
         let found = chains.find(ChainKind::new(is_raw), certificate.chain());
-        Ok(WaitCertificateVerify {
+        Ok(Box::new(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
             found,
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
-        })
+        }))
     }
 }
 
 /// Waits for the server's CertificateVerify. The certificates are not verified yet.
 pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
-    client_auth: Option<ClientAuth>,
+    client_auth: Option<Box<ClientAuth>>,
     /// The server's chain: at least the end entity's certificate.
     found: Found,
     ocsp_response: Vec<u8>,
@@ -117,7 +117,7 @@ impl WaitCertificateVerify {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
         // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
-        let content = signed_content(Side::Server, &self.handshake.transcript.current());
+        let content = signed_content(Side::Server, self.handshake.transcript.current());
         config
             .verifier()
             .verify_tls13_signature(content.as_ref(), end_entity, &verify)

@@ -19,7 +19,7 @@ use crate::tls13::key_schedule::EarlySecret;
 
 /// Completes the key exchange and switches to handshake keys.
 pub(super) fn read_server_hello(
-    mut sent: SentHello,
+    mut sent: Box<SentHello>,
     hello: &ServerHello<'_>,
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
@@ -62,8 +62,8 @@ pub(super) fn read_server_hello(
     let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
     let secret = shares.complete(server_share, early_secret)?;
     let hellos = transcript.current();
-    let client_secret = secret.client_handshake_traffic_secret(&hellos);
-    let server_secret = secret.server_handshake_traffic_secret(&hellos);
+    let client_secret = secret.client_handshake_traffic_secret(hellos);
+    let server_secret = secret.server_handshake_traffic_secret(hellos);
     let offer = sent.offer;
     offer.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
     offer.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());

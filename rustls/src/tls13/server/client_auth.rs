@@ -115,7 +115,7 @@ impl WaitCertificateVerify {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
         // RFC 9846 §4.5.2: the signature must be verified
-        let content = signed_content(Side::Client, &finished.transcript.current());
+        let content = signed_content(Side::Client, finished.transcript.current());
         let end_entity = found
             .chain()
             .first()

@@ -37,7 +37,7 @@ impl WaitFinished {
         let expected = verify_data(
             self.suite,
             &self.client_finished_key,
-            &self.transcript.current(),
+            self.transcript.current(),
         );
         check_finished(expected.as_ref(), finished)?;
         cx.negotiated.prove_peer();
@@ -49,7 +49,7 @@ impl WaitFinished {
         secrets.install_receiving(cx.transport)?;
         if self.ticket_count != 0 {
             let transcript = self.transcript.current();
-            let resumption_secret = self.main_secret.resumption_secret(&transcript);
+            let resumption_secret = self.main_secret.resumption_secret(transcript);
             let tickets = TicketSender {
                 config: &self.config,
                 suite: self.suite,

@@ -215,10 +215,10 @@ impl FlightSender<'_> {
     ) -> Option<AcceptedEarlyData> {
         let limit = self.authentication.resumed()?.early_data_limit?;
         let transcript = transcript.current();
-        let client_traffic_secret = early_secret.client_early_traffic_secret(&transcript);
+        let client_traffic_secret = early_secret.client_early_traffic_secret(transcript);
         self.log("CLIENT_EARLY_TRAFFIC_SECRET", &client_traffic_secret);
         if self.config.key_log.will_log("EARLY_EXPORTER_SECRET") {
-            let exporter_secret = early_secret.early_exporter_secret(&transcript);
+            let exporter_secret = early_secret.early_exporter_secret(transcript);
             self.log("EARLY_EXPORTER_SECRET", &exporter_secret);
         }
         Some(AcceptedEarlyData {
@@ -236,8 +236,8 @@ impl FlightSender<'_> {
     ) -> HandshakeKeys {
         let transcript = transcript.current();
         let secret = early_secret.into_handshake_secret_with_shared(exchange.secret.secret_bytes());
-        let client_traffic_secret = secret.client_handshake_traffic_secret(&transcript);
-        let server_traffic_secret = secret.server_handshake_traffic_secret(&transcript);
+        let client_traffic_secret = secret.client_handshake_traffic_secret(transcript);
+        let server_traffic_secret = secret.server_handshake_traffic_secret(transcript);
         self.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &client_traffic_secret);
         self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &server_traffic_secret);
         HandshakeKeys {
@@ -282,9 +282,9 @@ impl FlightSender<'_> {
     ) -> MainSecret {
         let transcript = transcript.current();
         let main_secret = handshake_secret.into_main_secret();
-        let client_secret = main_secret.client_application_traffic_secret_0(&transcript);
-        let server_secret = main_secret.server_application_traffic_secret_0(&transcript);
-        let exporter_secret = main_secret.exporter_secret(&transcript);
+        let client_secret = main_secret.client_application_traffic_secret_0(transcript);
+        let server_secret = main_secret.server_application_traffic_secret_0(transcript);
+        let exporter_secret = main_secret.exporter_secret(transcript);
         self.log("CLIENT_TRAFFIC_SECRET_0", &client_secret);
         self.log("SERVER_TRAFFIC_SECRET_0", &server_secret);
         self.log("EXPORTER_SECRET", &exporter_secret);
@@ -402,7 +402,7 @@ impl FlightSender<'_> {
 
     fn add_finished(&self, flight: &mut Flight<'_>, finished_key: &OkmBlock) {
         let transcript = flight.transcript_hash();
-        let verify_data = verify_data(self.parameters.suite, finished_key, &transcript);
+        let verify_data = verify_data(self.parameters.suite, finished_key, transcript);
         flight.add(&Finished(verify_data.as_ref()));
     }
 
@@ -415,7 +415,7 @@ impl FlightSender<'_> {
 }
 
 fn add_certificate_verify(signer: &dyn Signer, flight: &mut Flight<'_>) -> Result<(), Error> {
-    let content = signed_content(Side::Server, &flight.transcript_hash());
+    let content = signed_content(Side::Server, flight.transcript_hash());
     let signature = signer.sign(content.as_ref())?;
     flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
     Ok(())

@@ -85,7 +85,7 @@ pub(super) fn find_session(
         };
         // RFC 9846 §4.3.11: the binder is validated before the key is accepted; of the chosen session only
         let early_secret = EarlySecret::new(suite, Some(session.psk));
-        if !early_secret.is_resumption_binder(&transcript.current(), binder.0) {
+        if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder);
         }
         if !session.facts.client_is_accepted(config, now) {
