@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bench_allocator::{KeepsFreed, record_freed};
 use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this};
+use rustls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
 use rustls::crypto::cipher::{AeadKey, Iv};
+use rustls::crypto::hpke::HpkePrivateKey;
 use rustls::crypto::tls13::OkmBlock;
 use rustls::crypto::{
     ActiveKeyExchange, CompletedKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup, hmac,
@@ -327,7 +329,7 @@ fn each_type_that_holds_a_secret_zeroizes_it() {
     };
     // nobody zeroizes a plain vector
     assert!(is_left(|| drop(black_box(SECRET.to_vec()))));
-    let types: [(&str, fn()); 6] = [
+    let types: [(&str, fn()); 7] = [
         ("OkmBlock", || {
             drop(black_box(Box::new(OkmBlock::new(&SECRET))))
         }),
@@ -345,8 +347,32 @@ fn each_type_that_holds_a_secret_zeroizes_it() {
             let iv = *SECRET.first_chunk().unwrap();
             drop(black_box(Box::new(Iv::new(iv))));
         }),
+        ("HpkePrivateKey", || {
+            drop(black_box(HpkePrivateKey::from(SECRET.to_vec())))
+        }),
     ];
     for (name, work) in types {
         assert!(!is_left(work), "{name}");
+    }
+}
+
+#[test]
+fn no_private_key_of_hpke_is_left_in_memory_that_was_given_back() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for hpke in ALL_SUPPORTED_SUITES {
+        let (inner_bytes, freed) = record_freed(|| {
+            let (public_key, private_key) = hpke.generate_key_pair().unwrap();
+            let (enc, sealed) = hpke.seal(b"", b"", b"text", &public_key).unwrap();
+            let opened = hpke.open(&enc, b"", b"", &sealed, &private_key);
+            assert_eq!(opened.unwrap(), b"text");
+            let (enc, mut sealer) = hpke.setup_sealer(b"", &public_key).unwrap();
+            let mut opener = hpke.setup_opener(&enc, b"", &private_key).unwrap();
+            let sealed = sealer.seal(b"", b"text").unwrap();
+            assert_eq!(opener.open(b"", &sealed).unwrap(), b"text");
+            // the outer ones of X25519 are clamped in one copy and not in another
+            *private_key.secret_bytes()[8..].first_chunk::<16>().unwrap()
+        });
+        let mut windows = freed.windows(inner_bytes.len());
+        assert!(!windows.any(|window| window == inner_bytes), "{hpke:?}");
     }
 }

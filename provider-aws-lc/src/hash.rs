@@ -60,6 +60,28 @@ impl HashFunction for Sha384 {
     }
 }
 
+/// For HPKE: no cipher suite uses it.
+pub(crate) struct Sha512;
+
+impl HashFunction for Sha512 {
+    type Context = Context;
+    type HmacKey = HmacKey;
+
+    const ALGORITHM: HashAlgorithm = HashAlgorithm::SHA512;
+
+    fn hash() -> Context {
+        Context(digest::Context::new(&digest::SHA512))
+    }
+
+    fn hmac(key: &[u8]) -> HmacKey {
+        HmacKey(hmac::Key::new(hmac::HMAC_SHA512, key))
+    }
+
+    fn fips() -> bool {
+        crate::is_fips_module()
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct Context(digest::Context);
 

@@ -29,6 +29,7 @@ pub mod cipher_suite;
 #[cfg(feature = "fips")]
 mod fips;
 mod hash;
+pub mod hpke;
 mod kx;
 mod random;
 pub mod sign;

@@ -4,7 +4,10 @@ use provider_checks as checks;
 use rustls_core::blocks::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305};
 
 use crate::aead::AwsLc;
-use crate::hash::{Sha256, Sha384};
+#[cfg(feature = "fips")]
+use crate::fips;
+use crate::hash::{Sha256, Sha384, Sha512};
+use crate::hpke::{P256, P384, P521, X25519};
 use crate::{ALL_CIPHER_SUITES, ALL_KX_GROUPS, default_provider, is_fips_module};
 
 #[test]
@@ -36,6 +39,34 @@ fn hash_and_derivation_vectors_of_the_rfcs() {
 #[test]
 fn quic_packets_of_rfc9001() {
     checks::check_quic(ALL_CIPHER_SUITES, !cfg!(feature = "fips"));
+}
+
+#[test]
+fn hpke_vectors_of_rfc9180() {
+    checks::check_hpke::<P256, Sha256, AwsLc<Aes128Gcm>>();
+    checks::check_hpke::<P256, Sha256, AwsLc<Aes256Gcm>>();
+    checks::check_hpke::<P256, Sha256, AwsLc<Chacha20Poly1305>>();
+    checks::check_hpke::<P384, Sha384, AwsLc<Aes128Gcm>>();
+    checks::check_hpke::<P384, Sha384, AwsLc<Aes256Gcm>>();
+    checks::check_hpke::<P384, Sha384, AwsLc<Chacha20Poly1305>>();
+    checks::check_hpke::<P521, Sha512, AwsLc<Aes128Gcm>>();
+    checks::check_hpke::<P521, Sha512, AwsLc<Aes256Gcm>>();
+    checks::check_hpke::<P521, Sha512, AwsLc<Chacha20Poly1305>>();
+    checks::check_hpke::<X25519, Sha256, AwsLc<Aes128Gcm>>();
+    checks::check_hpke::<X25519, Sha256, AwsLc<Aes256Gcm>>();
+    checks::check_hpke::<X25519, Sha256, AwsLc<Chacha20Poly1305>>();
+}
+
+#[test]
+fn hpke_refuses_a_shared_secret_of_zeros() {
+    checks::check_hpke_refuses_zeros::<X25519, Sha256, AwsLc<Aes128Gcm>>();
+}
+
+#[cfg(feature = "fips")]
+#[test]
+fn hpke_vectors_of_rfc9180_with_the_keys_of_fips() {
+    checks::check_hpke::<P256, Sha256, fips::Tls13Gcm<Aes128Gcm>>();
+    checks::check_hpke::<P384, Sha384, fips::Tls13Gcm<Aes256Gcm>>();
 }
 
 #[test]

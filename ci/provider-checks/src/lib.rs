@@ -6,11 +6,13 @@
 
 pub use aead::{check_aead, check_nonces_that_grow};
 pub use hash::check_sha256_and_sha384;
+pub use hpke::{check_hpke, check_hpke_refuses_zeros};
 pub use provider::{check_approval, check_groups, check_random};
 pub use quic::check_quic;
 
 mod aead;
 mod hash;
+mod hpke;
 mod provider;
 mod quic;
 

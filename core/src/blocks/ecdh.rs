@@ -81,7 +81,7 @@ impl Curve {
 
     /// Whether `share` has the length and form that TLS requires. Whether it lies on the curve is checked by
     /// the library.
-    fn encodes(self, share: &[u8]) -> bool {
+    pub(super) fn encodes(self, share: &[u8]) -> bool {
         // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
         const UNCOMPRESSED: u8 = 0x04;
         share.len() == self.share_len()

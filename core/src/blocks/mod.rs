@@ -8,6 +8,7 @@
 //! | a hash function, with HMAC | [`HashFunction`] | transcript hash, HMAC, HKDF: [`Hashing`]; the PRF of TLS 1.2 |
 //! | both | | cipher suites: [`Tls13Suite`], [`Tls12Suite`] |
 //! | Diffie-Hellman on a curve | [`Ecdh`] | key exchange: [`EcdhGroup`] |
+//! | and keys of it that can be written and read | [`HpkeDh`] | with an AEAD and a hash function, HPKE: [`HpkeBase`] |
 //! | private keys | [`KeyPair`] | signing keys out of PKCS#8, SEC1 and PKCS#1: [`KeyLoader`], [`any_supported_type`] |
 //! | an AEAD to be shared | [`Aead`] | protection of tickets: [`make_ticketer`]; with HKDF, tickets that any machine of a fleet opens: [`FleetTicketer`] |
 //!
@@ -21,6 +22,7 @@
 
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};
+pub use hpke::{HpkeBase, HpkeDh, HpkeError};
 pub use signing::{
     KeyKind, KeyLoader, KeyPair, KeyRejected, any_ecdsa_type, any_eddsa_type, any_supported_type,
 };
@@ -40,6 +42,7 @@ pub use crate::ticketer::{AeadTicketer, FleetCrypto, FleetTicketer, make_tickete
 
 mod ecdh;
 mod hash;
+mod hpke;
 mod signing;
 mod suites;
 #[cfg(feature = "std")]

@@ -1,6 +1,7 @@
 //! Hybrid Public Key Encryption (RFC 9180), base mode, as a provider offers it.
 //!
-//! Encrypted Client Hello uses it. A provider without HPKE simply offers no [`Hpke`].
+//! Encrypted Client Hello uses it. A provider without HPKE simply offers no [`Hpke`]; others have it ready-made in
+//! [`HpkeBase`](crate::blocks::HpkeBase).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -124,6 +125,14 @@ impl HpkePrivateKey {
     /// The key itself.
     pub fn secret_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Clamps the 32 bytes of an X25519 key, as `SerializePrivateKey` must (RFC 9180 §7.1.2, RFC 7748 §5).
+    pub(crate) fn clamp_x25519(&mut self) {
+        if let [first, .., last] = &mut self.0[..] {
+            *first &= 0b1111_1000;
+            *last = *last & 0b0111_1111 | 0b0100_0000;
+        }
     }
 }
 
