@@ -80,16 +80,18 @@ impl CommonState {
         self.records.is_handshaking()
     }
 
-    /// The peer's certificate chain, end entity first: the server's, or the client's if it sent one.
-    pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
-        self.negotiated.peer_chain().map(|chain| &**chain)
-    }
-
-    /// Who the peer is, once it has proven that: what was read out of its certificates is kept there.
+    /// The peer's certificate chain, end entity first, once the peer has proven that it is its own: the server's, or the
+    /// client's if it sent one.
     ///
     /// In a full handshake that is when the signature with its key was verified. Of a session that is resumed, anybody
     /// can have seen the ticket; so there it is when the peer's Finished was verified, or when the connection accepts
-    /// early data. [`peer_certificates`](Self::peer_certificates) tells sooner whose session it is.
+    /// early data.
+    pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
+        self.peer_identity().map(PeerIdentity::certificates)
+    }
+
+    /// Who the peer is: there as soon as [`peer_certificates`](Self::peer_certificates) are, and with what was read out
+    /// of them.
     ///
     /// It may be kept for longer than the connection.
     pub fn peer_identity(&self) -> Option<&PeerIdentity> {

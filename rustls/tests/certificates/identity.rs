@@ -87,21 +87,15 @@ fn setups() -> impl Iterator<Item = Setup> {
     })
 }
 
-/// A handshake, byte by byte: there is no identity without certificates, nor certificates without an identity but while
-/// a session is being resumed.
+/// A handshake, byte by byte: there is an identity whenever there are certificates, and no sooner.
 fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
     fn check(end: &dyn Peer) {
         let state = end.state();
         let identity = state.peer_identity();
-        let is_expected_only = identity.is_none()
-            && state.is_handshaking()
-            && state.handshake_kind() == Some(HandshakeKind::Resumed);
-        if !is_expected_only {
-            assert_eq!(
-                identity.map(PeerIdentity::certificates),
-                state.peer_certificates()
-            );
-        }
+        assert_eq!(
+            identity.map(PeerIdentity::certificates),
+            state.peer_certificates()
+        );
     }
     loop {
         let (to_server, to_client) = (client.take_output(), server.take_output());
