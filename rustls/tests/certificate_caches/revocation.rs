@@ -247,7 +247,15 @@ fn too_many() {
         Err(CrlError::TooManyLists { limit: 4096 })
     ));
     fs::remove_file(folder.path("7")).unwrap();
-    assert_eq!(CrlCache::new().lists(&source).unwrap().len(), 4096);
+    let [lists, others] = [(); 2].map(|()| CrlCache::new().lists(&source).unwrap());
+    assert_eq!((lists.len(), others.len()), (4096, 4096));
+    // all of them are shared
+    assert!(
+        lists
+            .iter()
+            .zip(&*others)
+            .all(|(one, other)| Arc::ptr_eq(one, other))
+    );
 }
 
 #[test]

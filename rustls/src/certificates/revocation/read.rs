@@ -25,7 +25,7 @@ const MAX_LENGTH: u64 = 256 << 20;
 const MAX_HELD_LENGTH: usize = 512 << 20;
 
 /// How many lists are taken, those that are gone included. Each is compared with each.
-const MAX_LISTS: usize = 4096;
+pub(super) const MAX_LISTS: usize = 4096;
 
 /// How much of what is wrong is named.
 const MAX_NAMED: usize = 1000;
@@ -233,12 +233,16 @@ impl Reading {
         }
     }
 
-    /// Puts those of `held` in the place of older ones that were found, and beside these where none was found.
+    /// Puts those of `held` in the place of equal and of older ones that were found, and beside these where none was
+    /// found.
     fn keep_what_is_not_replaced(&mut self, held: &[Arc<RevocationList>]) -> Result<(), CrlError> {
         for list in held {
             if let Some(found) = self.of_the_same_scope(list) {
                 let found = &mut self.found[found];
-                if found.list.is_older_than(list, self.now) {
+                if found.list.der() == list.der() {
+                    // another one, if there were too many lists to be shared
+                    found.list = list.clone();
+                } else if found.list.is_older_than(list, self.now) {
                     found.list = list.clone();
                     self.problems.push(found.problem(CrlProblemReason::Older));
                 }
@@ -280,5 +284,24 @@ impl Reading {
                 reason,
             });
         }
+    }
+}
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use super::*;
+    use crate::webpki::tests::pki::{crl, root};
+
+    #[test]
+    fn what_did_not_change_is_what_was_held_even_if_nothing_is_shared() {
+        let der = crl(&root("One", |_| ()), &[3], |_| ());
+        let held = Arc::new(RevocationList::parse(Arc::new(der.clone())).unwrap());
+        let mut reading = Reading::new(None);
+        reading.add(Path::new("one"), None, der).unwrap();
+        assert!(!Arc::ptr_eq(&reading.found[0].list, &held));
+        reading
+            .keep_what_is_not_replaced(core::slice::from_ref(&held))
+            .unwrap();
+        assert!(Arc::ptr_eq(&reading.found[0].list, &held) && reading.problems.is_empty());
     }
 }

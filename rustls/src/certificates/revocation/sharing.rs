@@ -15,11 +15,16 @@ use pki_types::CertificateRevocationListDer;
 
 use super::super::CacheStats;
 use super::RevocationList;
+use super::read::MAX_LISTS;
 use crate::error::CertRevocationListError;
+
+/// How many lists the process knows: several sources of as many as one may have. A list that is not among them is
+/// shared by nobody.
+const CAPACITY: usize = 4 * MAX_LISTS;
 
 /// The lists of this process.
 pub(super) fn process_wide() -> &'static SharedLists {
-    static LISTS: LazyLock<SharedLists> = LazyLock::new(|| SharedLists::new(1024));
+    static LISTS: LazyLock<SharedLists> = LazyLock::new(|| SharedLists::new(CAPACITY));
     &LISTS
 }
 
