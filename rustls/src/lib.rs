@@ -48,9 +48,9 @@
 //! - `hashbrown`: session caches without `std`, behind locks of the application's ([`lock`]).
 //! - `read_buf`: [`Reader`] and [`Stream`] read into memory that need not be initialized, where the compiler is a
 //!   nightly one that has the unstable `Read::read_buf`.
-//! - `native-certs`, `webpki-roots`: root certificates [of the platform](certificates::RootSource::Platform) and
-//!   [of Mozilla](certificates::RootSource::WebPki).
-//! - `x509`: [properties of certificates](certificates::Certificate), by the crate x509-cert.
+//! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as a
+//!   [source](certificates::RootSource) of roots.
+//! - `x509`: properties of [certificates], by the crate x509-cert, and reloading of certificates and keys.
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
