@@ -25,16 +25,16 @@ use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 /// It reads nothing by itself. When to do so is up to the application: when told by a signal, or every minute by
 /// [`reload_if_changed`](Self::reload_if_changed), in a thread or a task of its own, since files may be slow.
 ///
-/// New files come into force only when they were found to be good: the key belongs to the certificate, nothing of the
-/// chain has expired or is not valid yet, the certificate is for all names that it is to be found by, and the OCSP
-/// response is about it. Otherwise the old ones stay, and [`status`](Self::status) tells why.
+/// New files come into force only when they were found to be good: the key belongs to the certificate, each
+/// certificate of the chain is within its validity, the first is for all names that it is to be found by, and the
+/// OCSP response is about it. Otherwise the old ones stay, and [`status`](Self::status) tells why.
 ///
-/// Connections are not disturbed. A handshake goes on with the certificate that it chose. Clients resume sessions
-/// under the certificate only that they were made with.
+/// Connections are not disturbed. A handshake goes on with the certificate that it chose. A client resumes a session
+/// only while the certificate that it was made with is in force.
 ///
-/// A wrapper around it as a client's resolver that does not pass on
-/// [`current_resolver`](ResolvesClientCert::current_resolver) has the newest certificate for each new handshake,
-/// but resumes sessions of the one before.
+/// If you wrap this as a client's resolver, pass on [`current_resolver`](ResolvesClientCert::current_resolver).
+/// Without it, new handshakes have the newest certificate, but sessions made with an earlier one are resumed.
+///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
 /// use std::sync::Arc;
@@ -106,8 +106,8 @@ impl ReloadingCertifiedKeys {
         })
     }
 
-    /// The same for those pairs whose files have changed, by size, date or, where the system tells it, as files; and
-    /// for those that could not be replaced the last time.
+    /// The same, but only for pairs one of whose files has changed (its size, its date or, where the system tells, which
+    /// file it is), and for those that could not be replaced the last time.
     ///
     /// # Errors
     ///
@@ -165,8 +165,8 @@ impl ReloadingCertifiedKeys {
         all
     }
 
-    /// How reloading has gone for the pair that is found by `name`; `None` when there is none. In place of a name,
-    /// `None` is for the pair of all other names.
+    /// How reloading has gone for the files that were added for `name`, or with `None` for the default ones. `None` when
+    /// there are none.
     pub fn status_of(&self, name: Option<&str>) -> Option<ReloadStatus> {
         let pair = match name {
             None => self.default.as_ref(),
@@ -175,7 +175,7 @@ impl ReloadingCertifiedKeys {
         pair.map(|pair| pair.slot.status())
     }
 
-    /// What is in force for the server `name`, or for all other names.
+    /// What is in force for the server `name`: what was added for it, or else the default.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         self.current_of(name.map(str::to_ascii_lowercase).as_deref())
     }
@@ -236,17 +236,15 @@ pub struct ReloadingCertifiedKeysBuilder {
 }
 
 impl ReloadingCertifiedKeysBuilder {
-    /// Answers clients with `files` that ask for no name, or for none that was added; and is what a client
-    /// authenticates with.
-    ///
-    /// Without it, such clients get no certificate and no connection.
+    /// On a server, `files` are for clients that ask for no name or for one that was not added; without them, such
+    /// clients get no certificate and no connection. On a client, they are what it authenticates with.
     pub fn with_default(mut self, files: CertifiedKeyFiles) -> Self {
         self.default = Some(files);
         self
     }
 
-    /// Answers clients with `files` that ask for one of `names`, in place of any added for it before. The certificate
-    /// must be for all of them.
+    /// On a server, `files` are for clients that ask for one of `names`, in place of files added for that name before.
+    /// The certificate must be for all of `names`.
     pub fn with_names<N: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = N>,
