@@ -3,6 +3,20 @@
 //! What is kept here are certificates and what was read out of them, never what a verification found: every
 //! handshake checks signatures, names, dates and revocation anew. Each cache is bounded, and tells by
 //! [`CacheStats`] what it holds and how much it helped.
+//!
+//! - Root certificates are read once for all configurations: [`RootSource`], [`RootCache`].
+//! - Revocation lists are indexed once for all verifiers: [`RevocationList`], [`CrlSource`], [`CrlCache`].
+//! - Connections and sessions of one peer share its certificates: [`PeerChains`].
+//! - Who a peer is: [`PeerIdentity`].
+#![cfg_attr(
+    feature = "x509",
+    doc = "- What is in a certificate, each property read once: [`Certificate`]."
+)]
+//! - Whom to trust is replaced without a restart: [`ReloadingServerVerifier`], [`ReloadingClientVerifier`].
+#![cfg_attr(
+    feature = "x509",
+    doc = "- So are certificates and keys of one's own: [`ReloadingCertifiedKeys`]."
+)]
 
 #[cfg(feature = "x509")]
 mod certificate;

@@ -41,8 +41,8 @@ use crate::session::chain::{ChainKind, PeerChain};
 /// }
 /// ```
 ///
-/// It holds weak references only: a chain goes with the last connection or session that has it. Without the crate
-/// feature `std` nothing is shared but between a connection and its own sessions.
+/// It holds weak references only: a chain is freed with the last connection or session that has it. Without the crate
+/// feature `std`, only a connection and its own sessions share.
 pub struct PeerChains {
     #[cfg(feature = "std")]
     enabled: Option<interner::Interner<std::hash::RandomState>>,
@@ -72,8 +72,8 @@ impl PeerChains {
 
     /// What it holds, and how much it helped.
     ///
-    /// `entries` counts chains that are known, with those that are gone and not cleared away yet. `bytes` is the
-    /// length of the certificates of those that are alive, which connections and sessions hold. A hit is a chain
+    /// `entries` counts the chains that are known, including some that were freed and are not cleared away yet. `bytes`
+    /// is the length of the certificates of those that are alive, which connections and sessions hold. A hit is a chain
     /// that did not have to be copied.
     pub fn stats(&self) -> CacheStats {
         #[cfg(feature = "std")]

@@ -1,9 +1,9 @@
 //! What a cache tells about itself.
 
-/// What a cache holds, and what became of the questions it was asked.
+/// What a cache holds, and how much it has helped.
 ///
-/// One type for all caches of this module; a number that a cache has no use for stays 0. The counts start with
-/// the cache, and grow for as long as it lives.
+/// One type for all caches of this module; a number that a cache has no use for stays 0. The counts start at 0 with
+/// the cache, and only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CacheStats {
@@ -11,9 +11,9 @@ pub struct CacheStats {
     pub entries: usize,
     /// How many bytes they take, where the cache counts them.
     pub bytes: Option<usize>,
-    /// Questions that were answered by what was held.
+    /// Look-ups that were answered by what was held.
     pub hits: u64,
-    /// Questions for which something had to be loaded or parsed.
+    /// Look-ups for which something had to be loaded or parsed.
     pub misses: u64,
     /// Entries that made room for others.
     pub evictions: u64,

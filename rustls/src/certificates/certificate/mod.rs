@@ -50,7 +50,7 @@ use crate::error::Error;
 /// error each time. An extension that occurs twice cannot be read. A certificate can be asked from many threads.
 ///
 /// That a property can be read does not say that it is true. The certificate of a peer was verified before
-/// [`peer_identity`](crate::CommonState::peer_identity) offers it; of any other, nobody knows.
+/// [`peer_identity`](crate::CommonState::peer_identity) offers it; of any other certificate, nothing is known.
 ///
 /// ```
 /// use rustls::certificates::{Certificate, PropertyError};
@@ -171,7 +171,7 @@ impl Certificate {
         .copied()
     }
 
-    /// The key that it is about.
+    /// The public key that it certifies.
     ///
     /// # Errors
     ///
@@ -186,12 +186,12 @@ impl Certificate {
         )
     }
 
-    /// What the issuer signed it with.
+    /// The algorithm of the issuer's signature.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it cannot be read, is another in the signed part than before the signature, or the
-    /// certificate as a whole cannot be read.
+    /// [`PropertyError`] when it cannot be read, when the signed part names another one than stands beside the
+    /// signature, or when the certificate as a whole cannot be read.
     #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(
@@ -251,7 +251,7 @@ impl Certificate {
         Ok(usages.as_ref())
     }
 
-    /// Whether it is that of an authority. `None` when the certificate does not say: then it is not.
+    /// Whether it is the certificate of an authority. `None` when it does not say: then it is not.
     ///
     /// # Errors
     ///
@@ -263,10 +263,10 @@ impl Certificate {
         self.keep(&self.basic_constraints, field, read).copied()
     }
 
-    /// Any extension, by its name; of those that this type has no method for. What is in it is for the caller to
-    /// read. `None` when the certificate does not have it.
+    /// An extension by its object identifier, such as one that this type has no method for. Its value is for the
+    /// caller to read. `None` when the certificate does not have it.
     ///
-    /// It is looked for in all extensions each time.
+    /// It is not kept: each call searches the list of extensions.
     ///
     /// # Errors
     ///
@@ -432,7 +432,7 @@ impl Eq for Certificate {}
 pub struct Extension<'a> {
     /// Whoever does not know it must refuse the certificate.
     pub is_critical: bool,
-    /// Its value, as a rule DER.
+    /// Its value: usually DER.
     pub value: &'a [u8],
 }
 

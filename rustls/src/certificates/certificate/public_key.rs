@@ -11,7 +11,7 @@ use super::error::Malformed;
 use super::oid::Oid;
 use super::span::Span;
 
-/// The key that a certificate is about.
+/// The public key that a certificate certifies.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey {
     der: Box<[u8]>,
@@ -25,7 +25,7 @@ impl PublicKey {
         SubjectPublicKeyInfoDer::from(&*self.der)
     }
 
-    /// What it is a key of.
+    /// Which algorithm it is a key of.
     pub fn algorithm(&self) -> &AlgorithmIdentifier {
         &self.algorithm
     }

@@ -102,7 +102,7 @@ impl ExtendedKeyUsages {
         self.0.iter()
     }
 
-    /// Whether `purpose` is among them. That any purpose will do, does not count.
+    /// Whether `purpose` itself is among them, whatever [`any`](Self::any) says.
     pub fn contains(&self, purpose: &Oid) -> bool {
         self.0.contains(purpose)
     }

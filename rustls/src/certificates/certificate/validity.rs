@@ -10,7 +10,7 @@ use super::error::Malformed;
 
 const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
 
-/// The time in which a certificate may be used, both ends included.
+/// The time during which a certificate may be used, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// The first second.
@@ -39,7 +39,7 @@ impl Validity {
     }
 }
 
-/// A time of day, to the second, between the years 0 and 9999.
+/// A date and time in UTC, to the second, in the years 0 to 9999.
 ///
 /// `Display` shows it as in `2026-02-28T23:59:59Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

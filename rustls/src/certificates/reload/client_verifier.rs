@@ -89,14 +89,14 @@ impl ReloadingClientVerifier {
     ///
     /// # Errors
     ///
-    /// Why not all that is in force is what the sources have now. Each source counts for itself: those that can be
-    /// used are in force, and sooner revoked is safer.
+    /// Which sources could not be used, and why. They keep what they had; what the others brought is in force even
+    /// so, since a revocation should not have to wait for an unrelated file.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload()
     }
 
-    /// The same if a file or directory has changed, by size, date or, where the system tells it, as a file, and if the
-    /// last reload failed. What the platform trusts is always read.
+    /// The same, but only if a file or directory has changed (its size, its date or, where the system tells, which file
+    /// it is), or if the last reload failed. What the platform trusts is read in any case.
     ///
     /// # Errors
     ///
@@ -236,8 +236,8 @@ impl ReloadingClientVerifierBuilder {
         self
     }
 
-    /// Takes the time from `clock` instead of the operating system, where something is dated or lists of the future are
-    /// recognized. Certificates are verified by the clock of the configuration.
+    /// Takes the time from `clock` instead of the operating system, for the dates in [`ReloadStatus`] and to recognize
+    /// lists dated in the future. Certificates are verified by the clock of the configuration.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.sources.clock = clock;
         self

@@ -64,15 +64,16 @@ pub enum ReloadError {
         /// Why not.
         reason: &'static str,
     },
-    /// Something is to be found by a name that is no DNS name.
+    /// Files were added for a name that is no DNS name.
     Name(String),
-    /// Nothing was named to be loaded.
+    /// No files were added.
     Nothing,
     /// The clock does not know the time, so that nobody can tell what has expired.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
-    /// Root certificates differ from those in force, and more of what is in their source cannot be used than before.
+    /// The root certificates differ from those in force, and their source has more that cannot be used than before: it
+    /// may be half written.
     UnusableRoots(Arc<[IgnoredCertificate]>),
     /// Revocation lists cannot be read, are gone, or are older than those in force.
     Crls(CrlError),
@@ -146,7 +147,7 @@ impl fmt::Display for ReloadError {
                 )
             }
             Self::Name(name) => write!(f, "not a DNS name: {name:?}"),
-            Self::Nothing => f.write_str("there is nothing to load"),
+            Self::Nothing => f.write_str("no files of certificates and keys were added"),
             Self::NoTime => f.write_str("the current time is not known"),
             Self::Roots(error) => error.fmt(f),
             Self::UnusableRoots(ignored) => {

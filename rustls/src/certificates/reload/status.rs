@@ -14,7 +14,7 @@ pub enum Reload {
     Unchanged,
     /// What was read is in force now, for handshakes that start from now on.
     Replaced,
-    /// Another reload began later, so that it saw newer files, and was done earlier: what it brought stays.
+    /// Another reload, which began later and so saw newer files, finished first: what it brought stays.
     Overtaken,
 }
 
@@ -28,21 +28,21 @@ pub struct ReloadStatus {
     pub unchanged: u64,
     /// How often it could not be replaced.
     pub failures: u64,
-    /// Since when what is in force is. `None` when the clock did not know.
+    /// When what is in force came into force. `None` when the clock did not know.
     pub in_force_since: Option<UnixTime>,
     /// Why what is in force could not be replaced; `None` when the last reload did not fail.
     pub failing: Option<ReloadFailure>,
 }
 
-/// Reloads that have failed, one after the other, up to now.
+/// Reloads that have failed since the last one that did not.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReloadFailure {
-    /// Why the last one did.
+    /// Why the last one failed.
     pub error: Arc<ReloadError>,
-    /// When the last one did. `None` when the clock did not know.
+    /// When the last one failed. `None` when the clock did not know.
     pub at: Option<UnixTime>,
-    /// When the first one did. `None` when the clock did not know.
+    /// When the first one failed. `None` when the clock did not know.
     pub since: Option<UnixTime>,
     /// How many there were.
     pub attempts: u64,

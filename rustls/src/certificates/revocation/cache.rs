@@ -22,16 +22,16 @@ use crate::time_provider::TimeProvider;
 /// Once a list is in use it is never lost: what is read later replaces it only by a list that says it was issued
 /// later, by its `thisUpdate` and then by its number (RFC 5280 §5.2.3). When its file is gone, empty or damaged, or
 /// has an older list, the one in use stays, with a warning to the log and a [note](LoadedCrls::problems) to the
-/// caller; other lists of the source are replaced nevertheless. A list that says it is of the future takes the place
-/// of no other, and any other takes its. To drop a list on purpose, as that of an authority that is no longer, takes
+/// caller; other lists of the source are replaced nevertheless. A list dated in the future replaces no other, and any
+/// other replaces it. To drop a list on purpose, such as that of an authority that no longer exists, call
 /// [`invalidate`](Self::invalidate).
 ///
-/// Nothing of that says that a list is genuine: its signature is verified when it is used, and a forged list makes
-/// verifications fail until a genuine one is read that was issued later than the forged one says of itself, or until
-/// [`invalidate`](Self::invalidate). How old a list may be that is used, verifiers are told by
-/// `enforce_revocation_expiration`.
+/// None of that says that a list is genuine: its signature is verified when it is used, and a forged list makes
+/// verifications fail until a genuine one is read that is dated later than the forged one, or until
+/// [`invalidate`](Self::invalidate). Nor does the cache drop a list whose next update is overdue: verifiers refuse to
+/// use one if they were built with `enforce_revocation_expiration`.
 ///
-/// What a verifier was built with, it keeps. To follow what this cache reads,
+/// A verifier keeps the lists that it was built with. To follow what this cache reads,
 /// [build another one](crate::client::ServerCertVerifierBuilder::with_shared_crls).
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
@@ -76,8 +76,8 @@ impl CrlCache {
         self
     }
 
-    /// How long the old lists are handed out without another attempt when their source could not be read again: one
-    /// minute by default, and no longer than the lifetime.
+    /// How long to wait, after a source could not be read again, before the next attempt; the old lists are handed out
+    /// meanwhile. One minute by default, and never longer than the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
@@ -97,7 +97,7 @@ impl CrlCache {
         self
     }
 
-    /// The clock by which lifetimes are measured, and lists of the future recognized.
+    /// The clock by which lifetimes are measured, and lists dated in the future recognized.
     pub fn with_time_provider(mut self, time_provider: Arc<dyn TimeProvider>) -> Self {
         self.cache.policy_mut().time_provider = time_provider;
         self
@@ -129,7 +129,7 @@ impl CrlCache {
         loaded.map(LoadedCrls::new).map_err(Arc::unwrap_or_clone)
     }
 
-    /// The lists of `source`, without the circumstances.
+    /// The lists of `source`, without what [`load`](Self::load) tells about them.
     ///
     /// # Errors
     ///
@@ -164,7 +164,8 @@ impl CrlCache {
 
     /// What the cache holds, and how much it helped. Bytes are those of the lists' encodings.
     ///
-    /// To wait for somebody else's load is a hit. A failure is a load after which no list was replaced.
+    /// A call that waited for the load of another thread counts as a hit. A failure is a load after which no list was
+    /// replaced.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }

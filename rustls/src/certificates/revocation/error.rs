@@ -92,7 +92,7 @@ pub enum CrlProblemReason {
     Pem(String),
     /// It cannot be parsed, or is of a kind that cannot be used.
     List(CertRevocationListError),
-    /// So many places are marked as lists, but not on a line of their own.
+    /// How many `BEGIN` marks of lists are not on a line of their own, so that the lists behind them cannot be read.
     Marked(usize),
     /// The file is empty.
     Empty,
@@ -100,9 +100,9 @@ pub enum CrlProblemReason {
     NoList,
     /// The file cannot be read.
     File(FileError),
-    /// It was issued before the one that is in use, or is of the future. The one that is in use goes on being used.
+    /// It was issued before the one that is in use, or is dated in the future. The one that is in use stays.
     Older,
-    /// It is gone, and goes on being used.
+    /// A list that is in use is no longer there. It stays in use.
     Missing {
         /// Whose list it is: the content of the issuer's distinguished name in DER.
         issuer: Vec<u8>,
@@ -136,7 +136,7 @@ impl fmt::Display for CrlProblemReason {
             Self::NoList => f.write_str("no revocation list in it"),
             Self::File(error) => error.fmt(f),
             Self::Older => f.write_str(
-                "older than the revocation list in use, which is kept, or of the future",
+                "older than the revocation list in use, which is kept, or dated in the future",
             ),
             Self::Missing { issuer } => write!(
                 f,

@@ -88,7 +88,7 @@ impl RevocationList {
         Some(self.issue.as_ref()?.this_update)
     }
 
-    /// When the next one is due. Whether a list is used beyond that time, verifiers are told by
+    /// When the next one is due. Verifiers go on using a list beyond that time, unless they were built with
     /// `enforce_revocation_expiration`.
     ///
     /// `None` as with [`this_update`](Self::this_update).

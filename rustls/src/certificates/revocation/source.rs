@@ -23,8 +23,8 @@ pub enum CrlSource {
     /// A file of up to 256 MiB: one list in DER, or any number in PEM (`X509 CRL`). Whatever else is in PEM is
     /// passed over.
     ///
-    /// The path is one of the current directory at the time of each call if it is not absolute. Files that are in
-    /// use are best replaced by renaming.
+    /// A relative path starts from the directory that is the current one at each call. Replace files that are in use
+    /// by renaming others over them.
     File(PathBuf),
 
     /// All files in a directory, 256 MiB together. Links are followed, directories in it are not. A file in PEM

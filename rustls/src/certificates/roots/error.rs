@@ -79,7 +79,7 @@ pub enum IgnoredReason {
     Pem(String),
     /// It is not a certificate that can be a root.
     Certificate(Error),
-    /// So many places are marked as certificates, but not on a line of their own or in a format that is not read.
+    /// How many `BEGIN` marks of certificates are not on a line of their own, or name a format that is not read.
     Marked(usize),
     /// The file has no certificate.
     NoCertificate,

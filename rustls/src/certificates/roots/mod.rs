@@ -53,7 +53,7 @@ impl RootCertStore {
 ///
 /// A source is read and parsed by the first who asks. Others who ask for it meanwhile wait; those who ask for other
 /// sources do not. When its lifetime is over it is read again: if it has the same roots as before, the same store
-/// goes on being handed out, and if it cannot be read, the old one does, with a warning to the log and a
+/// goes on being handed out. If it cannot be read, so does the old store, with a warning in the log and a
 /// [note](LoadedRoots::failed_reload) to the caller. Configurations that were made before keep the store that they
 /// were made with.
 ///
@@ -87,15 +87,15 @@ impl RootCache {
     /// [`Duration::ZERO`] turns the cache off: each call reads and parses. With [`Duration::MAX`] no store ever gets
     /// too old. What never changes, PEM in memory and the roots of `webpki-roots`, never gets too old either.
     ///
-    /// A store from the future, as after the clock was set back, is too old; so is every one while the clock does
-    /// not know the time.
+    /// A store that was read in what is now the future, because the clock was set back since, counts as too old; so
+    /// does every store while the clock does not know the time.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
-    /// How long the old store is handed out without another attempt when its source could not be read again: one
-    /// minute by default, and no longer than the lifetime.
+    /// How long to wait, after a source could not be read again, before the next attempt; the old store is handed out
+    /// meanwhile. One minute by default, and never longer than the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
@@ -151,7 +151,7 @@ impl RootCache {
             .map_err(|error| (*error).clone())
     }
 
-    /// The roots of `source`, without the circumstances.
+    /// The roots of `source`, without what [`load`](Self::load) tells about them.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl RootCache {
 
     /// What the cache holds, and how much it helped. Bytes are those of the roots, and of PEM in memory.
     ///
-    /// To wait for somebody else's load is a hit.
+    /// A call that waited for the load of another thread counts as a hit.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }

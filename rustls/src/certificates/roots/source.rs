@@ -22,8 +22,8 @@ use crate::logging::warn;
 pub enum RootSource {
     /// A file of certificates in PEM, of up to 16 MiB. Whatever else is in it is passed over.
     ///
-    /// The path is one of the current directory at the time of each call if it is not absolute. Files that are in
-    /// use are best replaced by renaming.
+    /// A relative path starts from the directory that is the current one at each call. Replace files that are in use
+    /// by renaming others over them.
     PemFile(PathBuf),
 
     /// Certificates in PEM, in memory: `RootSource::Pem(bytes.into())`.
