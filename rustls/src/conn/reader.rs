@@ -1,5 +1,6 @@
 //! Received plaintext, as the application reads it.
 
+use core::panic::RefUnwindSafe;
 use std::io;
 
 use super::common_state::CommonState;
@@ -17,6 +18,9 @@ use super::records::Receiving;
 pub struct Reader<'a> {
     common: &'a mut CommonState,
 }
+
+/// Nothing changes through a shared reference, so a panic leaves nothing half changed.
+impl RefUnwindSafe for Reader<'_> {}
 
 impl<'a> Reader<'a> {
     pub(super) fn new(common: &'a mut CommonState) -> Self {

@@ -1,5 +1,6 @@
 //! Early data, as a server's application reads it.
 
+use core::panic::RefUnwindSafe;
 use std::io;
 
 use crate::conn::common_state::CommonState;
@@ -14,6 +15,9 @@ use crate::conn::common_state::CommonState;
 pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }
+
+/// Nothing changes through a shared reference, so a panic leaves nothing half changed.
+impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {
     pub(super) fn new(common: &'a mut CommonState) -> Self {

@@ -39,7 +39,7 @@ impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
     /// # Errors
     ///
     /// [`Error::InvalidCertificate`] when it cannot be parsed.
-    fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Error> {
+    fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Self::Error> {
         #[cfg(test)]
         crate::certificates::reads::note();
         EndEntityCert::try_from(cert)

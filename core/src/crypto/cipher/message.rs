@@ -270,14 +270,14 @@ impl Deref for BorrowedPayload<'_> {
     type Target = [u8];
 
     #[inline]
-    fn deref(&self) -> &[u8] {
+    fn deref(&self) -> &Self::Target {
         self.0
     }
 }
 
 impl DerefMut for BorrowedPayload<'_> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut [u8] {
+    fn deref_mut(&mut self) -> &mut Self::Target {
         self.0
     }
 }
