@@ -1,0 +1,213 @@
+//! Compares the public API of this workspace with that of rustls 0.23.46, item by item: signatures, trait
+//! implementations and auto traits. `ci/api` runs it on what rustdoc writes.
+//!
+//! ```text
+//! public-api-listing compare FOLDER [additions]   FOLDER has rustdoc's JSON of our crates
+//! public-api-listing list FILE                    the listing of one crate, to be the reference
+//! ```
+//!
+//! The lists beside this program's manifest say which items may be absent: `by-design.txt`, for ever, and
+//! `missing.txt`, until they are there. Both name a reason above their lines. Any other absence fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::listing::{Crate, Listing, declared};
+
+mod listing;
+
+const PARTS: [&str; 3] = [
+    "rustls_core.json",
+    "rustls_provider_aws_lc.json",
+    "rustls_provider_ring.json",
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["compare", folder] => compare(Path::new(folder), false),
+        ["compare", folder, "additions"] => compare(Path::new(folder), true),
+        ["list", file] => list(Path::new(file)),
+        _ => Err("expected: compare FOLDER [additions], or list FILE".to_owned()),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("public-api-listing: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn list(file: &Path) -> Result<bool, String> {
+    let krate = Crate::read(file)?;
+    let listing = Listing::folded(&krate, &[]);
+    let lines: BTreeSet<&str> = krate
+        .lines()
+        .filter(|line| {
+            listing
+                .normal_form(line)
+                .is_some_and(|line| !line.is_empty())
+        })
+        .collect();
+    for line in lines {
+        println!("{line}");
+    }
+    Ok(true)
+}
+
+fn compare(folder: &Path, with_additions: bool) -> Result<bool, String> {
+    let read = |name: &str| Crate::read(&folder.join(name));
+    let parts: Vec<Crate> = PARTS.into_iter().map(read).collect::<Result<_, _>>()?;
+    let listing = Listing::folded(&read("rustls.json")?, &parts);
+    let comparison = Comparison::new(
+        &listing,
+        include_str!("../rustls-0.23.46.txt"),
+        include_str!("../by-design.txt"),
+        include_str!("../missing.txt"),
+    );
+    print!("{}", comparison.summary());
+    if with_additions {
+        for line in &comparison.additions {
+            println!("+ {line}");
+        }
+    }
+    for problem in &comparison.problems {
+        eprintln!("{problem}");
+    }
+    Ok(comparison.problems.is_empty())
+}
+
+/// What the reference has, against what is here.
+#[derive(Default)]
+struct Comparison {
+    identical: usize,
+    /// how many lines, by reason
+    by_design: BTreeMap<String, usize>,
+    missing: BTreeMap<String, usize>,
+    /// as `missing`, but something else of that name is here
+    different: BTreeMap<String, usize>,
+    additions: BTreeSet<String>,
+    problems: Vec<String>,
+}
+
+impl Comparison {
+    fn new(ours: &Listing, reference: &str, by_design: &str, missing: &str) -> Self {
+        let by_design = reasons(by_design, ours);
+        let missing = reasons(missing, ours);
+        let reference: BTreeSet<String> = reference
+            .lines()
+            .filter_map(|line| ours.normal_form(line))
+            .collect();
+        let ours = ours.compared();
+        let names: BTreeSet<&str> = ours.iter().filter_map(|line| declared(line)).collect();
+
+        let mut comparison = Self::default();
+        for line in reference.difference(&ours) {
+            let is_different = declared(line).is_some_and(|name| names.contains(name));
+            let count = match (by_design.get(line), missing.get(line)) {
+                (Some(reason), _) => comparison.by_design.entry(reason.clone()),
+                (None, Some(group)) if is_different => comparison.different.entry(group.clone()),
+                (None, Some(group)) => comparison.missing.entry(group.clone()),
+                (None, None) => {
+                    let kind = if is_different { "different" } else { "gone" };
+                    comparison.problems.push(format!("{kind}: {line}"));
+                    continue;
+                }
+            };
+            *count.or_default() += 1;
+        }
+        for line in by_design.keys().chain(missing.keys()) {
+            if ours.contains(line) {
+                let problem = format!("here, so take it off the list: {line}");
+                comparison.problems.push(problem);
+            } else if !reference.contains(line) {
+                let problem = format!("on a list, but not in the reference: {line}");
+                comparison.problems.push(problem);
+            }
+        }
+        comparison.identical = reference.intersection(&ours).count();
+        comparison.additions = ours.difference(&reference).cloned().collect();
+        comparison
+    }
+
+    fn summary(&self) -> String {
+        let mut text = format!("{:6} identical\n", self.identical);
+        for (title, counts) in [
+            ("different by design", &self.by_design),
+            ("missing", &self.missing),
+            ("different", &self.different),
+        ] {
+            text += &format!("{:6} {title}\n", counts.values().sum::<usize>());
+            for (reason, count) in counts {
+                text += &format!("{count:13} {reason}\n");
+            }
+        }
+        text + &format!("{:6} additions\n", self.additions.len())
+    }
+}
+
+/// The lines of a list, each with its reason: the last line before it that begins with `#`.
+fn reasons(list: &str, listing: &Listing) -> BTreeMap<String, String> {
+    let mut reason = "";
+    let mut reasons = BTreeMap::new();
+    for line in list.lines().filter(|line| !line.is_empty()) {
+        match line.strip_prefix("# ") {
+            Some(text) => reason = text,
+            None => reasons.extend(listing.normal_form(line).map(|l| (l, reason.to_owned()))),
+        }
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Comparison, Listing};
+
+    const OURS: &str =
+        "pub struct rustls::A\npub fn rustls::A::f(&self) -> u8\npub fn rustls::new()";
+
+    fn compare(reference: &str, by_design: &str, missing: &str) -> Comparison {
+        Comparison::new(&Listing::of_lines(OURS), reference, by_design, missing)
+    }
+
+    #[test]
+    fn what_went_fails() {
+        let gone = compare("pub struct rustls::A\npub struct rustls::B", "", "");
+        assert_eq!(gone.problems, ["gone: pub struct rustls::B"]);
+        assert_eq!(gone.identical, 1);
+        let unimplemented = compare("impl core::marker::Send for rustls::A", "", "");
+        assert_eq!(unimplemented.problems.len(), 1);
+        let changed = compare("pub fn rustls::A::f(&self) -> u16", "", "");
+        assert_eq!(
+            changed.problems,
+            ["different: pub fn rustls::A::f(&self) -> u16"]
+        );
+    }
+
+    #[test]
+    fn what_has_a_reason_is_counted() {
+        let reference = "pub struct rustls::B\npub struct rustls::C\npub fn rustls::A::f(&self)";
+        let comparison = compare(
+            reference,
+            "# of no use\npub struct rustls::B\n",
+            "# to do\npub struct rustls::C\npub fn rustls::A::f(&self)\n",
+        );
+        assert!(comparison.problems.is_empty(), "{:?}", comparison.problems);
+        assert_eq!(comparison.by_design["of no use"], 1);
+        assert_eq!(comparison.missing["to do"], 1);
+        assert_eq!(comparison.different["to do"], 1);
+        assert_eq!(comparison.additions.len(), 3);
+    }
+
+    #[test]
+    fn lists_hold_nothing_old() {
+        let here = compare("pub struct rustls::A", "", "# to do\npub struct rustls::A");
+        assert!(here.problems[0].contains("take it off"));
+        let unknown = compare("pub struct rustls::A", "# design\npub struct rustls::Z", "");
+        assert!(unknown.problems[0].contains("not in the reference"));
+    }
+}
