@@ -31,7 +31,7 @@ use crate::verify::ServerCertVerifier;
 /// objects, as clones of a configuration have, or what these have in their place at the time
 /// ([`current_verifier`](ServerCertVerifier::current_verifier)). Configurations with others may share a store, but find no session
 /// of use in it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Resumption {
     /// `None` where nothing is stored, so that nothing is computed to be stored.
     pub(crate) store: Option<Arc<dyn ClientSessionStore>>,
@@ -69,6 +69,19 @@ impl Resumption {
     pub fn tls12_resumption(mut self, tls12: Tls12Resumption) -> Self {
         self.tls12_resumption = tls12;
         self
+    }
+}
+
+impl fmt::Debug for Resumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let store: &dyn fmt::Debug = match &self.store {
+            Some(store) => store,
+            None => &format_args!("NoClientSessionStorage"),
+        };
+        f.debug_struct("Resumption")
+            .field("store", store)
+            .field("tls12_resumption", &self.tls12_resumption)
+            .finish()
     }
 }
 
