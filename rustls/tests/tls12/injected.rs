@@ -15,6 +15,10 @@ use crate::server::{Server, Setup, servers};
 /// An empty one, with its header.
 const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];
 
+/// It takes its length from the next message. What comes behind that length may be bytes of a public key, which make
+/// one error or another.
+const CUT_HEADER: [u8; 3] = [20, 0, 0];
+
 fn contents() -> Vec<(ContentType, Vec<u8>)> {
     use ContentType::*;
     vec![
@@ -32,7 +36,7 @@ fn contents() -> Vec<(ContentType, Vec<u8>)> {
         (Handshake, vec![]),
         (Handshake, vec![0, 0, 0, 0]),
         (Handshake, CLIENT_HELLO.to_vec()),
-        (Handshake, vec![20, 0, 0]),
+        (Handshake, CUT_HEADER.to_vec()),
         (Handshake, vec![14, 0, 0, 0]),
         (Handshake, vec![16, 0, 0, 1, 0]),
         (Handshake, [&[20, 0, 0, 12][..], &[0; 12]].concat()),
@@ -116,8 +120,12 @@ fn by_servers() {
                         panic!("not three clients");
                     };
                     let what = format!("{kind:?}: {content:?} at {at}");
-                    assert_eq!(ours.error, unbuffered.error, "{what}");
-                    assert_eq!(ours.alert, unbuffered.alert, "{what}");
+                    if content.1 == CUT_HEADER {
+                        assert_eq!(ours.error.is_some(), unbuffered.error.is_some(), "{what}");
+                    } else {
+                        assert_eq!(ours.error, unbuffered.error, "{what}");
+                        assert_eq!(ours.alert, unbuffered.alert, "{what}");
+                    }
                     if ours.error.is_some() != theirs.error.is_some() {
                         assert!(theirs.error.is_none(), "{what} is accepted: {theirs:?}");
                         assert!(is_deviation(content.0, &content.1), "{what}: {ours:?}");
@@ -199,7 +207,11 @@ fn by_clients() {
                         panic!("not three servers");
                     };
                     let what = format!("resumed {is_resumed}, {tickets}: {content:?} at {at}");
-                    assert_eq!(ours, unbuffered, "{what}");
+                    if content.1 == CUT_HEADER {
+                        assert_eq!(ours.is_ok(), unbuffered.is_ok(), "{what}");
+                    } else {
+                        assert_eq!(ours, unbuffered, "{what}");
+                    }
                     match (ours, theirs) {
                         (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs, "{what}"),
                         // an attempt to renegotiate is refused without being read
