@@ -34,6 +34,7 @@
 //! - [`certificates`]: certificates parsed once, kept and shared.
 //! - [`crypto`]: the cryptography underneath, and how to bring one's own.
 //! - [`Error`]: everything that can go wrong.
+//! - `rustls::manual`: how to use all this well, in chapters.
 //!
 //! # Features
 //!
@@ -85,6 +86,13 @@ pub mod certificates;
 pub mod client;
 pub mod compress;
 pub mod crypto;
+#[cfg(all(
+    any(doc, doctest),
+    feature = "aws_lc_rs",
+    feature = "std",
+    feature = "tls12"
+))]
+pub mod manual;
 pub mod server;
 pub mod sign;
 

@@ -1,0 +1,132 @@
+//! Which interface fits which program.
+//!
+//! All of them speak the same protocol with the same code underneath. They differ in who owns the buffers and who
+//! does the I/O.
+//!
+//! | | who does the I/O | who owns the buffers | copies of the plaintext, sending / receiving | for |
+//! |---|---|---|---|---|
+//! | [`Stream`], [`StreamOwned`] | the library, through [`Read`] and [`Write`] | the connection | 0 / 1 | blocking sockets, a thread for each connection |
+//! | [`ClientConnection`], [`ServerConnection`] | the application calls `read_tls`, `write_tls` | the connection | 0 / 1, or 0 with [`BufRead`] | event loops; what tokio-rustls and most others use |
+//! | … with `encrypt_in_place` | the same, and records from the application's own buffer | both | 0 / as above | servers of files, proxies |
+//! | [`UnbufferedClientConnection`], [`UnbufferedServerConnection`] | the application | the application | 0 / 0 | io_uring, `no_std`, own buffer pools, the highest throughput |
+//! | [`KernelConnection`](crate::kernel::KernelConnection) | the kernel (Linux's kTLS) | the kernel | – | `sendfile`, network cards that encrypt |
+#![cfg_attr(
+    feature = "std",
+    doc = "| [`quic`](crate::quic) connections | a QUIC implementation such as quinn | that implementation | – | QUIC, HTTP/3 |"
+)]
+//!
+//! The copies are those of the aws-lc-rs provider. ring seals in place only, so there each interface but
+//! `encrypt_in_place` has one more when sending. No interface allocates for a record.
+//!
+//! # Buffered
+//!
+//! A connection is a box with four openings: TLS bytes go in by `read_tls` and out by `write_tls`, plaintext in by
+//! `writer()` and out by `reader()`. Nothing happens behind one's back, so it fits any event loop:
+//!
+//! ```
+//! use std::io::{self, Read, Write};
+//! use std::net::TcpStream;
+//!
+//! use rustls::ServerConnection;
+//!
+//! /// What to do when the socket can be read: hands `received` all plaintext that has come.
+//! fn readable(
+//!     tls: &mut ServerConnection,
+//!     socket: &mut TcpStream,
+//!     mut received: impl FnMut(&[u8]),
+//! ) -> io::Result<()> {
+//!     while tls.wants_read() {
+//!         match tls.read_tls(socket) {
+//!             // without a close_notify before it, the reader says UnexpectedEof: data may be missing
+//!             Ok(0) => break,
+//!             Ok(_) => {}
+//!             Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+//!             Err(error) => return Err(error),
+//!         }
+//!         if let Err(error) = tls.process_new_packets() {
+//!             // the alert that tells the peer why is ready
+//!             let _ = tls.write_tls(socket);
+//!             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+//!         }
+//!         let mut chunk = [0; 4096];
+//!         loop {
+//!             match tls.reader().read(&mut chunk) {
+//!                 Ok(0) => return Ok(()), // the peer's close_notify: the end, and authenticated
+//!                 Ok(len) => received(&chunk[..len]),
+//!                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+//!                 Err(error) => return Err(error),
+//!             }
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//!
+//! /// What to do when the socket can be written.
+//! fn writable(tls: &mut ServerConnection, socket: &mut TcpStream) -> io::Result<()> {
+//!     while tls.wants_write() {
+//!         match tls.write_tls(socket) {
+//!             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+//!             Ok(_) => {}
+//!             Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+//!             Err(error) => return Err(error),
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! After each of the two, ask `wants_read` and `wants_write` again and tell the event loop: what was received may call
+//! for an answer, and a peer that sends much while plaintext waits to be read is not read from.
+//!
+//! Memory is bounded: 64 KiB wait to be written, unless [`set_buffer_limit`] says otherwise, and no more than a few
+//! records to be read.
+//!
+//! # Unbuffered
+//!
+//! The connection holds no buffer. [`process_tls_records`] is given the bytes that were received, opens records where
+//! they lie, and answers with a [`ConnectionState`]: the one thing that has to be done next. The state is also the
+//! permission to do it: what cannot be done now has no method.
+//!
+//! | state | what it means |
+//! |---|---|
+//! | [`EncodeTlsData`] | there is something to send: encode it into the buffer for output |
+//! | [`TransmitTlsData`] | what was encoded has to be on its way before going on: send it, then `done()` |
+//! | [`BlockedHandshake`] | receive more |
+//! | [`ReadTraffic`] | application data: [`next_record`] until `None` |
+//! | [`ReadEarlyData`] | the same of early data, on a server |
+//! | [`WriteTraffic`] | nothing else to do: application data can be sent, or more be received |
+//! | [`PeerClosed`] | the peer sends no more; this side may |
+//! | [`Closed`] | both have closed |
+//!
+//! Whatever the state, the first `discard` bytes of the input are done with. The rest must be given again, with more
+//! behind it: keep bytes until they are discarded.
+//!
+//! The examples `unbuffered_client` and `unbuffered_server` are complete programs, and a good place to begin.
+//!
+//! # Which version, which role
+//!
+//! [`Connection`](crate::Connection) is either role, for code that serves both. The version makes no difference to an
+//! application, with two exceptions: early data is TLS 1.3's, and keys can be replaced there alone, so that a TLS 1.2
+//! connection ends when its key is worn out, after 2²⁴ records or so with AES-GCM.
+//!
+//! [`Read`]: std::io::Read
+//! [`Write`]: std::io::Write
+//! [`BufRead`]: std::io::BufRead
+//! [`Stream`]: crate::Stream
+//! [`StreamOwned`]: crate::StreamOwned
+//! [`ClientConnection`]: crate::ClientConnection
+//! [`ServerConnection`]: crate::ServerConnection
+//! [`UnbufferedClientConnection`]: crate::client::UnbufferedClientConnection
+//! [`UnbufferedServerConnection`]: crate::server::UnbufferedServerConnection
+//! [`set_buffer_limit`]: crate::ConnectionCommon::set_buffer_limit
+//! [`process_tls_records`]: crate::client::UnbufferedClientConnection
+//! [`ConnectionState`]: crate::unbuffered::ConnectionState
+//! [`EncodeTlsData`]: crate::unbuffered::ConnectionState::EncodeTlsData
+//! [`TransmitTlsData`]: crate::unbuffered::ConnectionState::TransmitTlsData
+//! [`BlockedHandshake`]: crate::unbuffered::ConnectionState::BlockedHandshake
+//! [`ReadTraffic`]: crate::unbuffered::ConnectionState::ReadTraffic
+//! [`ReadEarlyData`]: crate::unbuffered::ConnectionState::ReadEarlyData
+//! [`WriteTraffic`]: crate::unbuffered::ConnectionState::WriteTraffic
+//! [`PeerClosed`]: crate::unbuffered::ConnectionState::PeerClosed
+//! [`Closed`]: crate::unbuffered::ConnectionState::Closed
+//! [`next_record`]: crate::unbuffered::ReadTraffic::next_record

@@ -1,0 +1,143 @@
+//! Bringing a crypto library, a key store or a hardware engine of one's own.
+//!
+//! A [`CryptoProvider`](crate::crypto::CryptoProvider) is a struct with public fields: cipher suites, key exchange groups,
+//! algorithms for verifying signatures, a source of randomness, and how private keys are loaded. Take one that is there and
+//! replace what is to be different, or make all of it.
+//!
+//! # One part: a key in hardware
+//!
+//! Private keys that do not leave their HSM or TPM need no provider at all, but a
+//! [`SigningKey`](crate::sign::SigningKey), and a [`Signer`](crate::sign::Signer) for a scheme that the peer accepts:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use rustls::sign::{Signer, SigningKey};
+//! use rustls::{Error, OtherError, SignatureAlgorithm, SignatureScheme};
+//!
+//! /// What the hardware's library has.
+//! trait Token: std::fmt::Debug + Send + Sync {
+//!     fn sign_p256(&self, message: &[u8]) -> std::io::Result<Vec<u8>>;
+//! }
+//!
+//! #[derive(Clone, Debug)]
+//! struct TokenKey(Arc<dyn Token>);
+//!
+//! impl SigningKey for TokenKey {
+//!     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+//!         let offers_ours = offered.contains(&SignatureScheme::ECDSA_NISTP256_SHA256);
+//!         offers_ours.then(|| Box::new(self.clone()) as _)
+//!     }
+//!
+//!     fn algorithm(&self) -> SignatureAlgorithm {
+//!         SignatureAlgorithm::ECDSA
+//!     }
+//! }
+//!
+//! impl Signer for TokenKey {
+//!     /// The message is not hashed yet; the signature is the DER form that X.509 has.
+//!     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+//!         let signed = self.0.sign_p256(message);
+//!         signed.map_err(|error| OtherError(Arc::new(error)).into())
+//!     }
+//!
+//!     fn scheme(&self) -> SignatureScheme {
+//!         SignatureScheme::ECDSA_NISTP256_SHA256
+//!     }
+//! }
+//! ```
+//!
+//! It goes with its chain into a [`CertifiedKey`](crate::sign::CertifiedKey), and that into a
+//! [resolver](crate::server::ResolvesServerCert), [`SingleCertAndKey`](crate::sign::SingleCertAndKey) for instance. Signing
+//! blocks the thread of the handshake; a slow token wants handshakes on threads of their own.
+//!
+//! # A whole library
+//!
+//! [`crypto::blocks`](crate::crypto::blocks) has what all providers would write the same way, over small traits for what a
+//! library brings. An AEAD that seals in place is this much, and comes out as the records of TLS 1.2 and 1.3 with their
+//! nonces, additional data, content types and padding:
+//!
+//! ```
+//! use rustls::crypto::blocks::{
+//!     Aead, AeadAlgorithm, AeadError, Aes128Gcm, BulkCipher, Cipher, InPlace, TAG_LEN, Tag, Tls13Suite,
+//! };
+//! use rustls::crypto::cipher::{AeadKey, Nonce};
+//! # use rustls::crypto::blocks::{Computation, HashFunction};
+//! # mod library {
+//! #     pub struct Gcm;
+//! #     impl Gcm {
+//! #         pub fn new(_: &[u8]) -> Self { Self }
+//! #         pub fn seal(&self, _: &[u8; 12], _: &[u8], _: &mut [u8]) -> Option<[u8; 16]> { None }
+//! #         pub fn open(&self, _: &[u8; 12], _: &[u8], _: &mut [u8], _: &[u8; 16]) -> bool { false }
+//! #     }
+//! # }
+//!
+//! struct Key(library::Gcm);
+//!
+//! impl Aead for Key {
+//!     fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+//!         self.0.seal(&nonce.0, aad, text).ok_or(AeadError)
+//!     }
+//!
+//!     /// `text` is ciphertext and tag; returns how long the plaintext is, which replaces it.
+//!     fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {
+//!         let (text, tag) = text.split_last_chunk_mut::<TAG_LEN>().ok_or(AeadError)?;
+//!         match self.0.open(&nonce.0, aad, text, tag) {
+//!             true => Ok(text.len()),
+//!             false => Err(AeadError),
+//!         }
+//!     }
+//! }
+//!
+//! struct Gcm128;
+//!
+//! impl AeadAlgorithm for Gcm128 {
+//!     type SealingKey = InPlace<Key>;
+//!     type OpeningKey = InPlace<Key>;
+//!
+//!     const CIPHER: BulkCipher = Aes128Gcm::CIPHER;
+//!
+//!     fn sealing_key(key: &AeadKey) -> InPlace<Key> {
+//!         InPlace(Key(library::Gcm::new(key.as_ref())))
+//!     }
+//!
+//!     fn opening_key(key: &AeadKey) -> InPlace<Key> {
+//!         InPlace(Key(library::Gcm::new(key.as_ref())))
+//!     }
+//! }
+//! ```
+//!
+//! With a [`HashFunction`](crate::crypto::blocks::HashFunction) beside it, `Tls13Suite::<Gcm128, Sha256>` is a cipher suite.
+//! The other traits are of the same size:
+//!
+//! | the library has | trait |
+//! |---|---|
+//! | an AEAD | [`AeadAlgorithm`](crate::crypto::blocks::AeadAlgorithm), [`Aead`](crate::crypto::blocks::Aead) |
+//! | and seals from one buffer into another | [`SealingKey`](crate::crypto::blocks::SealingKey): no copy when sending |
+//! | and the cipher for QUIC's headers | [`PacketAlgorithm`](crate::crypto::blocks::PacketAlgorithm) |
+//! | a hash function with HMAC | [`HashFunction`](crate::crypto::blocks::HashFunction) |
+//! | Diffie-Hellman on a curve | [`Ecdh`](crate::crypto::blocks::Ecdh) |
+//! | private keys | [`KeyPair`](crate::crypto::blocks::KeyPair) |
+//! | HPKE's key pairs | [`HpkeDh`](crate::crypto::blocks::HpkeDh) |
+//!
+//! `ci/provider-rustcrypto` in the repository is a whole provider over the pure Rust of RustCrypto, in five hundred lines,
+//! and `ci/provider-checks` runs published vectors (Wycheproof, the RFCs') over any provider: run them over yours.
+//!
+//! # An engine that makes records itself
+//!
+//! Implement [`MessageEncrypter`](crate::crypto::cipher::MessageEncrypter) and
+//! [`MessageDecrypter`](crate::crypto::cipher::MessageDecrypter) where hardware has a record engine rather than an AEAD. A
+//! record's payload is written to the front of a slice, whose length was asked for before; the header is not an encrypter's
+//! business. A provider that did so for rustls 0.23 changes that one method: README, "For authors of crypto providers", has
+//! both forms beside each other.
+//!
+//! # Rules
+//!
+//! - An encrypter that finds its output too short changes nothing and says how much it needs. The same sequence number
+//!   comes again.
+//! - Equal sequence numbers never come twice with success, so a nonce derived from them does not repeat.
+//! - What a failed decryption leaves in the buffer is never shown to anybody, but should tell nothing: wipe it, or
+//!   verify before decrypting.
+//! - Secrets are overwritten when they are dropped; the types of this crate ([`AeadKey`](crate::crypto::cipher::AeadKey),
+//!   [`SharedSecret`](crate::crypto::SharedSecret), `OkmBlock`) do it by themselves.
+//! - `fips()` answers for one's own part only, and is false unless it is overridden.
