@@ -1,40 +1,16 @@
-//! tokio-rustls, whose acceptors serve and whose connector asks; reqwest, which is built on it with hyper-rustls.
+//! tokio-rustls, whose acceptors serve and whose connector asks.
 
-use std::future::Future;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use drop_in::Credentials;
+use drop_in::{Credentials, moved, page, run};
+use rustls::ServerConfig;
 use rustls::pki_types::ServerName;
 use rustls::server::Acceptor;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor, TlsConnector};
-
-/// Bytes that any mistake in their order would show in.
-fn page() -> Vec<u8> {
-    (0u32..500_000)
-        .map(|i| (i.wrapping_mul(i) >> 7) as u8)
-        .collect()
-}
-
-fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .unwrap();
-    runtime.block_on(test);
-}
-
-fn client_config(credentials: &Credentials) -> ClientConfig {
-    let mut roots = RootCertStore::empty();
-    roots.add(credentials.authority.clone()).unwrap();
-    ClientConfig::builder()
-        .with_root_certificates(roots)
-        .with_no_client_auth()
-}
 
 /// Sends back what comes, until the client closes.
 async fn echo(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
@@ -55,7 +31,7 @@ async fn echo(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
 
 /// Sends a page to an echo, both ways at once, and closes.
 async fn ask(credentials: &Credentials, listener: &TcpListener) -> io::Result<()> {
-    let connector = TlsConnector::from(Arc::new(client_config(credentials)));
+    let connector = TlsConnector::from(Arc::new(credentials.client_config()));
     let socket = TcpStream::connect(listener.local_addr()?).await?;
     let name = ServerName::try_from("localhost").unwrap();
     let stream = connector.connect(name, socket).await?;
@@ -85,6 +61,8 @@ fn acceptor_and_connector_of_tokio_rustls() {
         let (served, asked) = tokio::join!(serving, ask(&credentials, &listener));
         served.unwrap();
         asked.unwrap();
+        let both = "client and server";
+        moved("tokio-rustls", both, "an echo", 2 * page().len());
     });
 }
 
@@ -109,6 +87,8 @@ fn lazy_acceptor_of_tokio_rustls() {
         let (served, asked) = tokio::join!(serving, ask(&credentials, &listener));
         served.unwrap();
         asked.unwrap();
+        let traffic = "an echo, LazyConfigAcceptor";
+        moved("tokio-rustls", "server", traffic, 2 * page().len());
     });
 }
 
@@ -138,7 +118,7 @@ fn lazy_acceptor_tells_the_client_why() {
         // what the configuration that was chosen refuses
         let mut config = credentials.server_config();
         config.alpn_protocols = vec![b"h2".to_vec()];
-        let mut client = client_config(&credentials);
+        let mut client = credentials.client_config();
         client.alpn_protocols = vec![b"http/1.1".to_vec()];
         let serving = accept_lazily(&listener, Arc::new(config));
         let asking = async {
@@ -166,7 +146,7 @@ fn early_data_by_tokio_rustls() {
         let mut config = credentials.server_config();
         config.max_early_data_size = 1000;
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        let mut config = client_config(&credentials);
+        let mut config = credentials.client_config();
         config.enable_early_data = true;
         let connector = TlsConnector::from(Arc::new(config)).early_data(true);
 
@@ -200,40 +180,7 @@ fn early_data_by_tokio_rustls() {
             };
             tokio::join!(serving, asking);
         }
-    });
-}
-
-#[test]
-fn reqwest_fetches_a_page() {
-    run(async {
-        let credentials = Credentials::new();
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let config = Arc::new(credentials.server_config());
-        let serving = async {
-            let mut stream = accept_lazily(&listener, config).await.unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                head.push(stream.read_u8().await.unwrap());
-            }
-            let page = page();
-            let length = page.len();
-            let answer =
-                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-            stream.write_all(answer.as_bytes()).await.unwrap();
-            stream.write_all(&page).await.unwrap();
-            stream.shutdown().await.unwrap();
-        };
-        let client = reqwest::Client::builder()
-            .use_preconfigured_tls(client_config(&credentials))
-            .build()
-            .unwrap();
-        let asking = async {
-            let url = format!("https://localhost:{port}/");
-            let response = client.get(url).send().await.unwrap();
-            response.bytes().await.unwrap()
-        };
-        let ((), body) = tokio::join!(serving, asking);
-        assert!(body == page(), "another page");
+        let both = "client and server";
+        moved("tokio-rustls", both, "early data", b"question".len());
     });
 }

@@ -4,8 +4,7 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use drop_in::Server;
-use rustls::{ClientConfig, RootCertStore};
+use drop_in::{Server, moved};
 use tungstenite::{Connector, Message};
 
 #[test]
@@ -25,18 +24,15 @@ fn tungstenite_echoes() {
         }
     });
 
-    let mut roots = RootCertStore::empty();
-    roots.add(server.authority.clone()).unwrap();
-    let config = ClientConfig::builder()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let config = server.credentials.client_config();
     let sock = TcpStream::connect(server.address).unwrap();
     let connector = Connector::Rustls(Arc::new(config));
     let (mut socket, _) =
         tungstenite::client_tls_with_config(server.url("wss"), sock, None, Some(connector))
             .unwrap();
 
-    for len in [0, 1, 125, 16_384, 300_000] {
+    let lens = [0, 1, 125, 16_384, 300_000];
+    for len in lens {
         let message = Message::binary(vec![len as u8; len]);
         socket.send(message.clone()).unwrap();
         assert_eq!(socket.read().unwrap(), message);
@@ -44,4 +40,11 @@ fn tungstenite_echoes() {
     socket.close(None).unwrap();
     while socket.read().is_ok() {}
     server.join().unwrap();
+    let both = "client and server";
+    moved(
+        "tungstenite",
+        both,
+        "WebSocket",
+        2 * lens.iter().sum::<usize>(),
+    );
 }

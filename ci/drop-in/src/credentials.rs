@@ -1,0 +1,83 @@
+//! An authority, a certificate for `localhost` that it has signed, and configurations of both sides.
+
+use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+/// A certificate for `localhost` and the authority that it comes from.
+pub struct Credentials {
+    /// The authority.
+    pub authority: CertificateDer<'static>,
+    /// The authority, for programs and crates that read PEM.
+    pub authority_pem: String,
+    /// The certificate.
+    pub certificate_pem: String,
+    /// Its key.
+    pub key_pem: String,
+    certificate: Certificate,
+    key: KeyPair,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Credentials {
+    /// Makes them, and aws-lc-rs the default provider.
+    #[allow(clippy::new_without_default, reason = "each is another")]
+    pub fn new() -> Self {
+        // both providers are compiled in, as happens where dependencies ask for either
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let _ = provider.install_default();
+
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let authority = params.self_signed(&key).unwrap();
+        let issuer = Issuer::new(params, key);
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(["localhost".to_owned()])
+            .and_then(|params| params.signed_by(&key, &issuer))
+            .unwrap();
+        Self {
+            authority: authority.der().clone(),
+            authority_pem: authority.pem(),
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+            certificate,
+            key,
+            issuer,
+        }
+    }
+
+    /// A server that has the certificate.
+    pub fn server_config(&self) -> ServerConfig {
+        ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![self.certificate.der().clone()],
+                PrivateKeyDer::try_from(self.key.serialize_der()).unwrap(),
+            )
+            .unwrap()
+    }
+
+    /// A client that trusts the authority, and nobody else.
+    pub fn client_config(&self) -> ClientConfig {
+        ClientConfig::builder()
+            .with_root_certificates(self.roots())
+            .with_no_client_auth()
+    }
+
+    /// The authority as a store.
+    pub fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.authority.clone()).unwrap();
+        roots
+    }
+
+    /// Another certificate by the authority, with the common name `name`, and its key: for a client.
+    pub fn client_pem(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new([]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+}

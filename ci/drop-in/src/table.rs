@@ -1,0 +1,44 @@
+//! What was built and what moved: a line for each crate and role. `ci/drop-in/run` names the file that they go to,
+//! and prints it.
+
+use std::env;
+use std::fs::File;
+use std::io::Write;
+
+/// Says that `bytes` of plaintext went over TLS by `package` in the role `role`, both directions together.
+pub fn moved(package: &str, role: &str, traffic: &str, bytes: usize) {
+    assert!(bytes > 0, "{package} moved nothing");
+    line(package, role, traffic, &format!("{bytes} bytes"));
+}
+
+/// Says that nothing could be moved, since this machine has no `program`.
+pub fn skipped(package: &str, program: &str) {
+    line(package, "-", "-", &format!("skipped, no {program} here"));
+}
+
+fn line(package: &str, role: &str, traffic: &str, what: &str) {
+    let version = version(package);
+    let line = format!("{package:24} {version:14} {role:20} {traffic:30} {what}\n");
+    match env::var_os("DROP_IN_TABLE") {
+        // one write appends the whole line, whichever other tests write theirs
+        Some(path) => File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(line.as_bytes()))
+            .unwrap(),
+        None => print!("{line}"),
+    }
+}
+
+/// The version of `package` that is built here.
+fn version(package: &str) -> &'static str {
+    let lock = include_str!("../Cargo.lock");
+    let mut versions = lock
+        .split("[[package]]\n")
+        .filter_map(|entry| entry.strip_prefix(&format!("name = \"{package}\"\nversion = \"")[..]))
+        .filter_map(|rest| rest.split('"').next());
+    let version = versions.next().unwrap();
+    assert_eq!(versions.next(), None, "{package} is there twice");
+    version
+}

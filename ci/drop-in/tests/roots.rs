@@ -1,0 +1,122 @@
+//! Whom the platform trusts: rustls-native-certs, rustls-platform-verifier, and reqwest, which asks the latter.
+//! On Linux they read the file that `SSL_CERT_FILE` names, so each test runs again in a process that has it.
+
+use std::env;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::Arc;
+
+use drop_in::{Credentials, Program, Server, answer, moved, page, run};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+/// Runs the test `name` again, as the client of a server whose authority is all that the platform trusts. In that
+/// process it returns the server's port, here nothing.
+fn again(name: &str) -> Option<u16> {
+    if let Ok(port) = env::var("DROP_IN_PORT") {
+        // makes the default provider
+        let _ = Credentials::new();
+        return Some(port.parse().unwrap());
+    }
+    let server = Server::start(answer);
+    let folder = Program::new(name, "root");
+    let trusted = folder.write("trusted.pem", &server.credentials.authority_pem);
+    let client = Command::new(env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env("DROP_IN_PORT", server.address.port().to_string())
+        .env("SSL_CERT_FILE", trusted)
+        .env_remove("SSL_CERT_DIR")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&client.stderr);
+    assert!(client.status.success(), "{printed}");
+    server.join().unwrap();
+    None
+}
+
+/// Fetches the page under `config`.
+fn fetch(config: ClientConfig, port: u16) {
+    let name = ServerName::try_from("localhost").unwrap();
+    let client = ClientConnection::new(Arc::new(config), name).unwrap();
+    let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut stream = StreamOwned::new(client, socket);
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.ends_with(&page()), "another page");
+}
+
+#[test]
+fn native_certs_are_roots() {
+    let Some(port) = again("native_certs_are_roots") else {
+        return;
+    };
+    let found = rustls_native_certs::load_native_certs();
+    assert!(found.errors.is_empty(), "{:?}", found.errors);
+    let mut roots = RootCertStore::empty();
+    assert_eq!(roots.add_parsable_certificates(found.certs), (1, 0));
+    let config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    fetch(config, port);
+    moved(
+        "rustls-native-certs",
+        "roots of a client",
+        "HTTP/1.1",
+        page().len(),
+    );
+}
+
+#[test]
+fn platform_verifier_verifies() {
+    let Some(port) = again("platform_verifier_verifies") else {
+        return;
+    };
+    let config = ClientConfig::builder()
+        .with_platform_verifier()
+        .unwrap()
+        .with_no_client_auth();
+    fetch(config, port);
+    let role = "a client's verifier";
+    moved("rustls-platform-verifier", role, "HTTP/1.1", page().len());
+}
+
+#[test]
+fn reqwest_asks_the_platform() {
+    let Some(port) = again("reqwest_asks_the_platform") else {
+        return;
+    };
+    run(async {
+        let url = format!("https://localhost:{port}/");
+        let response = reqwest::get(url).await.unwrap();
+        assert!(response.bytes().await.unwrap() == page(), "another page");
+    });
+    moved(
+        "reqwest",
+        "client",
+        "HTTP/1.1, platform's roots",
+        page().len(),
+    );
+}
+
+#[test]
+fn the_platform_trusts_nobody_else() {
+    let server = Server::start(answer);
+    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(
+        // beside whatever this machine trusts: an authority of the same name as the server's, with another key
+        [Credentials::new().authority],
+        Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
+    );
+    let config = ClientConfig::builder()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier.unwrap()))
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let client = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut stream = StreamOwned::new(client, TcpStream::connect(server.address).unwrap());
+    let error = stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap_err();
+    assert!(error.to_string().contains("BadSignature"), "{error}");
+    server.join().unwrap_err();
+}
