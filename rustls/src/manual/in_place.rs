@@ -1,7 +1,7 @@
 //! Records made where the plaintext lies, and read where they came in.
 //!
-//! A copy of 16 KiB that are in the cache costs about a tenth of what encrypting them does; of memory that is not, more
-//! than encrypting. So it pays to leave data where it is.
+//! A copy of 16 KiB that are in the cache costs about a seventh of what encrypting them does; of memory that is not, nearly
+//! as much as encrypting. So it pays to leave data where it is.
 //!
 //! # Sending
 //!
