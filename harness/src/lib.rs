@@ -3,7 +3,8 @@
 //! ```text
 //!   endpoints ─── connections of this crate and of upstream, in each API, behind one trait
 //!     ▲
-//!     ├── scripted ── peers of an end that have the right keys and say whatever a test wants
+//!     ├── scripted ── peers of an end that have the right keys and say whatever a test wants; in `ech` a server of
+//!     │               Encrypted Client Hello that takes nothing but what its rules allow
 //!     └── fuzzed ──── what the fuzz targets do with their input
 //!
 //!   pairs ─────── connected sides over their user's memory, for what is measured and counted

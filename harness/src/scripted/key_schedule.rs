@@ -39,6 +39,13 @@ impl Transcript {
         hash.as_ref().to_vec()
     }
 
+    /// The hash after one more message, which is not added.
+    pub(super) fn hash_with(&self, message: &[u8]) -> Vec<u8> {
+        let messages = [&self.messages, message].concat();
+        let hash = self.suite.common.hash_provider.hash(&messages);
+        hash.as_ref().to_vec()
+    }
+
     /// With the hash function of another suite: that of a session that is offered.
     pub(super) fn hash_by(
         &self,
@@ -88,8 +95,14 @@ impl Stage {
     /// RFC 9846 §4.3.11.2: the binder of a resumption PSK, after these bytes.
     pub(super) fn binder(&self, truncated: &[u8]) -> Vec<u8> {
         let hash = self.suite.common.hash_provider;
-        let key = self.secret("res binder", hash.hash(&[]).as_ref());
-        key.verify_data(hash.hash(truncated).as_ref())
+        self.binder_of(hash.hash(truncated).as_ref())
+    }
+
+    /// The same, given the hash of the bytes.
+    pub(super) fn binder_of(&self, transcript_hash: &[u8]) -> Vec<u8> {
+        let of_nothing = self.suite.common.hash_provider.hash(&[]);
+        let key = self.secret("res binder", of_nothing.as_ref());
+        key.verify_data(transcript_hash)
     }
 
     /// The main secret, after the handshake secret.
@@ -107,8 +120,13 @@ impl Stage {
         let len = self.suite.common.hash_provider.output_len();
         Secret {
             suite: self.suite,
-            bytes: expand_label(&*self.pseudorandom_key, label, transcript_hash, len),
+            bytes: self.expand(label, transcript_hash, len),
         }
+    }
+
+    /// `HKDF-Expand-Label(., label, context, len)`.
+    pub(super) fn expand(&self, label: &str, context: &[u8], len: usize) -> Vec<u8> {
+        expand_label(&*self.pseudorandom_key, label, context, len)
     }
 
     fn derived(&self) -> Vec<u8> {

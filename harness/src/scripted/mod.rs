@@ -1,9 +1,10 @@
 //! Peers that have the right keys and say whatever a test wants, to any [`Endpoint`](crate::endpoints::Endpoint).
 //!
-//! They check nothing. Key schedule and record protection are their own; ciphers, hash functions and key
+//! They check nothing, except for [`ech`]. Key schedule and record protection are their own; ciphers, hash functions and key
 //! exchange are a provider's.
 
 mod client;
+pub mod ech;
 mod key_schedule;
 mod records;
 mod refused;

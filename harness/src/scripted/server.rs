@@ -9,6 +9,7 @@ use rustls::{
     AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup, SignatureScheme,
 };
 
+use super::ech::{self, Ech, Opened};
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
 use super::records::{Joiner, Opening, Sealing};
 use crate::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
@@ -77,6 +78,8 @@ pub struct Script {
     pub psk: Option<Vec<u8>>,
     /// The key of a session with [`SUITE`], to read early data and alerts with.
     pub early_psk: Option<Vec<u8>>,
+    /// What to do with encrypted_client_hello, if it is known.
+    pub ech: Option<Ech>,
 }
 
 pub const SUPPORTED_VERSIONS: u16 = 43;
@@ -131,6 +134,7 @@ impl Script {
             post_handshake: Vec::new(),
             psk: None,
             early_psk: None,
+            ech: None,
         }
     }
 
@@ -197,8 +201,13 @@ pub struct Outcome {
 /// A connection with a scripted server, in full.
 pub struct Conversation {
     pub outcome: Outcome,
-    /// The client's handshake messages: its ClientHello, the second one after a retry, and its flight.
+    /// The client's handshake messages: its ClientHello, the second one after a retry, and its flight. Where ECH is
+    /// accepted a ClientHello is the inner one.
     pub messages: Vec<Vec<u8>>,
+    /// What ClientHellos had encrypted, as far as there is a key for it.
+    pub opened: Vec<Opened>,
+    /// All that the client has sent, as it was on the wire.
+    pub sent: Vec<u8>,
     /// Early data, if the script has the key.
     pub early_data: Vec<u8>,
     /// Application data of the client.
@@ -221,9 +230,22 @@ impl Identity {
     /// One whose servers know the groups and ciphers of `provider`.
     pub fn new(provider: CryptoProvider) -> Self {
         let generated = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        let key_der = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
+        Self::with_key(
+            provider,
+            generated.cert.der().clone(),
+            &generated.signing_key,
+        )
+    }
+
+    /// The same, with a key and a certificate for it.
+    pub fn with_key(
+        provider: CryptoProvider,
+        certificate: CertificateDer<'static>,
+        key: &rcgen::KeyPair,
+    ) -> Self {
+        let key_der = PrivateKeyDer::Pkcs8(key.serialize_der().into());
         Self {
-            certificate: generated.cert.der().clone(),
+            certificate,
             key: provider.key_provider.load_private_key(key_der).unwrap(),
             provider,
         }
@@ -252,19 +274,24 @@ impl Identity {
             joiner: Joiner::default(),
             transcript: Transcript::new(suite),
             main_secret: None,
+            ech: ech::Connection::default(),
             conversation: Conversation {
                 outcome: Outcome {
                     error: None,
                     alert: None,
                 },
                 messages: Vec::new(),
+                opened: Vec::new(),
+                sent: Vec::new(),
                 early_data: Vec::new(),
                 plaintext: Vec::new(),
                 resumption_secret: None,
             },
         };
         server.conversation.outcome.error = server.talk(client, script).err();
-        server.read(&client.take_output());
+        let output = server.take(client);
+        server.read(&output);
+        server.conversation.opened = server.ech.opened;
         server.conversation
     }
 }
@@ -283,28 +310,28 @@ struct Server<'a> {
     joiner: Joiner,
     transcript: Transcript,
     main_secret: Option<Stage>,
+    ech: ech::Connection,
     conversation: Conversation,
 }
 
 impl Server<'_> {
     fn talk(&mut self, client: &mut dyn Endpoint, script: &Script) -> Result<(), String> {
-        let mut output = client.take_output();
-        let mut client_hello = plain_messages(&output);
-        self.transcript.add(&client_hello);
-        self.conversation.messages.push(client_hello.clone());
+        let output = self.take(client);
+        let mut client_hello = self.read_hello(script, &output);
         let early_opening = self.read_early(script, &client_hello, &output);
         for (i, retry) in script.retries.iter().enumerate() {
             let mut message = hello_message(retry, &client_hello, &[]);
-            (script.corrupt)(i, &mut message);
             if i == 0 {
                 self.transcript.replace_with_message_hash();
             }
+            if let Some(ech) = &script.ech {
+                self.ech.confirm_retry(ech, &self.transcript, &mut message);
+            }
+            (script.corrupt)(i, &mut message);
             self.transcript.add(&message);
             client.receive(&self.seal(&[&message[..], &script.after_retry].concat()))?;
-            output = client.take_output();
-            client_hello = plain_messages(&output);
-            self.transcript.add(&client_hello);
-            self.conversation.messages.push(client_hello.clone());
+            let output = self.take(client);
+            client_hello = self.read_hello(script, &output);
         }
 
         let early = Stage::early(self.suite, script.psk.as_deref());
@@ -317,6 +344,9 @@ impl Server<'_> {
         let (share, shared) = self.exchange(&client_hello, script.group);
         let mut server_hello = hello_message(&script.server_hello, &client_hello, &share);
         let mut sent = script.retries.len();
+        if let Some(ech) = &script.ech {
+            self.ech.confirm(ech, &self.transcript, &mut server_hello);
+        }
         (script.corrupt)(sent, &mut server_hello);
         self.transcript.add(&server_hello);
         let mut flight = self.seal(&[&server_hello[..], &script.after_server_hello].concat());
@@ -362,12 +392,35 @@ impl Server<'_> {
         self.main_secret = Some(stage);
 
         client.receive(&flight)?;
-        self.read(&client.take_output());
+        let output = self.take(client);
+        self.read(&output);
         self.sealing.set_key(&server_traffic_secret);
         for message in &script.post_handshake {
             client.receive(&self.seal(message))?;
         }
         Ok(())
+    }
+
+    /// What the client has to send.
+    fn take(&mut self, client: &mut dyn Endpoint) -> Vec<u8> {
+        let output = client.take_output();
+        self.conversation.sent.extend_from_slice(&output);
+        output
+    }
+
+    /// The ClientHello in `output`, added to the transcript.
+    fn read_hello(&mut self, script: &Script, output: &[u8]) -> Vec<u8> {
+        let sent = plain_messages(output);
+        let hello = match &script.ech {
+            Some(ech) => self.ech.choose(ech, &sent),
+            None => sent,
+        };
+        if let Some(psk) = &script.psk {
+            self.ech.check_binder(psk, &self.transcript, &hello);
+        }
+        self.transcript.add(&hello);
+        self.conversation.messages.push(hello.clone());
+        hello
     }
 
     fn seal(&mut self, messages: &[u8]) -> Vec<u8> {

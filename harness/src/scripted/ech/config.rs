@@ -1,0 +1,206 @@
+//! ECHConfigs (RFC 9849 §4) byte by byte, right and wrong, and the keys that belong to them.
+
+use std::sync::Arc;
+
+use rustls::crypto::hpke as ours;
+use rustls_upstream::crypto::hpke as theirs;
+
+use super::ENCRYPTED_CLIENT_HELLO;
+use super::reading::{Broken, EchExtension};
+use crate::client_hello::ClientHello;
+use crate::wire::{u8_vec, u16_vec};
+
+/// The version of RFC 9849.
+pub const VERSION: u16 = ENCRYPTED_CLIENT_HELLO;
+
+/// KEM, KDF and AEAD of every suite that the providers over aws-lc-rs have.
+pub const SUITES: [(u16, u16, u16); 12] = [
+    (0x0010, 1, 1),
+    (0x0010, 1, 2),
+    (0x0010, 1, 3),
+    (0x0011, 2, 1),
+    (0x0011, 2, 2),
+    (0x0011, 2, 3),
+    (0x0012, 3, 1),
+    (0x0012, 3, 2),
+    (0x0012, 3, 3),
+    (0x0020, 1, 1),
+    (0x0020, 1, 2),
+    (0x0020, 1, 3),
+];
+
+/// An ECHConfig before it is put together.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub version: u16,
+    pub config_id: u8,
+    pub kem: u16,
+    pub public_key: Vec<u8>,
+    /// KDF and AEAD of each.
+    pub suites: Vec<(u16, u16)>,
+    pub maximum_name_length: u8,
+    pub public_name: Vec<u8>,
+    pub extensions: Vec<(u16, Vec<u8>)>,
+    /// What follows the extensions.
+    pub trailing: Vec<u8>,
+}
+
+impl Config {
+    /// The ECHConfig.
+    pub fn encoded(&self) -> Vec<u8> {
+        let suites = self.suites.iter().flat_map(|(kdf, aead)| {
+            let [kdf, aead] = [kdf, aead].map(|id| id.to_be_bytes());
+            [kdf, aead].concat()
+        });
+        let extensions = self.extensions.iter().flat_map(|(typ, data)| {
+            let typ = typ.to_be_bytes();
+            [&typ[..], &u16_vec(data)].concat()
+        });
+        let contents = [
+            &[self.config_id][..],
+            &self.kem.to_be_bytes(),
+            &u16_vec(&self.public_key),
+            &u16_vec(&suites.collect::<Vec<_>>()),
+            &[self.maximum_name_length],
+            &u8_vec(&self.public_name),
+            &u16_vec(&extensions.collect::<Vec<_>>()),
+            &self.trailing,
+        ]
+        .concat();
+        [&self.version.to_be_bytes()[..], &u16_vec(&contents)].concat()
+    }
+
+    /// An ECHConfigList of this one.
+    pub fn list(&self) -> Vec<u8> {
+        config_list(&[self])
+    }
+}
+
+/// An ECHConfigList.
+pub fn config_list(configs: &[&Config]) -> Vec<u8> {
+    let encoded = configs.iter().flat_map(|config| config.encoded());
+    u16_vec(&encoded.collect::<Vec<_>>())
+}
+
+/// An ECHConfig and its private key.
+#[derive(Clone)]
+pub struct EchKey {
+    pub config: Config,
+    private_key: Arc<Vec<u8>>,
+}
+
+impl EchKey {
+    /// One for a single suite, of [`SUITES`].
+    ///
+    /// # Panics
+    ///
+    /// If it is none of them.
+    pub fn new(config_id: u8, public_name: &str, suite: (u16, u16, u16)) -> Self {
+        let (kem, kdf, aead) = suite;
+        let pair = our_hpke(suite).unwrap().generate_key_pair();
+        let (public_key, private_key) = pair.unwrap();
+        Self {
+            config: Config {
+                version: VERSION,
+                config_id,
+                kem,
+                public_key: public_key.0,
+                suites: vec![(kdf, aead)],
+                maximum_name_length: 0,
+                public_name: public_name.as_bytes().to_vec(),
+                extensions: Vec::new(),
+                trailing: Vec::new(),
+            },
+            private_key: Arc::new(private_key.secret_bytes().to_vec()),
+        }
+    }
+
+    /// With changes to its ECHConfig.
+    pub fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Whether `enc` of `extension` is a key that its KEM takes.
+    pub fn decapsulates(&self, extension: &EchExtension) -> bool {
+        let extension = EchExtension {
+            config_id: self.config.config_id,
+            ..extension.clone()
+        };
+        matches!(self.openers(&extension), Ok(Some(_)))
+    }
+
+    /// A context to open with; none if `extension` is for another key.
+    pub(super) fn openers(&self, extension: &EchExtension) -> Result<Option<Openers>, Broken> {
+        let config = &self.config;
+        if extension.config_id != config.config_id {
+            return Ok(None);
+        }
+        let (kdf, aead) = extension.suite;
+        if !config.suites.contains(&extension.suite) {
+            return Err(Broken("§5: cipher_suite is one of the ECHConfig's"));
+        }
+        let suite = (config.kem, kdf, aead);
+        let (Some(our_hpke), Some(their_hpke)) = (our_hpke(suite), their_hpke(suite)) else {
+            return Err(Broken(
+                "§6.1: the KEM and the suite are ones that it supports",
+            ));
+        };
+        // RFC 9849 §7.1
+        let info = [&b"tls ech\0"[..], &config.encoded()].concat();
+        let ours = our_hpke.setup_opener(
+            &ours::EncapsulatedSecret(extension.enc.clone()),
+            &info,
+            &self.private_key.to_vec().into(),
+        );
+        let theirs = their_hpke.setup_opener(
+            &theirs::EncapsulatedSecret(extension.enc.clone()),
+            &info,
+            &self.private_key.to_vec().into(),
+        );
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => Ok(Some(Openers { ours, theirs })),
+            (Err(_), Err(_)) => Ok(None),
+            (ours, theirs) => panic!("{:?}, {:?}", ours.err(), theirs.err()),
+        }
+    }
+}
+
+/// The same HPKE context in two implementations.
+pub(super) struct Openers {
+    ours: Box<dyn ours::HpkeOpener>,
+    theirs: Box<dyn theirs::HpkeOpener>,
+}
+
+impl Openers {
+    /// EncodedClientHelloInner; none if the payload is not authentic.
+    pub(super) fn open(
+        &mut self,
+        outer: &ClientHello,
+        extension: &EchExtension,
+    ) -> Option<Vec<u8>> {
+        let aad = extension.outer_aad(outer);
+        let ours = self.ours.open(&aad, &extension.payload).ok();
+        let theirs = self.theirs.open(&aad, &extension.payload).ok();
+        assert_eq!(ours, theirs, "the two implementations of HPKE");
+        ours
+    }
+}
+
+fn our_hpke(suite: (u16, u16, u16)) -> Option<&'static dyn ours::Hpke> {
+    let mut all = rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES.iter();
+    let is_it = |hpke: &&&'static dyn ours::Hpke| {
+        let ours::HpkeSuite { kem, sym } = hpke.suite();
+        suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
+    };
+    all.find(is_it).copied()
+}
+
+fn their_hpke(suite: (u16, u16, u16)) -> Option<&'static dyn theirs::Hpke> {
+    let mut all = rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES.iter();
+    let is_it = |hpke: &&&'static dyn theirs::Hpke| {
+        let theirs::HpkeSuite { kem, sym } = hpke.suite();
+        suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
+    };
+    all.find(is_it).copied()
+}
