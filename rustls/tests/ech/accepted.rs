@@ -1,0 +1,253 @@
+//! What a server accepts: the handshake is that of ClientHelloInner.
+
+use harness::client_hello::{ALPN, host_name, protocols};
+use harness::configs::PROVIDERS;
+use harness::scripted::ech::{EchKey, SUITES};
+use harness::scripted::{Script, bytes};
+use rustls::{
+    AlertDescription as Alert, CertificateError, Error, HandshakeType, InvalidMessage,
+    PeerMisbehaved,
+};
+
+use crate::clients::stacks;
+use crate::kit::{
+    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, cannot_read, contains,
+    not_valid_for,
+};
+
+#[test]
+fn every_suite_of_hpke() {
+    for provider in PROVIDERS {
+        for suite in SUITES {
+            let peers = Peers::with_key(provider, EchKey::new(0, PUBLIC, suite));
+            for stack in stacks() {
+                for script in [Script::new(), accepting_retry()] {
+                    let run = peers.run(stack, &peers.setup(), &peers.to_accept(script));
+                    run.assert_accepted();
+                    for opened in &run.conversation.opened {
+                        assert_eq!(
+                            opened.inner.extension(0),
+                            Some(&host_name(SECRET.as_bytes())[..])
+                        );
+                        assert_eq!(
+                            opened.outer.extension(0),
+                            Some(&host_name(PUBLIC.as_bytes())[..])
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The confirmation is made with the hash function of the suite that the server chooses.
+#[test]
+fn every_suite_of_tls13() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for suite in [0x1301, 0x1302, 0x1303] {
+            for mut script in [Script::new(), accepting_retry()] {
+                script.server_hello.suite = suite;
+                script
+                    .retries
+                    .iter_mut()
+                    .for_each(|retry| retry.suite = suite);
+                for stack in stacks() {
+                    let run = peers.run(stack, &peers.setup(), &peers.to_accept(script.clone()));
+                    run.assert_accepted();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn alpn_is_that_of_the_inner_hello() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut setup = peers.setup();
+        setup.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let mut script = peers.accepting();
+        script
+            .encrypted_extensions
+            .push(bytes(ALPN, &protocols(&[b"http/1.1"])));
+        for stack in stacks() {
+            let run = peers.run(stack, &setup, &script);
+            run.assert_accepted();
+            assert!(run.client.negotiated().contains("Some([104, 116, 116, 112"));
+            let inner = &run.conversation.opened[0].inner;
+            assert_eq!(
+                inner.extension(ALPN),
+                Some(&protocols(&[b"h2", b"http/1.1"])[..])
+            );
+        }
+    }
+}
+
+#[test]
+fn a_client_authenticates() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut setup = peers.setup();
+        setup.client_auth = Some(peers.client.clone());
+        let script = peers.to_accept(Script::with_request());
+        for stack in stacks() {
+            let run = peers.run(stack, &setup, &script);
+            run.assert_accepted();
+            let flight = &run.conversation.messages[1..];
+            let types: Vec<HandshakeType> =
+                flight.iter().map(|message| message[0].into()).collect();
+            assert_eq!(
+                types,
+                [
+                    HandshakeType::Certificate,
+                    HandshakeType::CertificateVerify,
+                    HandshakeType::Finished
+                ]
+            );
+            assert!(contains(&flight[0], &peers.client.0));
+        }
+    }
+}
+
+#[test]
+fn the_server_is_known_by_the_inner_name() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut script = peers.accepting();
+        script.certificates[0].0 = Some(peers.public_certificate.to_vec());
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            not_valid_for(SECRET, PUBLIC),
+            Alert::BadCertificate,
+        );
+    }
+}
+
+/// RFC 9849 §5: there is nothing to retry.
+#[test]
+fn retry_configs_are_not_for_those_accepted() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let lists = [peers.key.config.list(), vec![], vec![0, 1]];
+        for script in [Script::new(), accepting_retry()] {
+            for list in &lists {
+                let mut script = peers.to_accept(script.clone());
+                script.encrypted_extensions.push(bytes(ECH, list));
+                if list.len() < 4 {
+                    // not well-formed besides: either reason is good
+                    for stack in stacks() {
+                        let run = peers.run(stack, &peers.setup(), &script);
+                        assert!(run.conversation.outcome.error.is_some());
+                    }
+                    continue;
+                }
+                peers.both_refuse(
+                    &peers.setup(),
+                    &script,
+                    PeerMisbehaved::UnsolicitedEchExtension,
+                    Alert::UnsupportedExtension,
+                );
+            }
+        }
+    }
+}
+
+/// A confirmation with a single wrong bit is none: the client goes on with ClientHelloOuter, and cannot read what the
+/// server says.
+#[test]
+fn every_bit_of_the_confirmation_counts() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for bit in 0..64 {
+        let mut script = peers.accepting();
+        script.corrupt = std::sync::Arc::new(move |position, message| {
+            if position == 0 {
+                message[4 + 2 + 24 + bit / 8] ^= 1 << (bit % 8);
+            }
+        });
+        peers.expect(&peers.setup(), &script, &cannot_read(), &cannot_read());
+    }
+}
+
+/// What is before the last eight bytes is the server's.
+#[test]
+fn the_confirmation_covers_the_hello() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for at in [4, 4 + 2, 4 + 2 + 23] {
+        let mut script = peers.accepting();
+        script.corrupt = std::sync::Arc::new(move |position, message| {
+            if position == 0 && at != 4 {
+                message[at] ^= 1;
+            }
+        });
+        for stack in stacks() {
+            let run = peers.run(stack, &peers.setup(), &script);
+            let expected = if at == 4 { ACCEPTED } else { cannot_read() };
+            assert_eq!(run.conversation.outcome, expected);
+        }
+    }
+}
+
+#[test]
+fn what_a_client_says_first_is_new_each_time() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for stack in stacks() {
+        let config = stack.config(&peers.setup()).unwrap();
+        let runs = [(); 2].map(|()| peers.run_with(&config, &peers.accepting()));
+        let [first, second] = runs.each_ref().map(|run| &run.conversation.opened[0]);
+        assert_ne!(first.outer.random, second.outer.random);
+        assert_ne!(first.inner.random, second.inner.random);
+        assert_ne!(first.outer.session_id, second.outer.session_id);
+        assert_ne!(first.extension.enc, second.extension.enc);
+        assert_eq!(runs[0].conversation.plaintext, DATA);
+    }
+}
+
+#[test]
+fn a_flawed_server_is_still_refused() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let mut script = peers.accepting();
+    script.flip_signature = true;
+    peers.both_refuse(
+        &peers.setup(),
+        &script,
+        Error::InvalidCertificate(CertificateError::BadSignature),
+        Alert::DecryptError,
+    );
+    let mut script = peers.accepting();
+    script.edit_verify_data = |data| data[0] ^= 1;
+    peers.both_refuse(
+        &peers.setup(),
+        &script,
+        Error::DecryptError,
+        Alert::DecryptError,
+    );
+}
+
+/// In which messages an extension may be, RFC 9849 §11.1.
+#[test]
+fn the_extension_is_in_no_other_message() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let extension = bytes(ECH, &peers.key.config.list());
+
+        let mut script = peers.accepting();
+        script.server_hello.extensions.push(extension.clone());
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            PeerMisbehaved::UnexpectedCleartextExtension,
+            Alert::UnsupportedExtension,
+        );
+
+        let mut script = peers.accepting();
+        script.certificates[0].1.push(extension.clone());
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            InvalidMessage::UnknownCertificateExtension,
+            Alert::DecodeError,
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! Clients of this crate and of upstream with Encrypted Client Hello, set up alike.
+
+use std::sync::Arc;
+
+use harness::configs::Provider;
+use harness::endpoints::Endpoint;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+
+/// Whose client it is, and through which API it is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stack {
+    Upstream,
+}
+
+pub(crate) const OURS: &[Stack] = &[];
+pub(crate) const THEIRS: &[Stack] = &[Stack::Upstream];
+
+/// All of them.
+pub(crate) fn stacks() -> impl Iterator<Item = Stack> {
+    OURS.iter().chain(THEIRS).copied()
+}
+
+/// How a client offers ECH.
+#[derive(Clone, Debug)]
+pub(crate) enum Mode {
+    /// With an ECHConfigList.
+    Real(Vec<u8>),
+    /// KEM, KDF and AEAD, and a public key.
+    Grease((u16, u16, u16), Vec<u8>),
+    Off,
+}
+
+/// What a client is set up with.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) provider: Provider,
+    pub(crate) mode: Mode,
+    pub(crate) root: CertificateDer<'static>,
+    pub(crate) server: String,
+    pub(crate) alpn: Vec<Vec<u8>>,
+    /// A chain of its own and the key.
+    pub(crate) client_auth: Option<(CertificateDer<'static>, Vec<u8>)>,
+    pub(crate) early_data: bool,
+    pub(crate) enable_sni: bool,
+    /// Of the provider's groups, those that are offered, in this order; all if empty.
+    pub(crate) groups: Vec<u16>,
+}
+
+/// A client's end that says what became of ECH.
+pub(crate) trait Client: Endpoint {
+    /// `ech_status`, as it prints; none where the API does not tell.
+    fn ech_status(&self) -> Option<String>;
+
+    /// The ECHConfigList of the error that the connection has ended with, where that can be put together.
+    fn retry_configs(&mut self) -> Option<Vec<u8>>;
+
+    /// How many tickets have come.
+    fn tickets_received(&self) -> u32;
+}
+
+macro_rules! stack {
+    ($module:ident, $tls:ident, $buffered:ident, $unbuffered:ident, $retry_configs:expr) => {
+        pub(crate) mod $module {
+            use harness::endpoints::{$buffered, $unbuffered};
+            use $tls::client::{EchConfig, EchGreaseConfig, EchMode, UnbufferedClientConnection};
+            use $tls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
+            use $tls::crypto::hpke::{Hpke, HpkePublicKey};
+            use $tls::{ClientConfig, ClientConnection, Error, RootCertStore};
+
+            use super::*;
+
+            pub(crate) fn config(setup: &Setup) -> Result<ClientConfig, Error> {
+                let mut provider = setup.provider.$module();
+                if !setup.groups.is_empty() {
+                    let all = match setup.provider {
+                        Provider::AwsLc => $tls::crypto::aws_lc_rs::ALL_KX_GROUPS,
+                        Provider::Ring => $tls::crypto::ring::ALL_KX_GROUPS,
+                    };
+                    let named = |name: &u16| {
+                        let mut all = all.iter();
+                        all.find(|group| u16::from(group.name()) == *name).copied()
+                    };
+                    provider.kx_groups = setup.groups.iter().filter_map(named).collect();
+                }
+                let builder = ClientConfig::builder_with_provider(Arc::new(provider));
+                let builder = match mode(&setup.mode)? {
+                    Some(mode) => builder.with_ech(mode)?,
+                    None => builder.with_protocol_versions(&[&$tls::version::TLS13])?,
+                };
+                let mut roots = RootCertStore::empty();
+                roots.add(setup.root.clone())?;
+                let builder = builder.with_root_certificates(roots);
+                let mut config = match &setup.client_auth {
+                    Some((certificate, key)) => builder.with_client_auth_cert(
+                        vec![certificate.clone()],
+                        PrivateKeyDer::Pkcs8(key.clone().into()),
+                    )?,
+                    None => builder.with_no_client_auth(),
+                };
+                config.alpn_protocols.clone_from(&setup.alpn);
+                config.enable_early_data = setup.early_data;
+                config.enable_sni = setup.enable_sni;
+                config.cert_compressors.clear();
+                config.cert_decompressors.clear();
+                Ok(config)
+            }
+
+            pub(crate) fn mode(mode: &Mode) -> Result<Option<EchMode>, Error> {
+                Ok(Some(match mode {
+                    Mode::Real(list) => {
+                        EchConfig::new(list.clone().into(), ALL_SUPPORTED_SUITES)?.into()
+                    }
+                    Mode::Grease(suite, key) => {
+                        let is_it = |hpke: &&&'static dyn Hpke| {
+                            let $tls::crypto::hpke::HpkeSuite { kem, sym } = hpke.suite();
+                            *suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
+                        };
+                        let hpke = *ALL_SUPPORTED_SUITES.iter().find(is_it).unwrap();
+                        EchGreaseConfig::new(hpke, HpkePublicKey(key.clone())).into()
+                    }
+                    Mode::Off => return Ok(None),
+                }))
+            }
+
+            pub(crate) fn connect(
+                config: &Arc<ClientConfig>,
+                server: ServerName<'static>,
+                buffered: bool,
+            ) -> Result<Box<dyn Client>, Error> {
+                Ok(if buffered {
+                    Box::new($buffered::new(ClientConnection::new(
+                        config.clone(),
+                        server,
+                    )?))
+                } else {
+                    let conn = UnbufferedClientConnection::new(config.clone(), server)?;
+                    Box::new($unbuffered::new(conn))
+                })
+            }
+
+            impl Client for $buffered {
+                fn ech_status(&self) -> Option<String> {
+                    Some(format!("{:?}", self.client().ech_status()))
+                }
+
+                fn retry_configs(&mut self) -> Option<Vec<u8>> {
+                    $retry_configs(self.conn.process_new_packets().unwrap_err())
+                }
+
+                fn tickets_received(&self) -> u32 {
+                    self.client().tls13_tickets_received()
+                }
+            }
+
+            impl Client for $unbuffered<UnbufferedClientConnection> {
+                fn ech_status(&self) -> Option<String> {
+                    None
+                }
+
+                fn retry_configs(&mut self) -> Option<Vec<u8>> {
+                    None
+                }
+
+                fn tickets_received(&self) -> u32 {
+                    self.conn.tls13_tickets_received()
+                }
+            }
+
+            trait ClientOf {
+                fn client(&self) -> &ClientConnection;
+            }
+
+            impl ClientOf for $buffered {
+                fn client(&self) -> &ClientConnection {
+                    match &self.conn {
+                        $tls::Connection::Client(client) => client,
+                        $tls::Connection::Server(_) => panic!("a server"),
+                    }
+                }
+            }
+        }
+    };
+}
+
+stack!(
+    upstream,
+    rustls_upstream,
+    UpstreamBuffered,
+    UpstreamUnbuffered,
+    |_| None
+);
+
+/// A configuration of one of the two.
+#[derive(Clone)]
+pub(crate) struct Config {
+    stack: Stack,
+    of: Of,
+    server: ServerName<'static>,
+}
+
+#[derive(Clone)]
+enum Of {
+    Upstream(Arc<rustls_upstream::ClientConfig>),
+}
+
+impl Stack {
+    pub(crate) fn is_ours(self) -> bool {
+        OURS.contains(&self)
+    }
+
+    /// A configuration, or the error as it prints.
+    pub(crate) fn config(self, setup: &Setup) -> Result<Config, String> {
+        let server = ServerName::try_from(setup.server.clone()).unwrap();
+        let of = match self {
+            Self::Upstream => Of::Upstream(Arc::new(
+                upstream::config(setup).map_err(|e| format!("{e:?}"))?,
+            )),
+        };
+        Ok(Config {
+            stack: self,
+            of,
+            server,
+        })
+    }
+}
+
+impl Config {
+    /// A new connection.
+    pub(crate) fn connect(&self) -> Result<Box<dyn Client>, String> {
+        let buffered = matches!(self.stack, Stack::Upstream);
+        match &self.of {
+            Of::Upstream(config) => upstream::connect(config, self.server.clone(), buffered)
+                .map_err(|error| format!("{error:?}")),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Which ECHConfig of a list is used, and with which suite (RFC 9849 §4, §6.1).
+
+use harness::configs::PROVIDERS;
+use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
+use rustls::{EncryptedClientHelloError, Error};
+
+use crate::clients::{Mode, OURS, Setup, stacks};
+use crate::kit::{ACCEPTED, PUBLIC, Peers, SUITE};
+
+/// A change that makes an ECHConfig one that is passed over.
+type Change = fn(&mut Config);
+
+/// ECHConfigs that are well-formed, and not for this client.
+const PASSED_OVER: [(&str, Change); 7] = [
+    ("an older version", |config| config.version = 0xfe0c),
+    ("a version of other contents", |config| {
+        config.version = 0xfe0e;
+        config.trailing = vec![1, 2, 3];
+        config.public_key.clear();
+    }),
+    ("an unknown KEM", |config| config.kem = 0x0021),
+    ("an unknown KDF", |config| config.suites = vec![(4, 1)]),
+    ("an unknown AEAD", |config| config.suites = vec![(1, 4)]),
+    ("the AEAD for exports alone", |config| {
+        config.suites = vec![(1, 0xffff)]
+    }),
+    ("a mandatory extension", |config| {
+        config.extensions = vec![(0x1a1a, vec![]), (0x9a9a, vec![1])];
+    }),
+];
+
+fn setup(peers: &Peers, list: Vec<u8>) -> Setup {
+    Setup {
+        mode: Mode::Real(list),
+        ..peers.setup()
+    }
+}
+
+#[test]
+fn the_first_that_is_compatible_is_used() {
+    for provider in PROVIDERS {
+        let peers = Peers::with_key(provider, EchKey::new(9, PUBLIC, SUITE));
+        // the server has no key for this one: were it chosen, nothing could be opened
+        let other = EchKey::new(1, "other.example", SUITE);
+        let mut lists = Vec::new();
+        let mut all = Vec::new();
+        for (name, change) in PASSED_OVER {
+            let config = other.clone().with(change).config;
+            lists.push((
+                name,
+                config_list(&[&config, &peers.key.config, &other.config]),
+            ));
+            all.push(config);
+        }
+        all.extend([peers.key.config.clone(), other.config]);
+        let all = config_list(&all.iter().collect::<Vec<_>>());
+        lists.push(("all of them", all));
+        for (name, list) in lists {
+            for stack in stacks() {
+                let run = peers.run(stack, &setup(&peers, list.clone()), &peers.accepting());
+                assert_eq!(run.conversation.outcome, ACCEPTED, "{name} {stack:?}");
+                run.assert_accepted();
+            }
+        }
+    }
+}
+
+#[test]
+fn no_compatible_config_is_an_error() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for (name, change) in PASSED_OVER {
+        let config = peers.key.clone().with(change).config;
+        let list = config_list(&[&config, &config]);
+        let expected = Error::from(EncryptedClientHelloError::NoCompatibleConfig);
+        for stack in stacks() {
+            let error = stack.config(&setup(&peers, list.clone())).err();
+            assert_eq!(error, Some(format!("{expected:?}")), "{name} {stack:?}");
+        }
+    }
+}
+
+/// Extensions that are not mandatory are passed over one by one.
+#[test]
+fn optional_extensions_are_no_obstacle() {
+    let key = EchKey::new(7, PUBLIC, SUITE).with(|config| {
+        config.extensions = vec![(0x0000, vec![]), (0x1a1a, vec![7; 300]), (0x7fff, vec![1])];
+    });
+    let peers = Peers::with_key(PROVIDERS[0], key);
+    for stack in stacks() {
+        let run = peers.run(stack, &peers.setup(), &peers.accepting());
+        run.assert_accepted();
+    }
+}
+
+/// A suite that the config has, and not merely the KEM's first.
+#[test]
+fn a_suite_of_the_config_is_used() {
+    for suite in SUITES {
+        let (kem, kdf, aead) = suite;
+        let key = EchKey::new(7, PUBLIC, suite).with(|config| {
+            config.suites = vec![(kdf, 0x7777), (0x7777, aead), (kdf, aead), (kdf, 0xffff)];
+        });
+        let peers = Peers::with_key(PROVIDERS[0], key);
+        for stack in stacks() {
+            let run = peers.run(stack, &peers.setup(), &peers.accepting());
+            run.assert_accepted();
+            let extension = &run.conversation.opened[0].extension;
+            assert_eq!(extension.suite, (kdf, aead), "{kem:x}");
+        }
+    }
+}
+
+#[test]
+fn malformed_lists_are_refused() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let list = peers.key.config.list();
+    let changed = |change: Change| peers.key.clone().with(change).config.list();
+    let invalid = Some(EncryptedClientHelloError::InvalidConfigList);
+    let incompatible = Some(EncryptedClientHelloError::NoCompatibleConfig);
+    let malformed = [
+        ("nothing", vec![], invalid.clone()),
+        ("half a length", vec![0], invalid.clone()),
+        ("half a version", vec![0, 1, 0], invalid.clone()),
+        ("a cut", list[..list.len() - 1].to_vec(), invalid.clone()),
+        (
+            "no key",
+            changed(|config| config.public_key.clear()),
+            invalid.clone(),
+        ),
+        (
+            "no suites",
+            changed(|config| config.suites.clear()),
+            invalid.clone(),
+        ),
+        // RFC 9849 §4: a list has at least one, and nothing follows the fields; upstream is less strict
+        ("an empty list", vec![0, 0], incompatible),
+        ("bytes behind the list", [&list[..], &[0]].concat(), None),
+        (
+            "bytes behind the fields",
+            changed(|config| config.trailing.push(0)),
+            None,
+        ),
+    ];
+    for (name, list, theirs) in malformed {
+        for stack in stacks() {
+            let error = stack.config(&setup(&peers, list.clone())).err();
+            let expected = if stack.is_ours() { &invalid } else { &theirs };
+            let expected = expected
+                .clone()
+                .map(|error| format!("{:?}", Error::from(error)));
+            assert_eq!(error, expected, "{name} {stack:?}");
+        }
+    }
+}
+
+/// RFC 9849 §6.1.7: a name that is no host name, or might be read as an address, makes the config one to ignore.
+/// Upstream refuses the whole list, or takes the name.
+#[test]
+fn a_config_with_a_bad_public_name_is_passed_over() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let names = [
+        "",
+        "192.0.2.1",
+        "0x7f000001",
+        "a.0x1F",
+        "a.0X",
+        "a.1",
+        ".a",
+        "a.",
+        "a..b",
+        "a b",
+        "\u{e9}.example",
+        &"a".repeat(64),
+    ];
+    for name in names {
+        let bad = EchKey::new(1, name, SUITE).config;
+        for &stack in OURS {
+            let error = stack.config(&setup(&peers, bad.list())).err();
+            let expected = Error::from(EncryptedClientHelloError::NoCompatibleConfig);
+            assert_eq!(error, Some(format!("{expected:?}")), "{name}");
+            let list = config_list(&[&bad, &peers.key.config]);
+            let run = peers.run(stack, &setup(&peers, list), &peers.accepting());
+            run.assert_accepted();
+        }
+    }
+}
+
+/// RFC 9849 §4.2: of each type there is one. Where there are two, it is no config to use.
+#[test]
+fn extensions_are_not_there_twice() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let twice = peers.key.clone().with(|config| {
+        config.extensions = vec![(1, vec![]), (2, vec![]), (1, vec![])];
+    });
+    for stack in stacks() {
+        let error = stack.config(&setup(&peers, twice.config.list())).err();
+        assert!(error.is_some(), "{stack:?}");
+    }
+}
+
+/// A key that is none is an error where the connection is made, if not before.
+#[test]
+fn keys_that_are_none_are_refused() {
+    let points = SUITES.map(|suite| EchKey::new(7, PUBLIC, suite));
+    for key in points {
+        let peers = Peers::with_key(PROVIDERS[0], key);
+        let valid = peers.key.config.public_key.clone();
+        let mut off_curve = valid.clone();
+        *off_curve.last_mut().unwrap() ^= 1;
+        let mut wrong = vec![
+            vec![1],
+            valid[1..].to_vec(),
+            [&valid[..], &[0]].concat(),
+            vec![0; valid.len()],
+        ];
+        if valid.len() != 32 {
+            wrong.push(off_curve);
+        }
+        for key in wrong {
+            let config = peers
+                .key
+                .clone()
+                .with(|config| config.public_key = key)
+                .config;
+            for stack in stacks() {
+                let made = stack.config(&setup(&peers, config.list()));
+                assert!(
+                    made.and_then(|config| config.connect()).is_err(),
+                    "{stack:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A client that greases (RFC 9849 §6.2.1): the server ignores the extension, or says something about it that the client
+//! checks and forgets.
+
+use std::collections::BTreeSet;
+
+use harness::client_hello::{SERVER_NAME, host_name};
+use harness::configs::PROVIDERS;
+use harness::scripted::ech::{EchKey, SUITES, read_extension};
+use harness::scripted::{Script, bytes};
+use rustls::{AlertDescription as Alert, PeerMisbehaved};
+
+use crate::clients::{Mode, Setup, stacks};
+use crate::kit::{ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, refused};
+
+fn greasing(peers: &Peers, suite: (u16, u16, u16)) -> Setup {
+    Setup {
+        mode: Mode::Grease(suite, peers.key.config.public_key.clone()),
+        ..peers.setup()
+    }
+}
+
+/// A client that greases is one without ECH in all but the extension.
+#[test]
+fn every_suite() {
+    for provider in PROVIDERS {
+        for suite in SUITES {
+            let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
+            for stack in stacks() {
+                for script in [Script::new(), Script::with_retry()] {
+                    let run = peers.run(stack, &greasing(&peers, suite), &script);
+                    assert_eq!(run.conversation.outcome, ACCEPTED);
+                    assert_eq!(run.conversation.plaintext, DATA);
+                    run.assert_status("Grease");
+                    let hellos = run.outer();
+                    for hello in &hellos {
+                        let name = host_name(SECRET.as_bytes());
+                        assert_eq!(hello.extension(SERVER_NAME), Some(&name[..]));
+                        let extension = read_extension(hello).unwrap();
+                        assert_eq!(extension.suite, (suite.1, suite.2));
+                        // RFC 9849 §6.2.1: what a KEM puts out, which is as long as a public key
+                        assert_eq!(extension.enc.len(), peers.key.config.public_key.len());
+                        assert!(peers.key.decapsulates(&extension), "{suite:?}");
+                        // the second is the first
+                        assert_eq!(hello.extension(ECH), hellos[0].extension(ECH));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_random() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for stack in stacks() {
+        let config = stack.config(&greasing(&peers, SUITE)).unwrap();
+        let mut ids = BTreeSet::new();
+        let mut others = BTreeSet::new();
+        for _ in 0..40 {
+            let run = peers.run_with(&config, &Script::new());
+            let extension = read_extension(&run.outer()[0]).unwrap();
+            ids.insert(extension.config_id);
+            others.insert((extension.enc, extension.payload));
+        }
+        assert_eq!(others.len(), 40);
+        // the odds of fewer are below 1 in 2^60
+        assert!(ids.len() > 20, "{ids:?}");
+    }
+}
+
+/// RFC 9849 §6.2.1: well-formed retry configurations are ignored.
+#[test]
+fn retry_configs_are_checked_and_ignored() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let list = peers.key.config.list();
+    let setup = greasing(&peers, SUITE);
+    for stack in stacks() {
+        for script in [Script::new(), Script::with_retry()] {
+            let answering = |body: &[u8]| {
+                let mut script = script.clone();
+                script.encrypted_extensions.push(bytes(ECH, body));
+                peers.run(stack, &setup, &script)
+            };
+            let run = answering(&list);
+            assert_eq!(run.conversation.outcome, ACCEPTED);
+            run.assert_status("Grease");
+
+            for malformed in [&[][..], &[0, 1, 0], &list[..list.len() - 1]] {
+                let outcome = answering(malformed).conversation.outcome;
+                assert!(outcome.error.is_some(), "{malformed:?}");
+                assert_eq!(outcome.alert, Some(Alert::DecodeError));
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.2.1: so is what a HelloRetryRequest has of eight bytes.
+#[test]
+fn the_extension_of_a_retry_is_checked_and_ignored() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let setup = greasing(&peers, SUITE);
+    let answering = |len| {
+        let mut script = Script::with_retry();
+        script.retries[0].extensions.push(bytes(ECH, &vec![3; len]));
+        script
+    };
+    for stack in stacks() {
+        let run = peers.run(stack, &setup, &answering(8));
+        assert_eq!(run.conversation.outcome, ACCEPTED);
+        run.assert_status("Grease");
+    }
+    for len in [0, 7, 9] {
+        let invalid = PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch;
+        // upstream does not check it
+        let ours = refused(invalid, Alert::DecodeError);
+        peers.expect(&setup, &answering(len), &ours, &ACCEPTED);
+    }
+}
+
+/// Who sends no extension is not answered.
+#[test]
+fn nobody_else_is_answered() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let mut setup = peers.setup();
+    setup.mode = Mode::Off;
+    for stack in stacks() {
+        let run = peers.run(stack, &setup, &Script::new());
+        assert_eq!(run.conversation.outcome, ACCEPTED);
+        run.assert_status("NotOffered");
+        assert_eq!(run.outer()[0].extension(ECH), None);
+    }
+    let mut script = Script::new();
+    script
+        .encrypted_extensions
+        .push(bytes(ECH, &peers.key.config.list()));
+    peers.both_refuse(
+        &setup,
+        &script,
+        PeerMisbehaved::UnsolicitedEncryptedExtension,
+        Alert::UnsupportedExtension,
+    );
+    peers.both_refuse(
+        &setup,
+        &accepting_retry(),
+        PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
+        Alert::UnsupportedExtension,
+    );
+}

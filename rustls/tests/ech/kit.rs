@@ -1,0 +1,248 @@
+//! Names, keys and certificates of the tests, and what they do again and again.
+
+use harness::client_hello::ClientHello;
+use harness::configs::Provider;
+use harness::pki;
+use harness::scripted::ech::{Ech, EchKey};
+use harness::scripted::{Conversation, Identity, Outcome, Script, bytes};
+use rustls::AlertDescription;
+use rustls::pki_types::{CertificateDer, ServerName};
+
+use crate::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS};
+
+/// The name that must never be seen.
+pub(crate) const SECRET: &str = "the-inner-name.example";
+/// That of the server which clients are seen to talk to.
+pub(crate) const PUBLIC: &str = "public.example";
+
+/// DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM: the suite that all must have (RFC 9849 §9).
+pub(crate) const SUITE: (u16, u16, u16) = (0x0020, 1, 1);
+
+/// What the client sends once it may. It is longer than anything of the handshake.
+pub(crate) const DATA: &[u8] = b"application data that is for the inner server alone";
+
+/// A server with certificates for both names, and a key for ECH.
+pub(crate) struct Peers {
+    pub(crate) provider: Provider,
+    pub(crate) identity: Identity,
+    pub(crate) key: EchKey,
+    pub(crate) public_certificate: CertificateDer<'static>,
+    pub(crate) root: CertificateDer<'static>,
+    /// What clients authenticate with, if they do.
+    pub(crate) client: (CertificateDer<'static>, Vec<u8>),
+}
+
+impl Peers {
+    pub(crate) fn new(provider: Provider) -> Self {
+        Self::with_key(provider, EchKey::new(7, PUBLIC, SUITE))
+    }
+
+    pub(crate) fn with_key(provider: Provider, ech_key: EchKey) -> Self {
+        let root = pki::root("root", |_| {});
+        let key = pki::key();
+        let issue = |name: &str| {
+            pki::leaf_of(&key, &root, |params| {
+                params.subject_alt_names = rcgen::CertificateParams::new([name.to_string()])
+                    .unwrap()
+                    .subject_alt_names;
+            })
+        };
+        Self {
+            provider,
+            identity: Identity::with_key(provider.this(), issue(SECRET), &key),
+            key: ech_key,
+            public_certificate: issue(PUBLIC),
+            root: root.der().clone(),
+            client: (issue("client.example"), key.serialize_der()),
+        }
+    }
+
+    /// A client's settings that offer ECH to this server.
+    pub(crate) fn setup(&self) -> Setup {
+        Setup {
+            provider: self.provider,
+            mode: Mode::Real(self.key.config.list()),
+            root: self.root.clone(),
+            server: SECRET.to_owned(),
+            alpn: Vec::new(),
+            client_auth: None,
+            early_data: false,
+            enable_sni: true,
+            groups: Vec::new(),
+        }
+    }
+
+    /// A script that accepts ECH.
+    pub(crate) fn accepting(&self) -> Script {
+        self.to_accept(Script::new())
+    }
+
+    pub(crate) fn to_accept(&self, script: Script) -> Script {
+        Script {
+            ech: Some(Ech::accepting(&self.key)),
+            ..script
+        }
+    }
+
+    /// A script that rejects ECH, and shows the certificate of the public name.
+    pub(crate) fn rejecting(&self) -> Script {
+        self.to_reject(Script::new())
+    }
+
+    pub(crate) fn to_reject(&self, script: Script) -> Script {
+        Script {
+            ech: Some(Ech::rejecting(&self.key)),
+            certificates: vec![(Some(self.public_certificate.to_vec()), Vec::new())],
+            ..script
+        }
+    }
+
+    /// What comes of `script` with a client of `setup`.
+    pub(crate) fn run(&self, stack: Stack, setup: &Setup, script: &Script) -> Run {
+        self.run_with(&stack.config(setup).unwrap(), script)
+    }
+
+    /// The same with a configuration that may have been used before.
+    pub(crate) fn run_with(&self, config: &Config, script: &Script) -> Run {
+        let client = config.connect().unwrap();
+        self.run_client(client, script)
+    }
+
+    /// Both crates end with this error and this alert, through either API.
+    #[track_caller]
+    pub(crate) fn both_refuse(
+        &self,
+        setup: &Setup,
+        script: &Script,
+        error: impl Into<rustls::Error>,
+        alert: AlertDescription,
+    ) {
+        let expected = refused(error, alert);
+        self.expect(setup, script, &expected, &expected);
+    }
+
+    /// What RFC 9849 demands of ours, and what upstream does instead.
+    #[track_caller]
+    pub(crate) fn expect(&self, setup: &Setup, script: &Script, ours: &Outcome, theirs: &Outcome) {
+        for stack in OURS {
+            let run = self.run(*stack, setup, script);
+            assert_eq!(run.conversation.outcome, *ours, "{stack:?}");
+        }
+        for stack in THEIRS {
+            let run = self.run(*stack, setup, script);
+            assert_eq!(run.conversation.outcome, *theirs, "{stack:?}");
+        }
+    }
+
+    pub(crate) fn run_client(&self, mut client: Box<dyn Client>, script: &Script) -> Run {
+        client.send(DATA);
+        if let Some(status) = client.ech_status() {
+            assert!(
+                ["Offered", "Grease", "NotOffered"].contains(&&status[..]),
+                "{status}"
+            );
+        }
+        let conversation = self.identity.converse(&mut *client, script);
+        if script.ech.is_some() {
+            assert!(
+                !contains(&conversation.sent, SECRET.as_bytes()),
+                "sent in the clear"
+            );
+        }
+        if conversation.outcome.error.is_some() {
+            assert!(
+                conversation.plaintext.is_empty(),
+                "application data after a failure"
+            );
+        }
+        Run {
+            conversation,
+            client,
+        }
+    }
+}
+
+/// A connection that has come to its end.
+pub(crate) struct Run {
+    pub(crate) conversation: Conversation,
+    pub(crate) client: Box<dyn Client>,
+}
+
+impl Run {
+    /// The handshake was done with the inner name.
+    #[track_caller]
+    pub(crate) fn assert_accepted(&self) {
+        assert_eq!(self.conversation.outcome, ACCEPTED);
+        self.assert_status("Accepted");
+        assert_eq!(self.conversation.plaintext, DATA);
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_status(&self, expected: &str) {
+        if let Some(status) = self.client.ech_status() {
+            assert_eq!(status, expected);
+        }
+    }
+
+    /// ClientHellos as they were sent.
+    pub(crate) fn outer(&self) -> Vec<ClientHello> {
+        let messages = harness::wire::plain_messages(&self.conversation.sent);
+        split_messages(&messages)
+    }
+}
+
+/// ClientHellos one behind the other.
+pub(crate) fn split_messages(mut messages: &[u8]) -> Vec<ClientHello> {
+    let mut hellos = Vec::new();
+    while let [1, high, middle, low, ..] = messages {
+        let len = 4 + u32::from_be_bytes([0, *high, *middle, *low]) as usize;
+        let (hello, rest) = messages.split_at(len);
+        hellos.push(ClientHello::read(hello));
+        messages = rest;
+    }
+    hellos
+}
+
+pub(crate) const ACCEPTED: Outcome = Outcome {
+    error: None,
+    alert: None,
+};
+
+pub(crate) fn refused(error: impl Into<rustls::Error>, alert: AlertDescription) -> Outcome {
+    Outcome {
+        error: Some(format!("{:?}", error.into())),
+        alert: Some(alert),
+    }
+}
+
+pub(crate) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack
+        .windows(needle.len())
+        .any(|window| window == needle)
+}
+
+/// encrypted_client_hello
+pub(crate) use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO as ECH;
+
+/// With a HelloRetryRequest that has room for a confirmation.
+pub(crate) fn accepting_retry() -> Script {
+    let mut script = Script::with_retry();
+    script.retries[0].extensions.push(bytes(ECH, &[0; 8]));
+    script
+}
+
+/// The error for a certificate of `presented` where `expected` is asked for.
+pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
+    rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForNameContext {
+        expected: ServerName::try_from(expected.to_owned()).unwrap(),
+        presented: vec![format!("DnsName({presented:?})")],
+    })
+}
+
+/// The client has other keys than the server; its alert is under them, too.
+pub(crate) fn cannot_read() -> Outcome {
+    Outcome {
+        error: Some(format!("{:?}", rustls::Error::DecryptError)),
+        alert: None,
+    }
+}

@@ -1,0 +1,390 @@
+//! What a server rejects (RFC 9849 §6.1.6, §6.1.7): a handshake with the public name, which serves to learn that, and
+//! nothing else.
+
+use harness::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
+use harness::configs::PROVIDERS;
+use harness::scripted::ech::{Config, EchKey, config_list};
+use harness::scripted::{Script, bytes};
+use harness::wire::{message, u8_vec, u16_vec};
+use rustls::{
+    AlertDescription as Alert, CertificateError, Error, HandshakeType, PeerIncompatible,
+    PeerMisbehaved,
+};
+
+use crate::clients::{Mode, OURS, Setup, stacks};
+use crate::kit::{ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, not_valid_for, refused};
+
+/// Scripts that reject: at once, or after a HelloRetryRequest that has no confirmation, or a wrong one.
+fn scripts(peers: &Peers) -> [Script; 3] {
+    let mut wrong = accepting_retry();
+    wrong.corrupt = std::sync::Arc::new(|position, message| {
+        if position == 0 {
+            *message.last_mut().unwrap() ^= 1;
+        }
+    });
+    [Script::new(), Script::with_retry(), wrong].map(|script| peers.to_reject(script))
+}
+
+#[test]
+fn without_retry_configs() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for script in scripts(&peers) {
+            peers.both_refuse(
+                &peers.setup(),
+                &script,
+                PeerIncompatible::ServerRejectedEncryptedClientHello(None),
+                Alert::EncryptedClientHelloRequired,
+            );
+            for stack in stacks() {
+                let run = peers.run(stack, &peers.setup(), &script);
+                run.assert_status("Rejected");
+                let types = run
+                    .conversation
+                    .messages
+                    .iter()
+                    .map(|message| message[0].into());
+                let types: Vec<HandshakeType> = types.collect();
+                assert_eq!(types.last(), Some(&HandshakeType::Finished));
+                // RFC 9846 §4.2.2: what is after a HelloRetryRequest is what was before it
+                for second in &run.outer()[1..] {
+                    assert_eq!(second.extension(ECH), run.outer()[0].extension(ECH));
+                    assert_eq!(second.random, run.outer()[0].random);
+                }
+            }
+        }
+    }
+}
+
+/// The error has the list of the server, and the connection that is made with it succeeds.
+#[test]
+fn a_retry_with_the_retry_configs_succeeds() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let stale = EchKey::new(7, PUBLIC, SUITE);
+        let fresh = peers.key.clone().with(|config| {
+            config.suites.insert(0, (9, 9));
+            config.extensions.push((0x1a1a, vec![1, 2, 3]));
+        });
+        let unknown = Config {
+            version: 0xfe0c,
+            ..stale.config.clone()
+        };
+        let list = config_list(&[&unknown, &fresh.config]);
+
+        let fresh = Peers {
+            key: fresh,
+            ..peers
+        };
+        let mut setup = fresh.setup();
+        setup.mode = Mode::Real(stale.config.list());
+        for script in scripts(&fresh) {
+            let mut script = script;
+            script.encrypted_extensions.push(bytes(ECH, &list));
+            for stack in stacks() {
+                let run = fresh.run(stack, &setup, &script);
+                let error = run.conversation.outcome.error.clone().unwrap();
+                let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
+                assert!(error.starts_with(start), "{error}");
+                assert!(error.contains("config_id: 7"), "{error}");
+                assert_eq!(
+                    run.conversation.outcome.alert,
+                    Some(Alert::EncryptedClientHelloRequired)
+                );
+
+                let mut run = run;
+                let received = run.client.retry_configs();
+                assert!(received.as_ref().is_none_or(|received| *received == list));
+                let mode = Mode::Real(received.unwrap_or_else(|| list.clone()));
+                let setup = Setup {
+                    mode,
+                    ..setup.clone()
+                };
+                fresh
+                    .run(stack, &setup, &fresh.accepting())
+                    .assert_accepted();
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.1.6: whoever is not authenticated cannot make a client use other keys.
+#[test]
+fn retry_configs_of_an_unauthenticated_server_are_not_used() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for script in scripts(&peers) {
+            let mut script = script;
+            script
+                .encrypted_extensions
+                .push(bytes(ECH, &peers.key.config.list()));
+
+            // a certificate for the inner name, which the client did not ask for
+            let mut inner = script.clone();
+            inner.certificates[0].0 = None;
+            let error = not_valid_for(PUBLIC, SECRET);
+            peers.both_refuse(&peers.setup(), &inner, error, Alert::BadCertificate);
+
+            let mut unsigned = script.clone();
+            unsigned.flip_signature = true;
+            let error = Error::InvalidCertificate(CertificateError::BadSignature);
+            peers.both_refuse(&peers.setup(), &unsigned, error, Alert::DecryptError);
+
+            let mut unfinished = script;
+            unfinished.edit_verify_data = |data| data[0] ^= 1;
+            let error = Error::DecryptError;
+            peers.both_refuse(&peers.setup(), &unfinished, error, Alert::DecryptError);
+        }
+    }
+}
+
+#[test]
+fn malformed_retry_configs() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let config = &peers.key.config;
+    let list = config.list();
+    let contents = |change: fn(&mut Config)| {
+        let mut config = config.clone();
+        change(&mut config);
+        config.list()
+    };
+    let short_list = {
+        let mut list = list.clone();
+        list[1] -= 1;
+        list
+    };
+    let lists = [
+        ("an empty body", vec![]),
+        ("an empty list", vec![0, 0]),
+        ("a list of one byte", vec![0, 1, 0]),
+        ("bytes behind the list", [&list[..], &[0]].concat()),
+        ("a list that is cut short", list[..list.len() - 1].to_vec()),
+        ("a config that is cut short", short_list),
+        ("an empty key", contents(|config| config.public_key.clear())),
+        ("no suites", contents(|config| config.suites.clear())),
+        (
+            "bytes behind a config",
+            contents(|config| config.trailing.push(0)),
+        ),
+    ];
+    for (name, list) in lists {
+        let mut script = peers.rejecting();
+        script.encrypted_extensions.push(bytes(ECH, &list));
+        for stack in stacks() {
+            let run = peers.run(stack, &peers.setup(), &script);
+            let error = run.conversation.outcome.error.unwrap();
+            // RFC 9849 §4: a list has at least one, and nothing follows the fields
+            let taken_by_upstream = ["an empty list", "bytes behind a config"];
+            if taken_by_upstream.contains(&name) && !stack.is_ours() {
+                let rejected = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some(";
+                assert!(error.starts_with(rejected), "{name}: {error}");
+                continue;
+            }
+            assert!(error.starts_with("InvalidMessage("), "{name}: {error}");
+            assert_eq!(
+                run.conversation.outcome.alert,
+                Some(Alert::DecodeError),
+                "{name}"
+            );
+        }
+    }
+}
+
+/// RFC 9849 §6.1.7: there is nobody to authenticate to.
+#[test]
+fn no_certificate_is_sent() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut setup = peers.setup();
+        setup.client_auth = Some(peers.client.clone());
+        for stack in stacks() {
+            for script in scripts(&peers) {
+                let mut script = script;
+                script.flight.insert(1, HandshakeType::CertificateRequest);
+                let run = peers.run(stack, &setup, &script);
+                let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+                let expected = refused(rejected, Alert::EncryptedClientHelloRequired);
+                assert_eq!(run.conversation.outcome, expected);
+                let messages = &run.conversation.messages;
+                let [.., certificate, finished] = &messages[..] else {
+                    panic!("{} messages", messages.len());
+                };
+                let empty = message(HandshakeType::Certificate.into(), &[0, 0, 0, 0]);
+                assert_eq!(*certificate, empty);
+                assert_eq!(finished[0], HandshakeType::Finished.into());
+                assert_eq!(messages.len(), script.retries.len() + 3);
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.1.2: what is in ClientHelloOuter is no PSK.
+#[test]
+fn no_psk_can_be_selected() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for script in scripts(&peers) {
+            let mut script = script;
+            let selected = bytes(PRE_SHARED_KEY, &[0, 0]);
+            script.server_hello.extensions.push(selected);
+            // without a PSK in either ClientHello
+            for stack in stacks() {
+                let run = peers.run(stack, &peers.setup(), &script);
+                assert!(run.conversation.outcome.error.is_some());
+                assert_ne!(run.client.ech_status().as_deref(), Some("Accepted"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_version_before_tls13() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut script = peers.rejecting();
+        script.server_hello.extensions.remove(0);
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+            Alert::ProtocolVersion,
+        );
+    }
+}
+
+/// A server that says it knows the name, and chooses a protocol, has done so by ClientHelloOuter.
+#[test]
+fn what_encrypted_extensions_answer_is_the_outer_hello() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut script = peers.rejecting();
+        script.encrypted_extensions.push(bytes(SERVER_NAME, &[]));
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            PeerIncompatible::ServerRejectedEncryptedClientHello(None),
+            Alert::EncryptedClientHelloRequired,
+        );
+        script
+            .encrypted_extensions
+            .push(bytes(ALPN, &protocols(&[b"h2"])));
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            PeerMisbehaved::UnsolicitedEncryptedExtension,
+            Alert::UnsupportedExtension,
+        );
+    }
+}
+
+/// RFC 9849 §6.1.7: tickets are not for the inner name, and the client is gone besides.
+#[test]
+fn nothing_is_kept_of_the_session() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let ticket = [
+            &[0, 0, 0x0e, 0x10, 0, 0, 0, 1][..],
+            &u8_vec(b"n"),
+            &u16_vec(b"ticket"),
+            &[0, 0],
+        ];
+        let ticket = message(HandshakeType::NewSessionTicket.into(), &ticket.concat());
+        for script in scripts(&peers) {
+            let mut script = script;
+            script.post_handshake = vec![ticket.clone(), ticket.clone()];
+            for stack in stacks() {
+                let config = stack.config(&peers.setup()).unwrap();
+                let run = peers.run_with(&config, &script);
+                assert!(run.conversation.outcome.error.is_some());
+                assert_eq!(run.client.tickets_received(), 0);
+
+                let run = peers.run_with(&config, &peers.accepting());
+                run.assert_accepted();
+                let opened = &run.conversation.opened[0];
+                assert_eq!(opened.inner.extension(PRE_SHARED_KEY), None);
+            }
+        }
+    }
+}
+
+/// A group that a server asks for is remembered for the next connection: not when nobody vouches for the server.
+#[test]
+fn no_group_is_remembered() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for &stack in OURS {
+            let config = stack.config(&peers.setup()).unwrap();
+            let first = peers.run_with(&config, &peers.accepting());
+            first.assert_accepted();
+            peers.run_with(&config, &peers.to_reject(Script::with_retry()));
+            let second = peers.run_with(&config, &peers.accepting());
+            second.assert_accepted();
+            let groups = |run: &crate::kit::Run| -> Vec<u16> {
+                let shares = run.conversation.opened[0].inner.key_shares();
+                shares.iter().map(|(group, _)| *group).collect()
+            };
+            assert_eq!(groups(&first), groups(&second), "{stack:?}");
+        }
+    }
+}
+
+/// It is over: nothing can be read, written or retried, and the error stays.
+#[test]
+fn the_connection_is_not_usable() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for script in scripts(&peers) {
+            for stack in stacks() {
+                let mut run = peers.run(stack, &peers.setup(), &script);
+                let error = run.conversation.outcome.error.clone();
+                assert_eq!(run.client.process().err(), error);
+                assert!(run.client.take_output().is_empty());
+                run.assert_status("Rejected");
+            }
+        }
+    }
+}
+
+/// RFC 9849 §5 and §6.1.4: what stands in a HelloRetryRequest is a confirmation, and nothing of another length.
+#[test]
+fn the_extension_of_a_retry_has_eight_bytes() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for len in [0, 1, 7, 9, 100] {
+            for accepts in [true, false] {
+                let mut script = Script::with_retry();
+                script.retries[0].extensions.push(bytes(ECH, &vec![0; len]));
+                let script = match accepts {
+                    true => peers.to_accept(script),
+                    false => peers.to_reject(script),
+                };
+                peers.both_refuse(
+                    &peers.setup(),
+                    &script,
+                    PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
+                    Alert::DecodeError,
+                );
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.1.5: a server that has accepted must do so again.
+#[test]
+fn what_a_retry_accepts_the_server_hello_accepts() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut script = peers.to_accept(accepting_retry());
+        script.corrupt = std::sync::Arc::new(|position, message| {
+            if position == 1 {
+                message[4 + 2 + 31] ^= 1;
+            }
+        });
+        peers.both_refuse(
+            &peers.setup(),
+            &script,
+            PeerMisbehaved::EchAcceptanceVariedAfterRetry,
+            Alert::IllegalParameter,
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! Sessions and early data of the inner server (RFC 9849 §6.1, §6.1.2).
+
+use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
+use harness::configs::PROVIDERS;
+use harness::scripted::{Script, bytes};
+use harness::wire::{message, u8_vec, u16_vec};
+use rustls::{AlertDescription as Alert, HandshakeType};
+
+use crate::clients::{Config, Mode, Setup, Stack, stacks};
+use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains};
+
+const TICKET: &[u8] = b"a ticket that only the inner server knows";
+const EARLY: &[u8] = b"early data that only the inner server may have";
+
+fn new_session_ticket() -> Vec<u8> {
+    let extensions = [&[0, 42][..], &u16_vec(&[0, 0, 0x40, 0])].concat();
+    let body = [
+        &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
+        &u8_vec(b"nonce"),
+        &u16_vec(TICKET),
+        &u16_vec(&extensions),
+    ];
+    message(HandshakeType::NewSessionTicket.into(), &body.concat())
+}
+
+/// A client with a session, and its key.
+fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u8>) {
+    let setup = Setup {
+        early_data,
+        ..peers.setup()
+    };
+    let config = stack.config(&setup).unwrap();
+    let mut script = peers.accepting();
+    script.post_handshake = vec![new_session_ticket()];
+    let run = peers.run_with(&config, &script);
+    run.assert_accepted();
+    assert_eq!(run.client.tickets_received(), 1);
+    (config, run.conversation.ticket_psk(b"nonce"))
+}
+
+/// With a HelloRetryRequest, if asked for.
+fn resuming(psk: &[u8], retry: bool) -> Script {
+    let script = Script::resuming(psk.to_vec());
+    let retrying = accepting_retry();
+    if retry {
+        Script {
+            retries: retrying.retries,
+            group: retrying.group,
+            ..script
+        }
+    } else {
+        script
+    }
+}
+
+#[test]
+fn a_session_is_resumed() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            for retry in [false, true] {
+                let (config, psk) = with_session(&peers, stack, false);
+                let script = peers.to_accept(resuming(&psk, retry));
+                let run = peers.run_with(&config, &script);
+                run.assert_accepted();
+                assert!(run.client.negotiated().contains("Resumed"));
+                assert!(
+                    !contains(&run.conversation.sent, TICKET),
+                    "the ticket was seen"
+                );
+                let opened = &run.conversation.opened[0];
+                assert!(opened.outer.extension(PRE_SHARED_KEY).is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_that_is_not_taken_up() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            for script in [Script::new(), accepting_retry()] {
+                let (config, _) = with_session(&peers, stack, false);
+                let run = peers.run_with(&config, &peers.to_accept(script));
+                run.assert_accepted();
+                assert!(run.client.negotiated().contains("Full"));
+            }
+        }
+    }
+}
+
+#[test]
+fn early_data_is_accepted() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            let (config, psk) = with_session(&peers, stack, true);
+            let script = peers.to_accept(resuming(&psk, false).accepting_early_data());
+            let mut client = config.connect().unwrap();
+            client.send_early(EARLY);
+            let run = peers.run_client(client, &script);
+            run.assert_accepted();
+            assert_eq!(run.conversation.early_data, EARLY);
+            assert!(!contains(&run.conversation.sent, EARLY));
+            assert!(!contains(&run.conversation.sent, TICKET));
+        }
+    }
+}
+
+/// By a server that accepts ECH: with the session or without, and after a HelloRetryRequest.
+#[test]
+fn early_data_is_rejected() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            for retry in [false, true] {
+                let (config, psk) = with_session(&peers, stack, true);
+                let script = peers.to_accept(resuming(&psk, retry));
+                let mut client = config.connect().unwrap();
+                client.send_early(EARLY);
+                let run = peers.run_client(client, &script);
+                assert_eq!(run.conversation.outcome, ACCEPTED);
+                run.assert_status("Accepted");
+                let hellos = &run.conversation.opened;
+                assert!(hellos[0].inner.extension(EARLY_DATA).is_some());
+                assert!(hellos[1..].iter().all(|hello| {
+                    let both = [&hello.inner, &hello.outer];
+                    both.map(|hello| hello.extension(EARLY_DATA)) == [None; 2]
+                }));
+                assert!(run.conversation.plaintext.ends_with(DATA));
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.1.2: what ClientHelloOuter offers is random; a server that selects it does not know what it does.
+#[test]
+fn the_psk_of_the_outer_hello_cannot_be_selected() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            for retry in [false, true] {
+                let (config, psk) = with_session(&peers, stack, false);
+                let mut script = peers.to_reject(resuming(&psk, retry));
+                script.psk = None;
+                script.early_psk = None;
+                let run = peers.run_with(&config, &script);
+                let outcome = run.conversation.outcome;
+                if stack.is_ours() {
+                    let error = outcome.error.as_deref().unwrap_or_default();
+                    assert!(error.starts_with("PeerMisbehaved("), "{error}");
+                    assert_eq!(outcome.alert, Some(Alert::IllegalParameter));
+                } else {
+                    // upstream does not see that, and stumbles later
+                    assert!(outcome.error.is_some());
+                }
+            }
+        }
+    }
+}
+
+/// Nothing of early data reaches the public server, and no session is made with it.
+#[test]
+fn a_rejection_with_a_session() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            for early in [false, true] {
+                let (config, _) = with_session(&peers, stack, early);
+                let mut script = peers.rejecting();
+                script.post_handshake = vec![new_session_ticket()];
+                script
+                    .encrypted_extensions
+                    .push(bytes(ECH, &peers.key.config.list()));
+                let mut client = config.connect().unwrap();
+                client.send_early(EARLY);
+                let run = peers.run_client(client, &script);
+                let error = run.conversation.outcome.error.as_deref().unwrap();
+                let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
+                assert!(error.starts_with(start), "{error}");
+                assert_eq!(run.conversation.early_data, b"");
+                assert!(!contains(&run.conversation.sent, EARLY));
+                assert_eq!(run.client.tickets_received(), 0);
+
+                let run = peers.run_with(&config, &peers.accepting());
+                run.assert_accepted();
+                let inner = &run.conversation.opened[0].inner;
+                assert_eq!(inner.extension(PRE_SHARED_KEY), None);
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.2.1: a client that greases may resume what was made without.
+#[test]
+fn a_client_that_greases_resumes() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            let setup = Setup {
+                mode: Mode::Grease(SUITE, peers.key.config.public_key.clone()),
+                ..peers.setup()
+            };
+            for retry in [false, true] {
+                let config = stack.config(&setup).unwrap();
+                let mut script = Script::new();
+                script.post_handshake = vec![new_session_ticket()];
+                let run = peers.run_with(&config, &script);
+                let psk = run.conversation.ticket_psk(b"nonce");
+                let mut script = Script::resuming(psk);
+                if retry {
+                    script.retries = Script::with_retry().retries;
+                    script.group = Script::with_retry().group;
+                }
+                let run = peers.run_with(&config, &script);
+                assert_eq!(run.conversation.outcome, ACCEPTED);
+                run.assert_status("Grease");
+                let types = run.outer()[0].extension_types();
+                assert_eq!(types.last(), Some(&PRE_SHARED_KEY));
+                assert!(types.contains(&ECH));
+            }
+        }
+    }
+}
