@@ -14,6 +14,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::crypto::CryptoProvider;
+use crate::ech::EchMode;
 use crate::enums::NamedGroup;
 use crate::error::Error;
 use crate::suites::SupportedCipherSuite;
@@ -140,7 +141,10 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
         let asked = EnabledVersions::new(versions);
         let versions = usable_versions(&self.provider, asked)?;
-        Ok(self.with_state(WantsVerifier { versions }))
+        Ok(self.with_state(WantsVerifier {
+            versions,
+            ech_mode: None,
+        }))
     }
 }
 
@@ -203,6 +207,8 @@ fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
 #[derive(Clone, Debug)]
 pub struct WantsVerifier {
     pub(crate) versions: EnabledVersions,
+    /// Of a client.
+    pub(crate) ech_mode: Option<EchMode>,
 }
 
 /// A side that can be configured: [`ClientConfig`] or [`ServerConfig`], and no other.

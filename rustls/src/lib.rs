@@ -68,6 +68,7 @@ extern crate std;
 
 mod builder;
 mod conn;
+mod ech;
 mod handshake;
 mod key_log;
 #[cfg(feature = "std")]

@@ -1,5 +1,5 @@
-//! What the two clients have in common: the command line, the TLS configuration, the HTTP request and
-//! its response. The connection itself is in the examples.
+//! What the clients have in common: the command line, the TLS configuration, the HTTP request and its
+//! response. The connection itself is in the examples.
 
 mod response;
 
@@ -47,7 +47,18 @@ fn parse_path(path: &str) -> Result<String, &'static str> {
 }
 
 impl Options {
+    #[allow(dead_code, reason = "one of the examples needs another")]
     pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, Box<dyn Error>> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(self.roots()?)
+            .with_no_client_auth();
+        Ok(Arc::new(config))
+    }
+
+    /// The authorities that are trusted.
+    pub(crate) fn roots(&self) -> Result<RootCertStore, Box<dyn Error>> {
         let cannot_read = |error: &dyn Display| {
             format!(
                 "cannot read certificates from {}: {error}",
@@ -66,13 +77,7 @@ impl Options {
         if roots.is_empty() {
             return Err(cannot_read(&"there is none in it").into());
         }
-
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Arc::new(config))
+        Ok(roots)
     }
 
     /// The name that the server's certificate must have.

@@ -13,6 +13,7 @@ use crate::compress::{
     default_cert_decompressors,
 };
 use crate::crypto::CryptoProvider;
+use crate::ech::EchMode;
 use crate::error::Error;
 use crate::key_log::{KeyLog, NoKeyLog};
 use crate::msgs::client_extensions::TicketRequest;
@@ -22,9 +23,9 @@ use crate::sign::{CertifiedKey, SingleCertAndKey};
 use crate::time_provider::DefaultTimeProvider;
 use crate::time_provider::TimeProvider;
 use crate::verify::ServerCertVerifier;
-use crate::versions::EnabledVersions;
 #[cfg(feature = "std")]
 use crate::versions::SupportedProtocolVersion;
+use crate::versions::{EnabledVersions, TLS13};
 use crate::webpki::{RootCertStore, WebPkiServerVerifier};
 
 /// The configuration of client connections.
@@ -112,6 +113,7 @@ pub struct ClientConfig {
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
+    pub(crate) ech_mode: Option<EchMode>,
     /// For handshakes, [`ClientSettings`](crate::handshake::settings::ClientSettings) has it, or what is in its place.
     pub(crate) configured_verifier: Arc<dyn ServerCertVerifier>,
 }
@@ -167,14 +169,14 @@ impl ClientConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when all of the crypto provider is approved, and the extended master secret is required, even
-    /// where TLS 1.2 is not enabled.
+    /// That is so when all of the crypto provider is approved, and the HPKE suite of [`EchMode`] if there is one; and the
+    /// extended master secret is required, even where TLS 1.2 is not enabled.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;
         #[cfg(not(feature = "tls12"))]
         let is_approved = true;
-        is_approved && self.provider.fips()
+        is_approved && self.provider.fips() && self.ech_mode.as_ref().is_none_or(EchMode::fips)
     }
 
     /// The crypto provider.
@@ -194,6 +196,27 @@ impl ClientConfig {
         self.time_provider
             .current_time()
             .ok_or(Error::FailedToGetCurrentTime)
+    }
+}
+
+impl ConfigBuilder<ClientConfig, WantsVersions> {
+    /// Encrypts ClientHellos, or makes them look so, as `mode` says (RFC 9849). It enables TLS 1.3 and no other version,
+    /// since a ClientHello that is encrypted may offer none.
+    ///
+    /// [`EchMode::Enable`] goes with one server: connections to all servers that have not published the same list of
+    /// configurations need configurations of their own. [`ClientConnection::ech_status`](super::ClientConnection::ech_status)
+    /// says what has become of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_protocol_versions`](Self::with_protocol_versions).
+    pub fn with_ech(
+        self,
+        mode: EchMode,
+    ) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Error> {
+        let mut builder = self.with_protocol_versions(&[&TLS13])?;
+        builder.state.ech_mode = Some(mode);
+        Ok(builder)
     }
 }
 
@@ -230,8 +253,12 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
         self,
         verifier: Arc<dyn ServerCertVerifier>,
     ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
-        let versions = self.state.versions;
-        self.with_state(WantsClientCert { versions, verifier })
+        let WantsVerifier { versions, ech_mode } = self.state.clone();
+        self.with_state(WantsClientCert {
+            versions,
+            ech_mode,
+            verifier,
+        })
     }
 }
 
@@ -239,6 +266,7 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
 #[derive(Clone)]
 pub struct WantsClientCert {
     versions: EnabledVersions,
+    ech_mode: Option<EchMode>,
     verifier: Arc<dyn ServerCertVerifier>,
 }
 
@@ -289,6 +317,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             time_provider: self.time_provider,
             provider: self.provider,
             versions: self.state.versions,
+            ech_mode: self.state.ech_mode,
             configured_verifier: self.state.verifier,
         }
     }

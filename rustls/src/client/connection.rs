@@ -19,6 +19,7 @@ use crate::conn::kernel::KernelConnection;
 use crate::conn::side_data::{Sealed, SideData};
 use crate::conn::tolerance::Tolerance;
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
+use crate::ech::EchStatus;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Context;
@@ -115,6 +116,11 @@ impl ClientConnection {
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.driver.data.tickets_received
     }
+
+    /// What has become of Encrypted ClientHello (RFC 9849).
+    pub fn ech_status(&self) -> EchStatus {
+        self.inner.driver.data.ech_status
+    }
 }
 
 #[cfg(feature = "std")]
@@ -200,6 +206,11 @@ impl UnbufferedClientConnection {
     /// How many session tickets the server has sent.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.data().tickets_received
+    }
+
+    /// What has become of Encrypted ClientHello (RFC 9849).
+    pub fn ech_status(&self) -> EchStatus {
+        self.inner.data().ech_status
     }
 }
 

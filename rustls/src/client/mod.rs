@@ -15,7 +15,10 @@ pub use connection_data::ClientConnectionData;
 pub use early_data::WriteEarlyData;
 pub use early_data::{EarlyDataError, MayEncryptEarlyData};
 pub use resolver::{AlwaysResolvesClientRawPublicKeys, ResolvesClientCert};
+#[doc(no_inline)]
+pub use rustls_core::ech_config::EchConfigPayload;
 
+pub use crate::ech::{EchConfig, EchGreaseConfig, EchMode, EchStatus};
 pub use crate::msgs::client_extensions::TicketRequest;
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use crate::session::client::ClientSessionMemoryCache;

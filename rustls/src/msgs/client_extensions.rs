@@ -48,7 +48,7 @@ pub(crate) struct ClientExtensions<'a> {
     /// `quic_transport_parameters`, unparsed.
     pub(crate) quic_transport_parameters: Option<&'a [u8]>,
     pub(crate) ticket_request: Option<TicketRequest>,
-    /// `encrypted_client_hello`, unparsed.
+    /// `encrypted_client_hello`, as `msgs::ech` makes it.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
     /// `renegotiation_info`: empty in an initial handshake.
     pub(crate) renegotiation_info: Option<&'a [u8]>,
@@ -56,8 +56,23 @@ pub(crate) struct ClientExtensions<'a> {
     /// Decides the order in which the extensions are sent. The same seed gives the same order whichever
     /// fields are set, as the ClientHello after a retry needs. Not received.
     pub(crate) order_seed: u32,
+    /// How they are laid out. Not received.
+    pub(crate) layout: Layout,
     /// The types of all extensions received, in order. Not sent.
     pub(crate) received: ShortList<ExtensionType>,
+}
+
+/// How a ClientHello lays out its extensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// In shuffled order.
+    #[default]
+    Shuffled,
+    /// As in a ClientHelloInner: those that the ClientHelloOuter has too stand together, at the end, and in its order
+    /// (RFC 9849 §5.1).
+    Inner,
+    /// As in an EncodedClientHelloInner: their types in `ech_outer_extensions`, and not they themselves.
+    EncodedInner,
 }
 
 /// Everything that is sent in shuffled order: all but `pre_shared_key`.
@@ -88,8 +103,23 @@ const SHUFFLED: [ExtensionType; 21] = [
 impl<'a> Codec<'a> for ClientExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_extensions(bytes, |block| {
-            for typ in shuffled(self.order_seed) {
-                self.encode_one(typ, block);
+            let order = shuffled(self.order_seed);
+            match self.layout {
+                Layout::Shuffled => self.encode_each(order.into_iter(), block),
+                Layout::Inner => {
+                    self.encode_each(order.into_iter().filter(|typ| !is_outer(*typ)), block);
+                    self.encode_each(order.into_iter().filter(|typ| is_outer(*typ)), block);
+                }
+                Layout::EncodedInner => {
+                    self.encode_each(order.into_iter().filter(|typ| !is_outer(*typ)), block);
+                    let outer = order.into_iter().filter(|typ| is_outer(*typ));
+                    let outer: ShortList<_> = outer.filter(|typ| self.has(*typ)).collect();
+                    block.list(
+                        ExtensionType::EchOuterExtensions,
+                        LengthSize::U8,
+                        Some(&outer),
+                    );
+                }
             }
             // RFC 9846 §4.3.11: pre_shared_key is the last one
             self.encode_one(ExtensionType::PreSharedKey, block);
@@ -111,6 +141,23 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
 }
 
 impl<'a> ClientExtensions<'a> {
+    fn encode_each(
+        &self,
+        types: impl Iterator<Item = ExtensionType>,
+        block: &mut ExtensionWriter<'_>,
+    ) {
+        for typ in types {
+            self.encode_one(typ, block);
+        }
+    }
+
+    /// Whether the field of the extension `typ` is set.
+    fn has(&self, typ: ExtensionType) -> bool {
+        let mut bytes = Vec::new();
+        self.encode_one(typ, &mut ExtensionWriter::new(&mut bytes));
+        !bytes.is_empty()
+    }
+
     /// Adds the extension `typ` to `block`, if its field is set.
     fn encode_one(&self, typ: ExtensionType, block: &mut ExtensionWriter<'_>) {
         use LengthSize::{U8, U16};
@@ -236,6 +283,16 @@ impl<'a> ClientExtensions<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a ClientHelloOuter has this extension of the ClientHelloInner, with the same body. The answer is the same
+/// for all hellos: RFC 9849 §10.5, what is only sometimes the same must not be left out of an inner one.
+fn is_outer(typ: ExtensionType) -> bool {
+    // pre_shared_key is not among the shuffled ones
+    !matches!(
+        typ,
+        ExtensionType::ServerName | ExtensionType::EncryptedClientHello
+    )
 }
 
 /// [`SHUFFLED`] in the order that `seed` decides: a Fisher-Yates shuffle, drawn from the seed.

@@ -181,14 +181,19 @@ impl ExtensionSet {
 /// Appends an extension block to `bytes`: its length and the extensions that `body` adds to it.
 pub(super) fn encode_extensions(bytes: &mut Vec<u8>, body: impl FnOnce(&mut ExtensionWriter<'_>)) {
     with_length_prefix(bytes, LengthSize::U16, |bytes| {
-        body(&mut ExtensionWriter(bytes))
+        body(&mut ExtensionWriter::new(bytes))
     });
 }
 
 /// Adds extensions to a block. Each method adds one, or nothing when it is given `None` or `false`.
 pub(super) struct ExtensionWriter<'b>(&'b mut Vec<u8>);
 
-impl ExtensionWriter<'_> {
+impl<'b> ExtensionWriter<'b> {
+    /// Adds to `bytes`.
+    pub(super) fn new(bytes: &'b mut Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
     /// Adds an extension without a body.
     pub(super) fn flag(&mut self, typ: ExtensionType, set: bool) {
         self.raw(typ, set.then_some(&[]));

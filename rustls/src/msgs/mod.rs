@@ -18,6 +18,7 @@ pub(crate) mod certificate_verify;
 pub(crate) mod client_extensions;
 pub(crate) mod client_hello;
 pub(crate) mod compressed_certificate;
+pub(crate) mod ech;
 pub(crate) mod encrypted_extensions;
 pub(crate) mod extensions;
 pub(crate) mod key_update;
@@ -110,6 +111,15 @@ pub(crate) trait EncodeMessage {
     /// [`Error::General`] when it would be too long, or a part of it; `bytes` is as it was then.
     fn encode_message(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         trace!("sending {:?}", Self::TYPE);
+        self.encode_part(bytes)
+    }
+
+    /// The same of a message that is not sent as it stands, but goes into another one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::encode_message`].
+    fn encode_part(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         self.check_inner_lengths()?;
         let start = bytes.len();
         Self::TYPE.encode(bytes);

@@ -301,6 +301,50 @@ pub(crate) fn verify_data(
         .hmac_sign(finished_key, transcript.as_ref())
 }
 
+/// `accept_confirmation` (RFC 9849 §7.2). `transcript` is ClientHelloInner…ServerHello, with zeros in its place.
+pub(crate) fn ech_accept_confirmation(
+    suite: &Tls13CipherSuite,
+    client_hello_inner_random: &[u8; 32],
+    transcript: &Output,
+) -> [u8; 8] {
+    ech_confirmation(
+        suite,
+        client_hello_inner_random,
+        b"ech accept confirmation",
+        transcript,
+    )
+}
+
+/// `hrr_accept_confirmation` (RFC 9849 §7.2.1). `transcript` is ClientHelloInner1, HelloRetryRequest, with zeros in its
+/// place.
+pub(crate) fn ech_hrr_accept_confirmation(
+    suite: &Tls13CipherSuite,
+    client_hello_inner_random: &[u8; 32],
+    transcript: &Output,
+) -> [u8; 8] {
+    ech_confirmation(
+        suite,
+        client_hello_inner_random,
+        b"hrr ech accept confirmation",
+        transcript,
+    )
+}
+
+fn ech_confirmation(
+    suite: &Tls13CipherSuite,
+    client_hello_inner_random: &[u8; 32],
+    label: &[u8],
+    transcript: &Output,
+) -> [u8; 8] {
+    let mut confirmation = [0; 8];
+    let expander = suite
+        .hkdf_provider
+        .extract_from_secret(None, client_hello_inner_random);
+    expand_label_slice(&*expander, label, transcript.as_ref(), &mut confirmation)
+        .expect("8 bytes are less than 255 blocks");
+    confirmation
+}
+
 /// Fills `output` with `TLS-Exporter(label, context, output.len())` (RFC 9846 §7.5).
 ///
 /// # Errors

@@ -52,7 +52,7 @@ use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};
 #[cfg(feature = "tls12")]
 use crate::tls12;
-use crate::tls13;
+use crate::{ech, tls13};
 
 /// A client's side of one connection, version by version.
 pub(crate) enum ClientHandshake {
@@ -94,7 +94,10 @@ impl ClientHandshake {
             Some(_) => offer,
             None => offer.with_tls12_session(shares.as_ref())?,
         };
-        let sent = SentHello::send_first(offer, shares, session, cx.transport)?;
+        let mut offer = offer;
+        let outer = ech::prepare(&mut offer, shares.as_ref(), session.as_deref())?;
+        cx.data.ech_status = offer.ech.status();
+        let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))
     }
 

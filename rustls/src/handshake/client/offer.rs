@@ -1,6 +1,7 @@
 //! The ClientHello (RFC 9846 §4.2.2): what a client offers, and what it remembers of it until the handshake
 //! ends.
 
+use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -11,7 +12,9 @@ use super::key_shares::KeyShares;
 use super::offered_session::OfferedSession;
 #[cfg(feature = "tls12")]
 use crate::client::Tls12ClientSessionValue;
+use crate::client::{ClientConfig, EchMode};
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
+use crate::ech::Ech;
 use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
@@ -43,6 +46,8 @@ pub(crate) struct Offer {
     pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
     /// The group that this server chose before, as far as the store knows.
     pub(crate) kx_hint: Option<NamedGroup>,
+    /// What the hello says of Encrypted ClientHello.
+    pub(crate) ech: Ech,
     extension_order: u32,
 }
 
@@ -65,7 +70,8 @@ impl Offer {
             },
             #[cfg(feature = "tls12")]
             tls12_session: None,
-            kx_hint: store.and_then(|store| store.kx_hint(&server_name)),
+            kx_hint: store.and_then(|store| store.kx_hint(&visible_name(&config, &server_name))),
+            ech: Ech::Absent,
             extension_order: u32::from_ne_bytes(randoms.extension_order),
             config,
             server_name,
@@ -85,7 +91,22 @@ impl Offer {
         cookie: Option<&[u8]>,
         session: Option<&OfferedSession>,
     ) -> Result<Vec<u8>, Error> {
-        let hello = ClientHello {
+        let hello = self.hello(shares, cookie, session);
+        let shares_len = shares.map_or(0, KeyShares::len);
+        let session_len = session.map_or(0, OfferedSession::extension_len);
+        let mut message = Vec::with_capacity(USUAL_LEN + shares_len + session_len);
+        hello.encode_message(&mut message)?;
+        Ok(message)
+    }
+
+    /// The same, not encoded.
+    pub(crate) fn hello<'a>(
+        &'a self,
+        shares: Option<&'a KeyShares>,
+        cookie: Option<&'a [u8]>,
+        session: Option<&'a OfferedSession>,
+    ) -> ClientHello<'a> {
+        ClientHello {
             // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
             legacy_version: ProtocolVersion::TLSv1_2,
             random: self.random,
@@ -93,12 +114,7 @@ impl Offer {
             cipher_suites: self.cipher_suites(),
             compression_methods: smallvec![Compression::Null],
             extensions: self.extensions(shares.map(KeyShares::entries), cookie, session),
-        };
-        let shares_len = shares.map_or(0, KeyShares::len);
-        let session_len = session.map_or(0, OfferedSession::extension_len);
-        let mut message = Vec::with_capacity(USUAL_LEN + shares_len + session_len);
-        hello.encode_message(&mut message)?;
-        Ok(message)
+        }
     }
 
     fn extensions<'a>(
@@ -136,6 +152,8 @@ impl Offer {
             ticket_request: tls13.and(self.config.send_ticket_request),
             early_data: session.is_some_and(|session| session.with_early_data),
             pre_shared_key: session.map(OfferedSession::extension),
+            encrypted_client_hello: self.ech.extension(),
+            layout: self.ech.layout(),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share, cookie, early_data and
             // pre_shared_key
             order_seed: self.extension_order,
@@ -149,7 +167,8 @@ impl Offer {
     /// The `server_name` extension: RFC 6066 §3 allows no IP addresses in it.
     fn sent_name(&self) -> Option<ServerNamePayload<'_>> {
         match &self.server_name {
-            ServerName::DnsName(name) if self.config.enable_sni => {
+            // the public name is sent in any case
+            ServerName::DnsName(name) if self.config.enable_sni || self.ech.is_rejected() => {
                 Some(ServerNamePayload::DnsName(name.borrow()))
             }
             _ => None,
@@ -283,12 +302,29 @@ impl Offer {
         Ok(end_entity)
     }
 
+    /// The name that the key exchange group of this server is remembered by.
+    pub(crate) fn visible_name(&self) -> ServerName<'static> {
+        visible_name(&self.config, &self.server_name).into_owned()
+    }
+
     /// Gives a secret to the key log.
     pub(crate) fn log_secret(&self, label: &str, secret: &[u8]) {
         let key_log = &self.config.key_log;
         if key_log.will_log(label) {
             key_log.log(label, &self.random.0, secret);
         }
+    }
+}
+
+/// The name that a network sees, as the server's or as that of those who decrypt for it: RFC 9849 §10.5, nothing of what
+/// is in the clear may depend on a name that is not.
+fn visible_name<'a>(
+    config: &ClientConfig,
+    server_name: &'a ServerName<'static>,
+) -> Cow<'a, ServerName<'static>> {
+    match &config.ech_mode {
+        Some(EchMode::Enable(ech)) => Cow::Owned(ServerName::DnsName(ech.public_name().clone())),
+        Some(EchMode::Grease(_)) | None => Cow::Borrowed(server_name),
     }
 }
 
@@ -322,7 +358,7 @@ impl Randoms {
     }
 }
 
-pub(super) fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {
+pub(crate) fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     provider.secure_random.fill(&mut bytes)?;
     Ok(bytes)

@@ -9,6 +9,7 @@ use super::offered::OfferedExtensions;
 use super::offered_session::OfferedSession;
 use crate::conn::transport::Transport;
 use crate::crypto::hash::Hash;
+use crate::ech::OuterHello;
 use crate::error::Error;
 use crate::handshake::transcript::Transcript;
 use crate::suites::Tls13CipherSuite;
@@ -18,8 +19,10 @@ pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
     /// None where TLS 1.3 is not offered.
     pub(crate) shares: Option<KeyShares>,
-    /// The message, header included.
+    /// The message, header included; where ECH is offered, the ClientHelloInner.
     pub(crate) encoded: Vec<u8>,
+    /// What carried it, as long as the server may use that instead.
+    pub(crate) outer: Option<Box<OuterHello>>,
     /// The one that ends with this message, if there is one already: a binder took it, by the hash of the session,
     /// or a HelloRetryRequest has come.
     transcript: Option<Box<Transcript>>,
@@ -37,6 +40,8 @@ pub(crate) struct Retry {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// From message_hash to the HelloRetryRequest.
     pub(crate) transcript: Transcript,
+    /// What carried the first ClientHello, and carries the second.
+    pub(crate) outer: Option<Box<OuterHello>>,
 }
 
 impl SentHello {
@@ -49,10 +54,17 @@ impl SentHello {
         offer: Offer,
         shares: Option<KeyShares>,
         mut session: Option<Box<OfferedSession>>,
+        mut outer: Option<Box<OuterHello>>,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let (encoded, mut transcript) = encode(&offer, shares.as_ref(), None, &mut session, None)?;
-        transport.send_first_client_hello(&encoded)?;
+        let hello = Hello {
+            offer: &offer,
+            shares: shares.as_ref(),
+            cookie: None,
+            before: None,
+        };
+        let (encoded, mut transcript) = hello.encode(&mut session, &mut outer)?;
+        transport.send_first_client_hello(sent_message(&encoded, &outer))?;
         let mut ccs = CompatibilityCcs::default();
         if let (Some(session), Some(transcript)) = (&session, &mut transcript)
             && session.with_early_data
@@ -66,6 +78,7 @@ impl SentHello {
             offer: Box::new(offer),
             shares,
             encoded,
+            outer,
             transcript,
             session,
             retry_suite: None,
@@ -88,10 +101,15 @@ impl SentHello {
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {
-        let before = Some(&retry.transcript);
-        let (encoded, transcript) = encode(&offer, Some(&shares), cookie, &mut session, before)?;
+        let hello = Hello {
+            offer: &offer,
+            shares: Some(&shares),
+            cookie,
+            before: Some(&retry.transcript),
+        };
+        let (encoded, transcript) = hello.encode(&mut session, &mut retry.outer)?;
         ccs.send_once(transport);
-        transport.send_handshake(&encoded)?;
+        transport.send_handshake(sent_message(&encoded, &retry.outer))?;
         let transcript = transcript.unwrap_or_else(|| {
             retry.transcript.add(&encoded);
             Box::new(retry.transcript)
@@ -101,6 +119,7 @@ impl SentHello {
             offer,
             shares: Some(shares),
             encoded,
+            outer: retry.outer,
             transcript: Some(transcript),
             session,
             retry_suite: Some(retry.suite),
@@ -117,6 +136,22 @@ impl SentHello {
         }
     }
 
+    /// A fork of [`Self::take_transcript`], which can still be taken.
+    pub(crate) fn fork_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
+        let transcript = self.take_transcript(hash);
+        let fork = transcript.fork();
+        self.transcript = Some(Box::new(transcript));
+        fork
+    }
+
+    /// Goes on as if `encoded` had been sent in its place, and that without a session.
+    pub(crate) fn replace(&mut self, encoded: Vec<u8>) {
+        self.offered = OfferedExtensions::of(&encoded);
+        self.encoded = encoded;
+        self.transcript = None;
+        self.session = None;
+    }
+
     /// Whether a HelloRetryRequest may answer it.
     pub(super) fn takes_retry(&self) -> bool {
         self.offer.offers_tls13() && !self.is_retried()
@@ -128,24 +163,59 @@ impl SentHello {
     }
 }
 
-/// Encodes a ClientHello that offers `session`, which becomes `None` if it does not fit: a ticket may be as long
-/// as all extensions together. `before` is of the messages before a second ClientHello. If the session has a binder,
-/// so has what is returned a transcript.
-fn encode(
-    offer: &Offer,
-    shares: Option<&KeyShares>,
-    cookie: Option<&[u8]>,
-    session: &mut Option<Box<OfferedSession>>,
-    before: Option<&Transcript>,
-) -> Result<(Vec<u8>, Option<Box<Transcript>>), Error> {
-    if let Some(offered) = session {
-        if let Ok(mut encoded) = offer.client_hello(shares, cookie, Some(offered)) {
-            let transcript = offered.bind(&mut encoded, before);
-            return Ok((encoded, Some(Box::new(transcript))));
-        }
-        *session = None;
+/// What goes to the server.
+fn sent_message<'a>(encoded: &'a [u8], outer: &'a Option<Box<OuterHello>>) -> &'a [u8] {
+    match outer {
+        Some(outer) => outer.message(),
+        None => encoded,
     }
-    Ok((offer.client_hello(shares, cookie, None)?, None))
+}
+
+/// What a ClientHello is made of, but for the session.
+struct Hello<'a> {
+    offer: &'a Offer,
+    shares: Option<&'a KeyShares>,
+    cookie: Option<&'a [u8]>,
+    /// Of the messages before a second ClientHello.
+    before: Option<&'a Transcript>,
+}
+
+impl Hello<'_> {
+    /// Encodes a ClientHello that offers `session`, which becomes `None` if it does not fit: a ticket may be as long
+    /// as all extensions together. If the session has a binder, so has what is returned a transcript.
+    fn encode(
+        &self,
+        session: &mut Option<Box<OfferedSession>>,
+        outer: &mut Option<Box<OuterHello>>,
+    ) -> Result<(Vec<u8>, Option<Box<Transcript>>), Error> {
+        if let Some(offered) = session {
+            if let Ok(encoded) = self.encode_with(Some(offered), outer) {
+                return Ok(encoded);
+            }
+            *session = None;
+        }
+        self.encode_with(None, outer)
+    }
+
+    fn encode_with(
+        &self,
+        session: Option<&OfferedSession>,
+        outer: &mut Option<Box<OuterHello>>,
+    ) -> Result<(Vec<u8>, Option<Box<Transcript>>), Error> {
+        let Self {
+            offer,
+            shares,
+            cookie,
+            before,
+        } = *self;
+        let mut encoded = offer.client_hello(shares, cookie, session)?;
+        let transcript = session.map(|session| Box::new(session.bind(&mut encoded, before)));
+        if let Some(outer) = outer {
+            let inner = offer.hello(shares, cookie, session);
+            outer.seal(inner, &encoded, &offer.config.provider)?;
+        }
+        Ok((encoded, transcript))
+    }
 }
 
 /// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the client's

@@ -13,7 +13,9 @@ use smallvec::smallvec;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::{CertificateRequest, DistinguishedName};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
-use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions, TicketRequest};
+use crate::msgs::client_extensions::{
+    CertificateStatusRequest, ClientExtensions, Layout, TicketRequest,
+};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
@@ -128,6 +130,7 @@ pub(super) fn client_hello() -> ClientHello<'static> {
             encrypted_client_hello: Some(&[1]),
             renegotiation_info: Some(&[]),
             order_seed: SAMPLE_SEED,
+            layout: Layout::Shuffled,
             received: ShortList::new(),
         },
     }

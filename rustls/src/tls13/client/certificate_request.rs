@@ -37,9 +37,14 @@ impl WaitCertificateOrRequest {
 
         let authorities = request.certificate_authorities.unwrap_or_default();
         let config = &self.0.offer.config;
-        let resolver = &**config.client_auth();
+        let answer = if self.0.offer.ech.is_rejected() {
+            // RFC 9849 §6.1.7: the server of the public name is not told who the client is
+            Answer::Empty
+        } else {
+            Answer::choose(&**config.client_auth(), &authorities, &schemes)
+        };
         let client_auth = ClientAuth {
-            answer: Answer::choose(resolver, &authorities, &schemes),
+            answer,
             compressor: choose_compressor(
                 request.compress_certificate.as_deref(),
                 &config.cert_compressors,

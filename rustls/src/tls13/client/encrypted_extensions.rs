@@ -35,6 +35,8 @@ impl WaitEncryptedExtensions {
     ) -> Result<Authentication, Failure> {
         debug!("extensions of the server: {:?}", extensions.received);
         self.check_extensions(&extensions.received)?;
+        let ech = extensions.encrypted_client_hello;
+        self.0.offer.ech.read_encrypted_extensions(ech)?;
         // no certificate goes with a resumed session, which is one of the same verifier and resolver
         if self.0.session.is_none() {
             self.check_certificate_types(&extensions)?;
@@ -42,7 +44,9 @@ impl WaitEncryptedExtensions {
         if let Some(selected) = extensions.selected_protocol {
             self.0.offer.check_protocol(selected)?;
             debug!("application protocol {}", selected.0.escape_ascii());
-            cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
+            if !self.0.offer.ech.is_rejected() {
+                cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
+            }
         }
         if extensions.early_data_ack {
             self.accept_early_data(extensions.selected_protocol)?;

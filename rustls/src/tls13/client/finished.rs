@@ -58,7 +58,7 @@ impl WaitFinished {
         let sending = main_secret.client_application_traffic_secret_0(&server_finished);
         let receiving = main_secret.server_application_traffic_secret_0(&server_finished);
         let exporter_secret = main_secret.exporter_secret(&server_finished);
-        let offer = handshake.offer;
+        let mut offer = handshake.offer;
         let store = &offer.config.resumption.store;
         let resumption_secret = store
             .as_ref()
@@ -69,6 +69,8 @@ impl WaitFinished {
         offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
         let secrets = Tls13Secrets::new(suite, sending, receiving, exporter_secret);
         secrets.install_sending(cx.transport);
+        // RFC 9849 §6.1.6: only now, and before any application data
+        offer.ech.check_not_rejected()?;
         secrets.install_receiving(cx.transport)?;
         *cx.established = Some(Established::Tls13(secrets));
         cx.transport.start_sending();
@@ -76,7 +78,7 @@ impl WaitFinished {
         if let (Some(store), Some(group)) = (store, cx.negotiated.kx_group)
             && offer.kx_hint != Some(group.name())
         {
-            store.set_kx_hint(offer.server_name.clone(), group.name());
+            store.set_kx_hint(offer.visible_name(), group.name());
         }
         Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
     }

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::enums::{NamedGroup, ProtocolVersion};
+use crate::enums::{ExtensionType, NamedGroup, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::sent_hello::{Retry, SentHello};
@@ -26,11 +26,19 @@ pub(crate) fn read_hello_retry_request(
     // RFC 9846 §5.1: nothing may follow, since the server waits for our answer
     cx.transport.check_aligned()?;
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
+    let confirmation = request.extensions.encrypted_client_hello;
+    if let Some(status) = first.settle_ech_by_retry(suite, encoded, confirmation)? {
+        cx.data.ech_status = status;
+    }
 
     let mut transcript = first.take_transcript(suite.common.hash_provider);
     transcript.replace_with_message_hash();
     transcript.add(encoded);
-    let retry = Retry { suite, transcript };
+    let retry = Retry {
+        suite,
+        transcript,
+        outer: first.outer,
+    };
 
     let shares = asked_for
         .or(first.shares)
@@ -75,8 +83,9 @@ fn check_request(
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion.into());
     }
     check_legacy_version(request.legacy_version)?;
-    // RFC 9846 §4.3: ECH was not offered
-    if extensions.encrypted_client_hello.is_some() {
+    // RFC 9846 §4.3: what was not offered is an unsupported_extension
+    let ech = ExtensionType::EncryptedClientHello;
+    if extensions.encrypted_client_hello.is_some() && !first.offered.contains(ech) {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch.into());
     }
     // RFC 9846 §4.2.4: the second ClientHello would be the first again

@@ -123,8 +123,10 @@ impl WaitCertificateVerify {
             .verify_tls13_signature(content.as_ref(), end_entity, &verify)
             .map_err(Failure::refused_by_verifier)?;
 
-        let chain = self.found.keep(&config.peer_chains);
-        cx.negotiated.set_peer(chain, &config.provider);
+        if !offer.ech.is_rejected() {
+            let chain = self.found.keep(&config.peer_chains);
+            cx.negotiated.set_peer(chain, &config.provider);
+        }
         self.handshake.transcript.add(encoded);
         Ok(WaitFinished::new(self.handshake, self.client_auth))
     }

@@ -26,6 +26,9 @@ pub(super) fn read_server_hello(
 ) -> Result<WaitEncryptedExtensions, Failure> {
     let suite = check_suite(&sent, hello)?;
     check_legacy_fields(&sent, hello)?;
+    if let Some(status) = sent.settle_ech(suite, encoded)? {
+        cx.data.ech_status = status;
+    }
     check_extensions(&sent.offered, &hello.extensions.received)?;
     let server_share = hello
         .extensions

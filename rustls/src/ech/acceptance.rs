@@ -1,0 +1,138 @@
+//! Which of the two hellos a server uses (RFC 9849 §6.1.4), and what follows from it.
+
+use pki_types::ServerName;
+use rustls_core::codec::{Codec, LengthSize, Reader};
+use subtle::ConstantTimeEq;
+
+use super::{Ech, EchStatus, OuterHello, RejectedEch};
+use crate::enums::{AlertDescription, ExtensionType};
+use crate::error::{InvalidMessage, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::handshake::client::sent_hello::SentHello;
+use crate::logging::debug;
+use crate::msgs::HANDSHAKE_HEADER_LEN;
+use crate::msgs::client_hello::{Random, SessionId};
+use crate::msgs::ech::CONFIRMATION_LEN;
+use crate::suites::Tls13CipherSuite;
+use crate::tls13::key_schedule::{ech_accept_confirmation, ech_hrr_accept_confirmation};
+
+/// What stands in the place of a confirmation while it is computed.
+const NO_CONFIRMATION: &[u8] = &[0; CONFIRMATION_LEN];
+
+/// Where the random of a ServerHello ends.
+const RANDOM_END: usize = HANDSHAKE_HEADER_LEN + 2 + 32;
+
+impl SentHello {
+    /// Finds out from `server_hello`, the message as it came, which hello the server uses. Returns what has become of ECH,
+    /// if that was not known.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::EchAcceptanceVariedAfterRetry`].
+    pub(crate) fn settle_ech(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        server_hello: &[u8],
+    ) -> Result<Option<EchStatus>, PeerMisbehaved> {
+        let Some(outer) = self.outer.take() else {
+            return Ok(None);
+        };
+        let mut transcript = self.fork_transcript(suite.common.hash_provider);
+        // RFC 9849 §7.2: with zeros as the last 8 bytes of the random. The message was decoded, so it has them
+        let (until, after) = server_hello.split_at(RANDOM_END);
+        let (before, received) = until.split_at(RANDOM_END - CONFIRMATION_LEN);
+        transcript.add(before);
+        transcript.add(NO_CONFIRMATION);
+        transcript.add(after);
+        let expected = ech_accept_confirmation(suite, &self.offer.random.0, transcript.current());
+        if bool::from(expected.ct_eq(received)) {
+            debug!("the server accepts ECH");
+            return Ok(Some(EchStatus::Accepted));
+        }
+        // RFC 9849 §6.1.5: what was accepted once is accepted
+        if outer.is_confirmed {
+            return Err(PeerMisbehaved::EchAcceptanceVariedAfterRetry);
+        }
+        self.reject_ech(*outer);
+        Ok(Some(EchStatus::Rejected))
+    }
+
+    /// Finds out from a HelloRetryRequest which hello the server uses. `request` is the message as it came, `confirmation` the
+    /// body of its `encrypted_client_hello` extension. Returns what has become of ECH, if that is known now.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch`].
+    pub(crate) fn settle_ech_by_retry(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        request: &[u8],
+        confirmation: Option<&[u8]>,
+    ) -> Result<Option<EchStatus>, Failure> {
+        // RFC 9849 §6.1.4, §6.2.1: another length is a decode_error, even where the extension means nothing
+        if confirmation.is_some_and(|body| body.len() != CONFIRMATION_LEN) {
+            return Err(Failure::new(
+                PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
+                AlertDescription::DecodeError,
+            ));
+        }
+        let Some(mut outer) = self.outer.take() else {
+            return Ok(None);
+        };
+        if let Some(received) = confirmation {
+            let mut transcript = self.fork_transcript(suite.common.hash_provider);
+            transcript.replace_with_message_hash();
+            // RFC 9849 §7.2.1: with zeros as the extension
+            let (before, after) = around_confirmation(request)?;
+            transcript.add(before);
+            transcript.add(NO_CONFIRMATION);
+            transcript.add(after);
+            let random = &self.offer.random.0;
+            let expected = ech_hrr_accept_confirmation(suite, random, transcript.current());
+            if bool::from(expected.ct_eq(received)) {
+                outer.is_confirmed = true;
+                self.outer = Some(outer);
+                return Ok(None);
+            }
+        }
+        self.reject_ech(*outer);
+        Ok(Some(EchStatus::Rejected))
+    }
+
+    /// The server uses the ClientHelloOuter: goes on as if nothing else had been sent.
+    fn reject_ech(&mut self, outer: OuterHello) {
+        debug!("the server rejects ECH");
+        self.replace(outer.message);
+        let offer = &mut self.offer;
+        offer.random = outer.random;
+        // RFC 9849 §6.1.7: the certificate is for the public name
+        offer.server_name = ServerName::DnsName(outer.public_name);
+        offer.ech = Ech::Rejected(RejectedEch {
+            extension: outer.extension,
+            retry_configs: None,
+        });
+    }
+}
+
+/// What is before and after the body of the `encrypted_client_hello` extension of a HelloRetryRequest, which has one of the
+/// right length.
+fn around_confirmation(request: &[u8]) -> Result<(&[u8], &[u8]), InvalidMessage> {
+    let mut r = Reader::new(request);
+    let _header = r.take(HANDSHAKE_HEADER_LEN);
+    let _legacy_version = u16::read(&mut r)?;
+    Random::read(&mut r)?;
+    SessionId::read(&mut r)?;
+    let _cipher_suite = u16::read(&mut r)?;
+    let _compression = u8::read(&mut r)?;
+    let mut block = r.prefixed(LengthSize::U16)?;
+    while block.any_left() {
+        let typ = ExtensionType::read(&mut block)?;
+        let _body = block.prefixed(LengthSize::U16)?;
+        if typ == ExtensionType::EncryptedClientHello {
+            break;
+        }
+    }
+    // the block ends the message
+    let (until, after) = request.split_at(request.len() - block.left());
+    Ok((&until[..until.len() - CONFIRMATION_LEN], after))
+}

@@ -1,0 +1,88 @@
+//! What looks like Encrypted ClientHello and is not: the extension of a client that has no keys of the server (RFC 9849
+//! §6.2.1), and the session that a ClientHelloOuter seems to offer (§6.1.2).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::config::EchGreaseConfig;
+use super::outer::encode_inner;
+use crate::crypto::CryptoProvider;
+use crate::error::Error;
+use crate::handshake::client::key_shares::KeyShares;
+use crate::handshake::client::offer::{Offer, random_bytes};
+use crate::handshake::client::offered_session::OfferedSession;
+use crate::msgs::ech::{INNER, OuterEch};
+use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
+
+/// The length of all tags of the AEADs known so far (RFC 9180 §7.3).
+const TAG_LEN: usize = 16;
+
+/// The body of an `encrypted_client_hello` extension as the hello of `offer` would have it if it were encrypted.
+///
+/// # Errors
+///
+/// Those of HPKE: the placeholder key may be malformed; [`Error::FailedToGetRandomBytes`].
+pub(super) fn extension(
+    config: &EchGreaseConfig,
+    offer: &Offer,
+    shares: Option<&KeyShares>,
+    session: Option<&OfferedSession>,
+) -> Result<Vec<u8>, Error> {
+    let suite = config.suite.suite();
+    // as long as the real one; how long a name its server would ask for is not known
+    let mut inner = offer.hello(shares, None, session);
+    inner.extensions.encrypted_client_hello = Some(INNER);
+    let (_, encoded_inner) = encode_inner(inner, None, 0);
+    let tag_len = suite.sym.aead_id.tag_len().unwrap_or(TAG_LEN);
+    let mut payload = vec![0; encoded_inner.len() + tag_len];
+    let provider = &offer.config.provider;
+    provider.secure_random.fill(&mut payload)?;
+    // a key as the KEM makes them
+    let (enc, _) = config.suite.setup_sealer(&[], &config.placeholder_key)?;
+
+    let [config_id] = random_bytes(provider)?;
+    Ok(OuterEch {
+        cipher_suite: suite.sym,
+        config_id,
+        enc: &enc.0,
+        payload: &payload,
+    }
+    .encoded())
+}
+
+/// A session that does not exist, offered by a ClientHelloOuter whose ClientHelloInner offers one.
+pub(super) struct GreasePsk {
+    identity: Vec<u8>,
+    obfuscated_ticket_age: u32,
+    binder: Vec<u8>,
+}
+
+impl GreasePsk {
+    /// One that looks like `psk`, which has one identity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetRandomBytes`].
+    pub(super) fn like(psk: &OfferedPsks<'_>, provider: &CryptoProvider) -> Result<Self, Error> {
+        let identity = psk.identities.first().map_or(0, |it| it.identity.len());
+        let binder = psk.binders.first().map_or(0, |it| it.0.len());
+        let mut grease = Self {
+            identity: vec![0; identity],
+            obfuscated_ticket_age: u32::from_be_bytes(random_bytes(provider)?),
+            binder: vec![0; binder],
+        };
+        provider.secure_random.fill(&mut grease.identity)?;
+        provider.secure_random.fill(&mut grease.binder)?;
+        Ok(grease)
+    }
+
+    pub(super) fn extension(&self) -> OfferedPsks<'_> {
+        OfferedPsks {
+            identities: vec![PskIdentity {
+                identity: &self.identity,
+                obfuscated_ticket_age: self.obfuscated_ticket_age,
+            }],
+            binders: vec![PskBinderEntry(&self.binder)],
+        }
+    }
+}
