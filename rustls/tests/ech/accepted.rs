@@ -12,7 +12,7 @@ use rustls::{
 use crate::clients::stacks;
 use crate::kit::{
     ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, cannot_read, contains,
-    not_valid_for,
+    not_valid_for, refused,
 };
 
 #[test]
@@ -234,20 +234,23 @@ fn the_extension_is_in_no_other_message() {
 
         let mut script = peers.accepting();
         script.server_hello.extensions.push(extension.clone());
-        peers.both_refuse(
+        // RFC 9846 §4.3: one that is known and has no place in a message is an illegal_parameter
+        let unexpected = PeerMisbehaved::UnexpectedCleartextExtension;
+        peers.expect(
             &peers.setup(),
             &script,
-            PeerMisbehaved::UnexpectedCleartextExtension,
-            Alert::UnsupportedExtension,
+            &refused(unexpected.clone(), Alert::IllegalParameter),
+            &refused(unexpected, Alert::UnsupportedExtension),
         );
 
         let mut script = peers.accepting();
         script.certificates[0].1.push(extension.clone());
-        peers.both_refuse(
+        let unknown = InvalidMessage::UnknownCertificateExtension;
+        peers.expect(
             &peers.setup(),
             &script,
-            InvalidMessage::UnknownCertificateExtension,
-            Alert::DecodeError,
+            &refused(unknown, Alert::UnsupportedExtension),
+            &refused(unknown, Alert::DecodeError),
         );
     }
 }

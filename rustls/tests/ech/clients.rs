@@ -3,16 +3,21 @@
 use std::sync::Arc;
 
 use harness::configs::Provider;
-use harness::endpoints::Endpoint;
+use harness::endpoints::{Endpoint, ThisUnbuffered};
+use rustls::PeerIncompatible;
+use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls_core::ech_config::EchConfigPayload;
 
 /// Whose client it is, and through which API it is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stack {
+    This,
+    ThisUnbuffered,
     Upstream,
 }
 
-pub(crate) const OURS: &[Stack] = &[];
+pub(crate) const OURS: &[Stack] = &[Stack::This, Stack::ThisUnbuffered];
 pub(crate) const THEIRS: &[Stack] = &[Stack::Upstream];
 
 /// All of them.
@@ -25,6 +30,8 @@ pub(crate) fn stacks() -> impl Iterator<Item = Stack> {
 pub(crate) enum Mode {
     /// With an ECHConfigList.
     Real(Vec<u8>),
+    /// With what another connection has ended with.
+    Retry(Vec<EchConfigPayload>),
     /// KEM, KDF and AEAD, and a public key.
     Grease((u16, u16, u16), Vec<u8>),
     Off,
@@ -48,21 +55,21 @@ pub(crate) struct Setup {
 
 /// A client's end that says what became of ECH.
 pub(crate) trait Client: Endpoint {
-    /// `ech_status`, as it prints; none where the API does not tell.
-    fn ech_status(&self) -> Option<String>;
+    /// `ech_status`, as it prints.
+    fn ech_status(&self) -> String;
 
-    /// The ECHConfigList of the error that the connection has ended with, where that can be put together.
-    fn retry_configs(&mut self) -> Option<Vec<u8>>;
+    /// The retry configurations of the error that the connection has ended with, where the test can use them.
+    fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>>;
 
     /// How many tickets have come.
     fn tickets_received(&self) -> u32;
 }
 
 macro_rules! stack {
-    ($module:ident, $tls:ident, $buffered:ident, $unbuffered:ident, $retry_configs:expr) => {
+    ($module:ident, $tls:ident, $buffered:ident, $retry_configs:expr, $for_retry:expr) => {
         pub(crate) mod $module {
-            use harness::endpoints::{$buffered, $unbuffered};
-            use $tls::client::{EchConfig, EchGreaseConfig, EchMode, UnbufferedClientConnection};
+            use harness::endpoints::$buffered;
+            use $tls::client::{EchConfig, EchGreaseConfig, EchMode};
             use $tls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
             use $tls::crypto::hpke::{Hpke, HpkePublicKey};
             use $tls::{ClientConfig, ClientConnection, Error, RootCertStore};
@@ -110,6 +117,11 @@ macro_rules! stack {
                     Mode::Real(list) => {
                         EchConfig::new(list.clone().into(), ALL_SUPPORTED_SUITES)?.into()
                     }
+                    Mode::Retry(configs) => {
+                        let for_retry: fn(&[EchConfigPayload], _) -> Result<EchConfig, Error> =
+                            $for_retry;
+                        for_retry(configs, ALL_SUPPORTED_SUITES)?.into()
+                    }
                     Mode::Grease(suite, key) => {
                         let is_it = |hpke: &&&'static dyn Hpke| {
                             let $tls::crypto::hpke::HpkeSuite { kem, sym } = hpke.suite();
@@ -125,44 +137,23 @@ macro_rules! stack {
             pub(crate) fn connect(
                 config: &Arc<ClientConfig>,
                 server: ServerName<'static>,
-                buffered: bool,
             ) -> Result<Box<dyn Client>, Error> {
-                Ok(if buffered {
-                    Box::new($buffered::new(ClientConnection::new(
-                        config.clone(),
-                        server,
-                    )?))
-                } else {
-                    let conn = UnbufferedClientConnection::new(config.clone(), server)?;
-                    Box::new($unbuffered::new(conn))
-                })
+                let conn = ClientConnection::new(config.clone(), server)?;
+                Ok(Box::new($buffered::new(conn)))
             }
 
             impl Client for $buffered {
-                fn ech_status(&self) -> Option<String> {
-                    Some(format!("{:?}", self.client().ech_status()))
+                fn ech_status(&self) -> String {
+                    format!("{:?}", self.client().ech_status())
                 }
 
-                fn retry_configs(&mut self) -> Option<Vec<u8>> {
-                    $retry_configs(self.conn.process_new_packets().unwrap_err())
+                fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>> {
+                    let retry_configs: fn(Error) -> _ = $retry_configs;
+                    retry_configs(self.conn.process_new_packets().unwrap_err())
                 }
 
                 fn tickets_received(&self) -> u32 {
                     self.client().tls13_tickets_received()
-                }
-            }
-
-            impl Client for $unbuffered<UnbufferedClientConnection> {
-                fn ech_status(&self) -> Option<String> {
-                    None
-                }
-
-                fn retry_configs(&mut self) -> Option<Vec<u8>> {
-                    None
-                }
-
-                fn tickets_received(&self) -> u32 {
-                    self.conn.tls13_tickets_received()
                 }
             }
 
@@ -183,12 +174,39 @@ macro_rules! stack {
 }
 
 stack!(
+    this,
+    rustls,
+    ThisBuffered,
+    |error| match error {
+        Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(configs)) => {
+            configs
+        }
+        other => panic!("{other:?}"),
+    },
+    EchConfig::for_retry
+);
+// upstream has a way to retry too, but its types are its own
+stack!(
     upstream,
     rustls_upstream,
     UpstreamBuffered,
-    UpstreamUnbuffered,
-    |_| None
+    |_| None,
+    |_: &[EchConfigPayload], _| unreachable!("upstream's clients return no list")
 );
+
+impl Client for ThisUnbuffered<UnbufferedClientConnection> {
+    fn ech_status(&self) -> String {
+        format!("{:?}", self.conn.ech_status())
+    }
+
+    fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>> {
+        None
+    }
+
+    fn tickets_received(&self) -> u32 {
+        self.conn.tls13_tickets_received()
+    }
+}
 
 /// A configuration of one of the two.
 #[derive(Clone)]
@@ -200,6 +218,7 @@ pub(crate) struct Config {
 
 #[derive(Clone)]
 enum Of {
+    This(Arc<rustls::ClientConfig>),
     Upstream(Arc<rustls_upstream::ClientConfig>),
 }
 
@@ -212,9 +231,14 @@ impl Stack {
     pub(crate) fn config(self, setup: &Setup) -> Result<Config, String> {
         let server = ServerName::try_from(setup.server.clone()).unwrap();
         let of = match self {
-            Self::Upstream => Of::Upstream(Arc::new(
-                upstream::config(setup).map_err(|e| format!("{e:?}"))?,
-            )),
+            Self::This | Self::ThisUnbuffered => {
+                let config = this::config(setup).map_err(|error| format!("{error:?}"))?;
+                Of::This(Arc::new(config))
+            }
+            Self::Upstream => {
+                let config = upstream::config(setup).map_err(|error| format!("{error:?}"))?;
+                Of::Upstream(Arc::new(config))
+            }
         };
         Ok(Config {
             stack: self,
@@ -227,10 +251,17 @@ impl Stack {
 impl Config {
     /// A new connection.
     pub(crate) fn connect(&self) -> Result<Box<dyn Client>, String> {
-        let buffered = matches!(self.stack, Stack::Upstream);
+        let server = self.server.clone();
         match &self.of {
-            Of::Upstream(config) => upstream::connect(config, self.server.clone(), buffered)
-                .map_err(|error| format!("{error:?}")),
+            Of::This(config) if self.stack == Stack::ThisUnbuffered => {
+                UnbufferedClientConnection::new(config.clone(), server)
+                    .map(|conn| Box::new(ThisUnbuffered::new(conn)) as Box<dyn Client>)
+                    .map_err(|error| format!("{error:?}"))
+            }
+            Of::This(config) => this::connect(config, server).map_err(|error| format!("{error:?}")),
+            Of::Upstream(config) => {
+                upstream::connect(config, server).map_err(|error| format!("{error:?}"))
+            }
         }
     }
 }

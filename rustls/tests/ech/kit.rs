@@ -136,12 +136,9 @@ impl Peers {
 
     pub(crate) fn run_client(&self, mut client: Box<dyn Client>, script: &Script) -> Run {
         client.send(DATA);
-        if let Some(status) = client.ech_status() {
-            assert!(
-                ["Offered", "Grease", "NotOffered"].contains(&&status[..]),
-                "{status}"
-            );
-        }
+        let status = client.ech_status();
+        let is_early = ["Offered", "Grease", "NotOffered"].contains(&&status[..]);
+        assert!(is_early, "{status}");
         let conversation = self.identity.converse(&mut *client, script);
         if script.ech.is_some() {
             assert!(
@@ -179,9 +176,7 @@ impl Run {
 
     #[track_caller]
     pub(crate) fn assert_status(&self, expected: &str) {
-        if let Some(status) = self.client.ech_status() {
-            assert_eq!(status, expected);
-        }
+        assert_eq!(self.client.ech_status(), expected);
     }
 
     /// ClientHellos as they were sent.

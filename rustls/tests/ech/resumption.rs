@@ -4,10 +4,10 @@ use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::configs::PROVIDERS;
 use harness::scripted::{Script, bytes};
 use harness::wire::{message, u8_vec, u16_vec};
-use rustls::{AlertDescription as Alert, HandshakeType};
+use rustls::{AlertDescription as Alert, HandshakeType, PeerMisbehaved};
 
 use crate::clients::{Config, Mode, Setup, Stack, stacks};
-use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains};
+use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains, refused};
 
 const TICKET: &[u8] = b"a ticket that only the inner server knows";
 const EARLY: &[u8] = b"early data that only the inner server may have";
@@ -150,11 +150,37 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
                 if stack.is_ours() {
                     let error = outcome.error.as_deref().unwrap_or_default();
                     assert!(error.starts_with("PeerMisbehaved("), "{error}");
-                    assert_eq!(outcome.alert, Some(Alert::IllegalParameter));
+                    // RFC 9846 §4.3: the second ClientHello offers none
+                    let alert = match retry {
+                        true => Alert::UnsupportedExtension,
+                        false => Alert::IllegalParameter,
+                    };
+                    assert_eq!(outcome.alert, Some(alert), "{error}");
                 } else {
                     // upstream does not see that, and stumbles later
                     assert!(outcome.error.is_some());
                 }
+            }
+        }
+    }
+}
+
+/// Early data goes with the PSK, of which there is none.
+#[test]
+fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for stack in stacks() {
+            let (config, _) = with_session(&peers, stack, true);
+            let script = peers.rejecting().accepting_early_data();
+            let mut client = config.connect().unwrap();
+            client.send_early(EARLY);
+            let outcome = peers.run_client(client, &script).conversation.outcome;
+            let error = PeerMisbehaved::EarlyDataExtensionWithoutResumption;
+            let expected = refused(error, Alert::UnsupportedExtension);
+            assert_eq!(outcome.error, expected.error, "{stack:?}");
+            if stack.is_ours() {
+                assert_eq!(outcome.alert, expected.alert);
             }
         }
     }
