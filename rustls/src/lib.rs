@@ -94,6 +94,7 @@ pub mod crypto;
     feature = "tls12"
 ))]
 pub mod manual;
+pub mod quic;
 pub mod server;
 pub mod sign;
 
@@ -196,14 +197,6 @@ pub mod unbuffered {
     pub use crate::conn::unbuffered::{
         AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, EncryptError, ReadEarlyData,
         ReadTraffic, TransmitTlsData, UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
-    };
-}
-
-/// The interface of QUIC packet protection, for crypto providers.
-pub mod quic {
-    pub use rustls_core::quic::{
-        Algorithm, DirectionalKeys, HeaderProtectionKey, Keys, PacketKey, PacketKeySet, Secrets,
-        Suite, Tag, Version,
     };
 }
 

@@ -29,13 +29,13 @@ use crate::suites::ExtractedSecrets;
 impl Sealed for ClientConnectionData {}
 impl SideData for ClientConnectionData {}
 
-/// Starts a handshake: the ClientHello waits to be sent.
-fn start(
+/// Starts a handshake on a new connection: the ClientHello waits to be sent.
+pub(crate) fn start(
+    mut common: CommonState,
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     alpn_protocols: Vec<Vec<u8>>,
 ) -> Result<Driver<ClientConnectionData>, Error> {
-    let mut common = CommonState::new(Side::Client);
     common
         .records
         .sender
@@ -46,10 +46,11 @@ fn start(
         common.is_fips = config.fips();
     }
     let mut data = ClientConnectionData::default();
+    let (transport, negotiated, established) = common.parts();
     let mut cx = Context {
-        transport: &mut common.records,
-        negotiated: &mut common.negotiated,
-        established: &mut common.established,
+        transport,
+        negotiated,
+        established,
         tolerance: &mut Tolerance::default(),
         data: &mut data,
     };
@@ -91,7 +92,12 @@ impl ClientConnection {
         alpn_protocols: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
         Ok(Self {
-            inner: ConnectionCommon::new(start(config, name, alpn_protocols)?),
+            inner: ConnectionCommon::new(start(
+                CommonState::new(Side::Client),
+                config,
+                name,
+                alpn_protocols,
+            )?),
         })
     }
 
@@ -192,7 +198,12 @@ impl UnbufferedClientConnection {
         alpn_protocols: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
         Ok(Self {
-            inner: UnbufferedConnectionCommon::new(start(config, name, alpn_protocols)?),
+            inner: UnbufferedConnectionCommon::new(start(
+                CommonState::new(Side::Client),
+                config,
+                name,
+                alpn_protocols,
+            )?),
         })
     }
 

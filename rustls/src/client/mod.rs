@@ -10,6 +10,7 @@ pub use config::{ClientConfig, WantsClientCert};
 #[cfg(feature = "std")]
 pub use connection::ClientConnection;
 pub use connection::UnbufferedClientConnection;
+pub(crate) use connection::start;
 pub use connection_data::ClientConnectionData;
 #[cfg(feature = "std")]
 pub use early_data::WriteEarlyData;

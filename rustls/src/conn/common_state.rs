@@ -4,18 +4,22 @@
 //! It knows neither the handshake nor its caller ([`super::driver`]). Application data on its way out is in
 //! [`super::sending`].
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use pki_types::CertificateDer;
 
 use super::established::Established;
 use super::negotiated::{HandshakeKind, Negotiated};
+use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
+use super::transport::Transport;
 use crate::certificates::PeerIdentity;
 use crate::crypto::SupportedKxGroup;
-use crate::enums::{ProtocolVersion, Side};
+use crate::enums::{AlertDescription, ProtocolVersion, Side};
 use crate::error::Error;
 use crate::handshake::Failure;
+use crate::record::joiner::HandshakeJoiner;
 use crate::suites::{ExtractedSecrets, SupportedCipherSuite};
 
 /// How much may wait in each direction of a buffered connection, in bytes, unless
@@ -27,6 +31,8 @@ const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 pub struct CommonState {
     pub(crate) side: Side,
     pub(crate) records: Records,
+    /// In the place of the records, which are not used then.
+    pub(crate) quic: Option<Box<Quic>>,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,
     /// How long application data may make the output, or the plaintext that waits for the handshake.
@@ -46,6 +52,7 @@ impl CommonState {
         Self {
             side,
             records: Records::new(),
+            quic: None,
             negotiated: Negotiated::default(),
             established: None,
             #[cfg(feature = "std")]
@@ -54,6 +61,37 @@ impl CommonState {
             is_fips: false,
             is_extractable: false,
             failed: None,
+        }
+    }
+
+    /// Of a connection whose handshake QUIC carries.
+    pub(crate) fn over_quic(side: Side, quic: Quic) -> Self {
+        Self {
+            quic: Some(Box::new(quic)),
+            ..Self::new(side)
+        }
+    }
+
+    /// Where the handshake's bytes and keys go, and what it fills in.
+    pub(crate) fn parts(
+        &mut self,
+    ) -> (
+        &mut dyn Transport,
+        &mut Negotiated,
+        &mut Option<Established>,
+    ) {
+        let transport: &mut dyn Transport = match &mut self.quic {
+            Some(quic) => &mut **quic,
+            None => &mut self.records,
+        };
+        (transport, &mut self.negotiated, &mut self.established)
+    }
+
+    /// Handshake messages on their way to the handshake.
+    pub(super) fn joiner(&mut self) -> &mut HandshakeJoiner {
+        match &mut self.quic {
+            Some(quic) => &mut quic.joiner,
+            None => &mut self.records.joiner,
         }
     }
 
@@ -72,12 +110,15 @@ impl CommonState {
             && records.receiving != Receiving::Closed
             && (records.outgoing.is_empty()
                 || records.sending == Sending::Traffic
-                || !self.is_handshaking())
+                || !records.is_handshaking())
     }
 
     /// True until the handshake is complete: until then no application data can be sent or received.
     pub fn is_handshaking(&self) -> bool {
-        self.records.is_handshaking()
+        match &self.quic {
+            Some(quic) => quic.is_handshaking(),
+            None => self.records.is_handshaking(),
+        }
     }
 
     /// The peer's certificate chain, end entity first, once the peer has proven that it is its own: the server's, or the
@@ -127,8 +168,16 @@ impl CommonState {
     /// Queues a close_notify: nothing more will be sent on this connection (RFC 9846 §6.1).
     ///
     /// Application data that was written before goes first: during the handshake, both wait for its end.
-    /// Does nothing when a close_notify or a fatal alert was queued before.
+    /// Does nothing when a close_notify or a fatal alert was queued before. Over QUIC, which closes connections by
+    /// itself, it becomes the [alert](crate::quic::ConnectionCommon::alert) that is reported.
     pub fn send_close_notify(&mut self) {
+        if let Some(quic) = &mut self.quic {
+            // one that has failed says why
+            if self.failed.is_none() {
+                quic.alert = Some(AlertDescription::CloseNotify);
+            }
+            return;
+        }
         let records = &mut self.records;
         if records.is_sending_over() {
             return;
@@ -173,7 +222,10 @@ impl CommonState {
     /// Ends the connection: tells the peer why, drops all secrets, and returns the error of every later call.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
-        self.records.fail(failure.alert);
+        match &mut self.quic {
+            Some(quic) => quic.fail(failure.alert),
+            None => self.records.fail(failure.alert),
+        }
         self.established = None;
         self.failed = Some(failure.error.clone());
         failure.error

@@ -129,7 +129,7 @@ impl<Data> ConnectionCommon<Data> {
         Self: Sized,
         T: io::Read + io::Write,
     {
-        let handshaking = self.is_handshaking();
+        let handshaking = self.driver.common.records.is_handshaking();
         let (mut read, mut written) = (0, 0);
         let mut eof = false;
         loop {

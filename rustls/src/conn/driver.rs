@@ -108,7 +108,7 @@ impl<Data> Driver<Data> {
         self.check_failed()?;
         let mut received = core::mem::take(&mut self.common.records.received);
         let result = self.process_all(&mut received);
-        received.park(self.common.is_handshaking());
+        received.park(self.common.records.is_handshaking());
         self.common.records.received = received;
         result
     }
@@ -264,29 +264,40 @@ impl<Data> Driver<Data> {
         if payload.is_empty() {
             return Err(InvalidMessage::InvalidEmptyPayload.into());
         }
-        self.common.records.joiner.push(payload)?;
+        self.common.joiner().push(payload)?;
         self.handle_messages()
+    }
+
+    /// Takes the next bytes of the handshake, which came in CRYPTO frames of QUIC, and has the handshake handle what is
+    /// complete of them.
+    pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.check_failed()?;
+        let pushed = self.common.joiner().push(bytes).map_err(Failure::from);
+        pushed
+            .and_then(|()| self.handle_messages())
+            .map_err(|failure| self.fail(failure))
     }
 
     fn handle_messages(&mut self) -> Result<(), Failure> {
         while self.machine.is_ready()
-            && let Some(message) = self.common.records.joiner.next_message()?
+            && let Some(message) = self.common.joiner().next_message()?
         {
             let message_in = HandshakeMessage::new(&message)?;
             trace!("received {:?}, {} bytes", message_in.typ, message.len());
             let (machine, mut cx) = self.machine_and_context();
             machine.handle(message_in, &mut cx)?;
-            self.common.records.joiner.give_back(message);
+            self.common.joiner().give_back(message);
             self.common.send_what_waited()?;
         }
         Ok(())
     }
 
     fn machine_and_context(&mut self) -> (&mut dyn Machine<Data>, Context<'_, Data>) {
+        let (transport, negotiated, established) = self.common.parts();
         let cx = Context {
-            transport: &mut self.common.records,
-            negotiated: &mut self.common.negotiated,
-            established: &mut self.common.established,
+            transport,
+            negotiated,
+            established,
             tolerance: &mut self.tolerance,
             data: &mut self.data,
         };

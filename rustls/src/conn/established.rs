@@ -48,6 +48,15 @@ impl Established {
         }
     }
 
+    /// The secrets of TLS 1.3.
+    pub(super) fn tls13(&self) -> Option<&Tls13Secrets> {
+        match self {
+            Self::Tls13(secrets) => Some(secrets),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => None,
+        }
+    }
+
     /// True when the peer has requested a KeyUpdate and waits for it. It goes out ahead of whatever is sent
     /// next.
     pub(crate) fn owes_update(&self) -> bool {
@@ -165,9 +174,9 @@ fn extract_tls13(
 
 /// The secrets of a TLS 1.3 connection.
 pub(crate) struct Tls13Secrets {
-    suite: &'static Tls13CipherSuite,
-    sending: OkmBlock,
-    receiving: OkmBlock,
+    pub(super) suite: &'static Tls13CipherSuite,
+    pub(super) sending: OkmBlock,
+    pub(super) receiving: OkmBlock,
     exporter_secret: OkmBlock,
     /// N of the sending `application_traffic_secret_N`.
     sending_updates: u64,
@@ -199,7 +208,7 @@ impl Tls13Secrets {
     /// Protects what is sent with the keys of the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
         TrafficSecret::with(self.suite, &self.sending, |secret| {
-            transport.set_sending_secret(secret);
+            transport.set_sending_secret(Level::Application, secret);
         });
     }
 

@@ -11,9 +11,11 @@
 //!   (secrets, for rekeying and exporters), side by side; `sending`: application data on its way out;
 //!   `early_data`: a client's before the handshake is complete; `received_early_data`: where it waits in a buffered
 //!   server.
-//! - `transport`: all that a handshake sees of these.
+//! - `quic`: in the place of `records` where QUIC carries the handshake.
+//! - `transport`, `carrier`: all that a handshake sees of these.
 //! - `kernel`: what is left of a connection whose records are made by another.
 
+pub(crate) mod carrier;
 pub(crate) mod common_state;
 #[cfg(feature = "std")]
 pub(crate) mod connection;
@@ -24,6 +26,7 @@ mod either;
 pub(crate) mod established;
 pub(crate) mod kernel;
 pub(crate) mod negotiated;
+pub(crate) mod quic;
 #[cfg(feature = "std")]
 mod reader;
 #[cfg(feature = "std")]

@@ -13,6 +13,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::carrier::Carrier;
 #[cfg(feature = "std")]
 use super::received_early_data::ReceivedEarlyData;
 use super::transport::{Level, Transport};
@@ -22,7 +23,9 @@ use crate::crypto::tls13::OkmBlock;
 use crate::enums::Side;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Failure;
 use crate::logging::debug;
+use crate::msgs::transport_parameters::TransportParameters;
 use crate::record::buffer::{OutgoingBuffer, ReceiveBuffer};
 use crate::record::joiner::HandshakeJoiner;
 use crate::record::receiver::RecordReceiver;
@@ -165,13 +168,6 @@ impl Records {
         self.unsent_plaintext = Vec::new();
     }
 
-    /// No more early data is taken.
-    fn end_early_data(&mut self) {
-        if let Sending::EarlyData { .. } = self.sending {
-            self.sending = Sending::Handshake;
-        }
-    }
-
     fn send_alert(
         &mut self,
         level: AlertLevel,
@@ -184,6 +180,29 @@ impl Records {
 }
 
 impl Transport for Records {
+    fn carrier(&self) -> Carrier {
+        Carrier::Records
+    }
+
+    fn parameters(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn peer_parameters(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
+        if received.is_empty() {
+            return Ok(());
+        }
+        // RFC 9001 §8.2: an unsupported_extension. 0.23 does not look at it, and has no error for it
+        Err(Failure::new(
+            Error::General("QUIC's transport parameters came over TLS records".into()),
+            AlertDescription::UnsupportedExtension,
+        ))
+    }
+
     fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {
         Ok(self.seal(ContentType::Handshake, messages.into())?)
     }
@@ -200,8 +219,7 @@ impl Transport for Records {
         self.outgoing.append(&RECORD);
     }
 
-    fn set_sending_secret(&mut self, secret: &TrafficSecret<'_>) {
-        self.end_early_data();
+    fn set_sending_secret(&mut self, _: Level, secret: &TrafficSecret<'_>) {
         let (suite, (key, iv)) = (secret.suite, secret.key());
         self.sender.set_encrypter(
             suite.aead_alg.encrypter(key, iv),
@@ -215,9 +233,18 @@ impl Transport for Records {
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
         limit: usize,
+        _: &[u8],
     ) {
-        TrafficSecret::with(suite, secret, |secret| self.set_sending_secret(secret));
+        TrafficSecret::with(suite, secret, |secret| {
+            self.set_sending_secret(Level::Handshake, secret);
+        });
         self.sending = Sending::EarlyData { left: limit };
+    }
+
+    fn end_early_data(&mut self) {
+        if let Sending::EarlyData { .. } = self.sending {
+            self.sending = Sending::Handshake;
+        }
     }
 
     fn drop_sending_secret(&mut self) {

@@ -34,7 +34,7 @@ where
 
     /// Completes the handshake and writes what waits.
     fn complete_prior_io(&mut self) -> io::Result<()> {
-        if self.conn.is_handshaking() {
+        if self.conn.records.is_handshaking() {
             self.conn.complete_io(self.sock)?;
         }
         if self.conn.wants_write() {

@@ -1,12 +1,16 @@
 //! Where a handshake's bytes and keys go.
 //!
-//! Handshakes know no record layer: they see this trait. [`Records`](super::records::Records) is what
-//! implements it for TLS over a stream.
+//! Handshakes know neither records nor QUIC: they see this trait. [`Records`](super::records::Records) implements it
+//! for TLS over a stream, [`Quic`](super::quic::Quic) for the handshake of QUIC. Where their messages differ,
+//! a handshake asks the [`Carrier`].
 
+use super::carrier::Carrier;
 use crate::crypto::tls13::OkmBlock;
 #[cfg(feature = "tls12")]
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::Tls13CipherSuite;
 #[cfg(feature = "tls12")]
 use crate::tls12::key_schedule::KeyBlock;
@@ -14,6 +18,22 @@ use crate::tls13::key_schedule::TrafficSecret;
 
 /// What a handshake needs of whatever carries it.
 pub(crate) trait Transport {
+    /// What it asks of the handshake's messages.
+    fn carrier(&self) -> Carrier;
+
+    /// What the peer is to know of this side, if there is a [`Carrier::parameters_extension`].
+    fn parameters(&self) -> Option<&[u8]>;
+
+    /// What the peer has sent in its place, or is remembered to have sent.
+    fn peer_parameters(&self) -> Option<&[u8]>;
+
+    /// Takes the parameters that the peer has sent.
+    ///
+    /// # Errors
+    ///
+    /// RFC 9001 §8.2: [`PeerMisbehaved::MissingQuicTransportParameters`] over QUIC, if there are none.
+    fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure>;
+
     /// Sends handshake messages, one or a flight of them, under the present keys.
     ///
     /// # Errors
@@ -33,17 +53,21 @@ pub(crate) trait Transport {
     /// protected.
     fn send_change_cipher_spec(&mut self);
 
-    /// Protects all that is sent from now on with the keys of `secret`. It ends early data.
-    fn set_sending_secret(&mut self, secret: &TrafficSecret<'_>);
+    /// Protects all that the handshake sends from now on with the keys of `secret`.
+    fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>);
 
     /// From now on early data is sent, up to `limit` bytes of it, protected with the keys of `secret`, until
-    /// another secret is set or this one dropped.
+    /// [`Self::end_early_data`]. `parameters` are the peer's, as remembered with the session.
     fn start_early_data(
         &mut self,
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
         limit: usize,
+        parameters: &[u8],
     );
+
+    /// No more early data is sent.
+    fn end_early_data(&mut self);
 
     /// Protects nothing any more, as a HelloRetryRequest demands. It ends early data.
     fn drop_sending_secret(&mut self);
@@ -62,7 +86,8 @@ pub(crate) trait Transport {
 
     /// Opens all that is received from now on with the keys of `secret`, the client's early traffic secret:
     /// up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData, after which
-    /// [`Self::set_receiving_secret`] goes on.
+    /// [`Self::set_receiving_secret`] goes on. Without [`Carrier::has_end_of_early_data`] it is received beside
+    /// all else.
     ///
     /// # Errors
     ///

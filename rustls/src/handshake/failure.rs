@@ -23,6 +23,15 @@ impl Failure {
         }
     }
 
+    /// `error`, of which TLS tells the peer nothing. Over QUIC it is a PROTOCOL_VIOLATION (RFC 9000 §20.1), which is
+    /// QUIC's to tell.
+    pub(crate) fn without_alert(error: impl Into<Error>) -> Self {
+        Self {
+            error: error.into(),
+            alert: None,
+        }
+    }
+
     /// A verifier refused a certificate or a signature.
     ///
     /// The verifier may be the application's own. Errors about the peer keep their alert; any other error

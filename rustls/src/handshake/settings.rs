@@ -10,15 +10,20 @@ use alloc::sync::{Arc, Weak};
 use core::ops::Deref;
 
 use crate::client::{ClientConfig, ResolvesClientCert};
+use crate::conn::carrier::Carrier;
 use crate::error::Error;
 use crate::server::ServerConfig;
 use crate::session::client_auth::ClientAuthId;
 use crate::verify::{ClientCertVerifier, ServerCertVerifier};
+use crate::versions::EnabledVersions;
 
 /// A server's configuration during one handshake.
 #[derive(Clone)]
 pub(crate) struct ServerSettings {
     config: Arc<ServerConfig>,
+    pub(crate) carrier: Carrier,
+    /// Those of the configuration that the carrier can carry.
+    pub(crate) versions: EnabledVersions,
     /// What the configured verifier has another one for.
     replaced: Option<Arc<dyn ClientCertVerifier>>,
 }
@@ -29,13 +34,18 @@ impl ServerSettings {
     /// # Errors
     ///
     /// [`Error::General`] when the verifier would tell clients more than its message can carry.
-    pub(crate) fn now(config: Arc<ServerConfig>) -> Result<Self, Error> {
+    pub(crate) fn now(config: Arc<ServerConfig>, carrier: Carrier) -> Result<Self, Error> {
         let replaced = config.configured_verifier.current_verifier();
         if let Some(verifier) = &replaced {
             // the configured one was looked at before the connection was made
             ServerConfig::check(&**verifier)?;
         }
-        Ok(Self { config, replaced })
+        Ok(Self {
+            carrier,
+            versions: carrier.versions(config.versions),
+            config,
+            replaced,
+        })
     }
 
     /// The verifier of clients.
@@ -68,6 +78,9 @@ impl Deref for ServerSettings {
 /// A client's configuration during one handshake.
 pub(crate) struct ClientSettings {
     config: Arc<ClientConfig>,
+    pub(crate) carrier: Carrier,
+    /// Those of the configuration that the carrier can carry.
+    pub(crate) versions: EnabledVersions,
     /// Not in place, as few configurations have it.
     replaced: Option<Box<Replaced>>,
 }
@@ -80,7 +93,7 @@ struct Replaced {
 
 impl ClientSettings {
     /// What is in force now.
-    pub(crate) fn now(config: Arc<ClientConfig>) -> Self {
+    pub(crate) fn now(config: Arc<ClientConfig>, carrier: Carrier) -> Self {
         let verifier = config.configured_verifier.current_verifier();
         let client_auth = config.client_auth_cert_resolver.current_resolver();
         let replaced = (verifier.is_some() || client_auth.is_some()).then(|| {
@@ -90,7 +103,12 @@ impl ClientSettings {
                     .unwrap_or_else(|| config.client_auth_cert_resolver.clone()),
             })
         });
-        Self { config, replaced }
+        Self {
+            carrier,
+            versions: carrier.versions(config.versions),
+            config,
+            replaced,
+        }
     }
 
     /// The verifier of servers. Sessions belong to it.

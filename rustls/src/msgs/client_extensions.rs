@@ -17,6 +17,7 @@ use super::extensions::{
 use super::pre_shared_key::OfferedPsks;
 use super::server_name::ServerNamePayload;
 use super::short_list::{ShortList, read_items};
+use super::transport_parameters::TransportParameters;
 
 /// What a ClientHello offers and asks for: a field for each extension that is known here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,8 +46,8 @@ pub(crate) struct ClientExtensions<'a> {
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
     /// `key_share`; empty to ask for a HelloRetryRequest.
     pub(crate) key_shares: Option<Vec<KeyShareEntry<'a>>>,
-    /// `quic_transport_parameters`, unparsed.
-    pub(crate) quic_transport_parameters: Option<&'a [u8]>,
+    /// `quic_transport_parameters`.
+    pub(crate) transport_parameters: TransportParameters<'a>,
     pub(crate) ticket_request: Option<TicketRequest>,
     /// `encrypted_client_hello`, as `msgs::ech` makes it.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
@@ -76,7 +77,7 @@ pub(crate) enum Layout {
 }
 
 /// Everything that is sent in shuffled order: all but `pre_shared_key`.
-const SHUFFLED: [ExtensionType; 21] = [
+const SHUFFLED: [ExtensionType; 22] = [
     ExtensionType::ServerName,
     ExtensionType::StatusRequest,
     ExtensionType::SupportedGroups,
@@ -96,6 +97,7 @@ const SHUFFLED: [ExtensionType; 21] = [
     ExtensionType::TicketRequest,
     ExtensionType::KeyShare,
     ExtensionType::QuicTransportParameters,
+    ExtensionType::QuicTransportParametersDraft,
     ExtensionType::EncryptedClientHello,
     ExtensionType::RenegotiationInfo,
 ];
@@ -205,8 +207,9 @@ impl<'a> ClientExtensions<'a> {
                 block.list(typ, U16, self.certificate_authorities.as_deref());
             }
             ExtensionType::KeyShare => block.list(typ, U16, self.key_shares.as_deref()),
-            ExtensionType::QuicTransportParameters => {
-                block.raw(typ, self.quic_transport_parameters)
+            ExtensionType::QuicTransportParameters
+            | ExtensionType::QuicTransportParametersDraft => {
+                block.raw(typ, self.transport_parameters.get(typ));
             }
             ExtensionType::TicketRequest => block.value(typ, self.ticket_request.as_ref()),
             ExtensionType::EncryptedClientHello => block.raw(typ, self.encrypted_client_hello),
@@ -268,8 +271,9 @@ impl<'a> ClientExtensions<'a> {
                 self.certificate_authorities = Some(read_authorities(r)?);
             }
             ExtensionType::KeyShare => self.key_shares = Some(read_items(&mut r.prefixed(U16)?)?),
-            ExtensionType::QuicTransportParameters => {
-                self.quic_transport_parameters = Some(r.rest());
+            ExtensionType::QuicTransportParameters
+            | ExtensionType::QuicTransportParametersDraft => {
+                self.transport_parameters.set(typ, r.rest());
             }
             ExtensionType::TicketRequest => self.ticket_request = Some(TicketRequest::read(r)?),
             ExtensionType::EncryptedClientHello => self.encrypted_client_hello = Some(r.rest()),

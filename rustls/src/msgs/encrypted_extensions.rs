@@ -13,6 +13,7 @@ use super::extensions::{
     read_selected_protocol,
 };
 use super::short_list::ShortList;
+use super::transport_parameters::TransportParameters;
 
 /// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,8 +28,8 @@ pub(crate) struct EncryptedExtensions<'a> {
     pub(crate) server_certificate_type: Option<CertificateType>,
     /// `early_data`, empty: 0-RTT data is accepted.
     pub(crate) early_data_ack: bool,
-    /// `quic_transport_parameters`, unparsed.
-    pub(crate) quic_transport_parameters: Option<&'a [u8]>,
+    /// `quic_transport_parameters`.
+    pub(crate) transport_parameters: TransportParameters<'a>,
     /// `ticket_request`: how many tickets the server expects to send (RFC 9149 §3).
     pub(crate) ticket_request: Option<u8>,
     /// `encrypted_client_hello`: the `ECHConfigList` for a retry, unparsed.
@@ -55,10 +56,12 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
                 self.server_certificate_type.as_ref(),
             );
             block.flag(ExtensionType::EarlyData, self.early_data_ack);
-            block.raw(
+            for typ in [
                 ExtensionType::QuicTransportParameters,
-                self.quic_transport_parameters,
-            );
+                ExtensionType::QuicTransportParametersDraft,
+            ] {
+                block.raw(typ, self.transport_parameters.get(typ));
+            }
             block.value(ExtensionType::TicketRequest, self.ticket_request.as_ref());
             block.raw(
                 ExtensionType::EncryptedClientHello,
@@ -88,8 +91,9 @@ impl<'a> Codec<'a> for EncryptedExtensions<'a> {
                     read_empty(body)?;
                     ee.early_data_ack = true;
                 }
-                ExtensionType::QuicTransportParameters => {
-                    ee.quic_transport_parameters = Some(body.rest());
+                ExtensionType::QuicTransportParameters
+                | ExtensionType::QuicTransportParametersDraft => {
+                    ee.transport_parameters.set(typ, body.rest());
                 }
                 ExtensionType::TicketRequest => ee.ticket_request = Some(u8::read(body)?),
                 ExtensionType::EncryptedClientHello => {

@@ -31,6 +31,7 @@ pub(crate) mod short_list;
 mod tests;
 #[cfg(feature = "tls12")]
 pub(crate) mod tls12;
+pub(crate) mod transport_parameters;
 
 use alloc::format;
 use alloc::vec::Vec;

@@ -24,9 +24,11 @@ use crate::suites::ExtractedSecrets;
 impl Sealed for ServerConnectionData {}
 impl SideData for ServerConnectionData {}
 
-/// A connection that waits for a ClientHello.
-fn start(config: Arc<ServerConfig>) -> Result<Driver<ServerConnectionData>, Error> {
-    let mut common = CommonState::new(Side::Server);
+/// Has a new connection wait for a ClientHello.
+pub(crate) fn start(
+    mut common: CommonState,
+    config: Arc<ServerConfig>,
+) -> Result<Driver<ServerConnectionData>, Error> {
     let handshake = configure(config, &mut common)?;
     Ok(Driver::new(
         handshake,
@@ -73,7 +75,7 @@ impl ServerConnection {
     /// client certificates than a CertificateRequest has room for.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
-            inner: ConnectionCommon::new(start(config)?),
+            inner: ConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
         })
     }
 
@@ -193,7 +195,7 @@ impl UnbufferedServerConnection {
     /// client certificates than a CertificateRequest has room for.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
-            inner: UnbufferedConnectionCommon::new(start(config)?),
+            inner: UnbufferedConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
         })
     }
 }

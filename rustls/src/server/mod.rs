@@ -17,6 +17,7 @@ pub use config::{ServerConfig, WantsServerCert};
 #[cfg(feature = "std")]
 pub use connection::ServerConnection;
 pub use connection::UnbufferedServerConnection;
+pub(crate) use connection::start;
 pub(crate) use connection_data::EarlyData;
 pub use connection_data::ServerConnectionData;
 #[cfg(feature = "std")]

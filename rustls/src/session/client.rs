@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
 use core::{fmt, ptr};
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
@@ -221,6 +222,8 @@ pub struct Tls13ClientSessionValue {
     ticket_len: usize,
     age_add: u32,
     max_early_data_size: u32,
+    /// The server's transport parameters; empty unless the session was made over QUIC.
+    quic_parameters: Box<[u8]>,
 }
 
 /// The PSK, the ticket, and the application protocol that was negotiated, if one was. Stores move sessions about: of
@@ -265,7 +268,22 @@ impl Tls13ClientSessionValue {
             ticket_len: ticket.len(),
             age_add,
             max_early_data_size,
+            quic_parameters: Box::default(),
         }
+    }
+
+    /// The transport parameters of the server (RFC 9000 §7.4.1), if the session was made over QUIC.
+    pub fn quic_params(&self) -> Vec<u8> {
+        self.quic_parameters().to_vec()
+    }
+
+    /// Replaces the server's transport parameters.
+    pub fn set_quic_params(&mut self, quic_params: &[u8]) {
+        self.quic_parameters = quic_params.into();
+    }
+
+    pub(crate) fn quic_parameters(&self) -> &[u8] {
+        &self.quic_parameters
     }
 
     /// How many bytes of early data the server allows with it; 0 for none at all.

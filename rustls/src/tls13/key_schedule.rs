@@ -251,6 +251,8 @@ pub(crate) fn next_application_traffic_secret(
 /// secret is best made at once.
 pub(crate) struct TrafficSecret<'a> {
     pub(crate) suite: &'static Tls13CipherSuite,
+    /// The secret itself.
+    pub(crate) okm: &'a OkmBlock,
     expander: &'a dyn HkdfExpander,
 }
 
@@ -262,7 +264,11 @@ impl TrafficSecret<'_> {
         mut expand: impl FnMut(&TrafficSecret<'_>) -> T,
     ) -> T {
         with_expander(suite, secret, |expander| {
-            expand(&TrafficSecret { suite, expander })
+            expand(&TrafficSecret {
+                suite,
+                okm: secret,
+                expander,
+            })
         })
     }
 

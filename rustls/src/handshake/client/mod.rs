@@ -79,10 +79,10 @@ impl ClientHandshake {
         alpn_protocols: Vec<Vec<u8>>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Error> {
-        let config = ClientSettings::now(config);
+        let config = ClientSettings::now(config, cx.transport.carrier());
         config_limits::check(&config, &alpn_protocols)?;
 
-        let offer = Offer::new(config, server_name, alpn_protocols)?;
+        let offer = Offer::new(config, server_name, alpn_protocols, cx.transport)?;
         let shares = if offer.offers_tls13() {
             Some(KeyShares::start(offer.first_group()?, offer.groups())?)
         } else {

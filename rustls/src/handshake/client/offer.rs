@@ -13,6 +13,7 @@ use super::offered_session::OfferedSession;
 #[cfg(feature = "tls12")]
 use crate::client::Tls12ClientSessionValue;
 use crate::client::{ClientConfig, EchMode};
+use crate::conn::transport::Transport;
 use crate::crypto::{CryptoProvider, SupportedKxGroup};
 use crate::ech::Ech;
 use crate::enums::{
@@ -27,6 +28,7 @@ use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::short_list::ShortList;
+use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::certificate_compression::offered_algorithms;
 
@@ -48,6 +50,8 @@ pub(crate) struct Offer {
     pub(crate) kx_hint: Option<NamedGroup>,
     /// What the hello says of Encrypted ClientHello.
     pub(crate) ech: Ech,
+    /// What the server is to know of the transport, where the carrier has an extension for it.
+    transport_parameters: Vec<u8>,
     extension_order: u32,
 }
 
@@ -56,6 +60,7 @@ impl Offer {
         config: ClientSettings,
         server_name: ServerName<'static>,
         alpn_protocols: Vec<Vec<u8>>,
+        transport: &dyn Transport,
     ) -> Result<Self, Error> {
         let offers_tls13 = config.versions.contains(ProtocolVersion::TLSv1_3);
         let store = config.resumption.store.as_ref().filter(|_| offers_tls13);
@@ -63,7 +68,7 @@ impl Offer {
         Ok(Self {
             random: Random(randoms.random),
             // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 unpredictable bytes
-            session_id: if offers_tls13 {
+            session_id: if offers_tls13 && config.carrier.has_compatibility_mode() {
                 SessionId::from(randoms.session_id)
             } else {
                 SessionId::EMPTY
@@ -72,6 +77,10 @@ impl Offer {
             tls12_session: None,
             kx_hint: store.and_then(|store| store.kx_hint(&visible_name(&config, &server_name))),
             ech: Ech::Absent,
+            transport_parameters: transport
+                .parameters()
+                .map(<[u8]>::to_vec)
+                .unwrap_or_default(),
             extension_order: u32::from_ne_bytes(randoms.extension_order),
             config,
             server_name,
@@ -149,6 +158,7 @@ impl Offer {
                 .and_then(|()| verifier.root_hint_subjects())
                 .map(<[_]>::to_vec),
             key_shares: shares,
+            transport_parameters: self.transport_parameters(),
             ticket_request: tls13.and(self.config.send_ticket_request),
             early_data: session.is_some_and(|session| session.with_early_data),
             pre_shared_key: session.map(OfferedSession::extension),
@@ -175,6 +185,13 @@ impl Offer {
         }
     }
 
+    fn transport_parameters(&self) -> TransportParameters<'_> {
+        match self.config.carrier.parameters_extension() {
+            Some(typ) => TransportParameters::new(typ, &self.transport_parameters),
+            None => TransportParameters::default(),
+        }
+    }
+
     fn protocol_names(&self) -> Option<Vec<ProtocolName<'_>>> {
         let names = || self.alpn_protocols.iter().map(|name| ProtocolName(name));
         (!self.alpn_protocols.is_empty()).then(|| names().collect())
@@ -182,8 +199,7 @@ impl Offer {
 
     /// Those of all versions offered, in the provider's order.
     fn cipher_suites(&self) -> ShortList<CipherSuite> {
-        let suites = self.config.provider.cipher_suites.iter();
-        let offered = suites.filter(|suite| self.offers_suite(suite));
+        let offered = self.suites().filter(|suite| self.offers_suite(suite));
         let offers_tls12 = self.config.versions.contains(ProtocolVersion::TLSv1_2);
         // RFC 5746 §3.4: stands for an empty renegotiation_info
         let signalling = offers_tls12.then_some(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
@@ -191,6 +207,13 @@ impl Offer {
             .map(SupportedCipherSuite::suite)
             .chain(signalling)
             .collect()
+    }
+
+    /// Those that the carrier can use, for whichever version.
+    fn suites(&self) -> impl Iterator<Item = &SupportedCipherSuite> {
+        let carrier = self.config.carrier;
+        let suites = self.config.provider.cipher_suites.iter();
+        suites.filter(move |suite| carrier.can_use(suite))
     }
 
     fn offers_suite(&self, suite: &SupportedCipherSuite) -> bool {
@@ -208,8 +231,7 @@ impl Offer {
     }
 
     pub(super) fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
-        let suites = self.config.provider.cipher_suites.iter();
-        suites.filter_map(|suite| suite.tls13())
+        self.suites().filter_map(SupportedCipherSuite::tls13)
     }
 
     /// The suite of TLS 1.3 with this code point.
@@ -221,8 +243,7 @@ impl Offer {
         &self,
         suite: CipherSuite,
     ) -> Result<&'static Tls13CipherSuite, PeerMisbehaved> {
-        let mut suites = self.config.provider.cipher_suites.iter();
-        match suites.find(|known| known.suite() == suite) {
+        match self.suites().find(|known| known.suite() == suite) {
             Some(SupportedCipherSuite::Tls13(suite)) => Ok(suite),
             Some(SupportedCipherSuite::Tls12(_)) => {
                 Err(PeerMisbehaved::SelectedUnusableCipherSuiteForVersion)
@@ -269,12 +290,23 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`].
-    pub(crate) fn check_protocol(&self, selected: ProtocolName<'_>) -> Result<(), PeerMisbehaved> {
-        let offered = || self.alpn_protocols.iter().any(|name| name == selected.0);
+    /// [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`], [`Error::NoApplicationProtocol`].
+    pub(crate) fn check_protocol(&self, selected: Option<ProtocolName<'_>>) -> Result<(), Error> {
+        let offered = &self.alpn_protocols;
+        let Some(selected) = selected else {
+            let is_allowed = self
+                .config
+                .carrier
+                .goes_without_protocol(!offered.is_empty(), false);
+            return if is_allowed {
+                Ok(())
+            } else {
+                Err(Error::NoApplicationProtocol)
+            };
+        };
         // RFC 7301 §3.1: the server selects one of the protocols offered
-        if self.config.check_selected_alpn && !offered() {
-            return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol);
+        if self.config.check_selected_alpn && !offered.iter().any(|name| name == selected.0) {
+            return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol.into());
         }
         Ok(())
     }

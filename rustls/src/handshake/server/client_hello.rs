@@ -54,7 +54,7 @@ impl WaitClientHello {
     ) -> Result<Answered, Failure> {
         let Self { config, retry } = self;
         // nothing was asked of the verifier before: a HelloRetryRequest says nothing about it
-        let settings = ServerSettings::now(config)?;
+        let settings = ServerSettings::now(config, cx.transport.carrier())?;
         match select_version(hello, &settings)? {
             ProtocolVersion::TLSv1_3 => match negotiate(hello, encoded, &settings, retry, cx)? {
                 Negotiation::Retry(retry) => Ok(Answered::Retried(Self {
@@ -73,6 +73,8 @@ impl WaitClientHello {
             #[cfg(feature = "tls12")]
             ProtocolVersion::TLSv1_2 => {
                 check_tls12_offer(&hello.extensions, &settings)?;
+                cx.transport
+                    .set_peer_parameters(&hello.extensions.transport_parameters)?;
                 tls12::server::negotiation::negotiate(hello, encoded, settings, cx)
                     .map(Answered::Tls12)
             }
@@ -85,7 +87,7 @@ impl WaitClientHello {
 /// The one place where the protocol version is decided.
 fn select_version(
     hello: &ClientHello<'_>,
-    config: &ServerConfig,
+    config: &ServerSettings,
 ) -> Result<ProtocolVersion, PeerIncompatible> {
     // RFC 9846 §4.3.1: with supported_versions, nothing but its known values counts
     if let Some(offered) = &hello.extensions.supported_versions {
@@ -100,7 +102,7 @@ fn select_version(
         0x0303.. if config.versions.contains(ProtocolVersion::TLSv1_2) => {
             Ok(ProtocolVersion::TLSv1_2)
         }
-        0x0303.. => Err(PeerIncompatible::SupportedVersionsExtensionRequired),
+        0x0303.. => Err(config.carrier.missing_tls13()),
         _ => Err(PeerIncompatible::Tls12NotOffered),
     }
 }

@@ -3,23 +3,25 @@
 use alloc::vec::Vec;
 
 use crate::error::Error;
+use crate::handshake::settings::ServerSettings;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
-use crate::server::ServerConfig;
 
 /// The server's most preferred protocol that the client offers too.
 pub(crate) fn select_protocol(
     hello: &ClientHello<'_>,
-    config: &ServerConfig,
+    config: &ServerSettings,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let Some(offered) = &hello.extensions.alpn_protocol_names else {
-        return Ok(None);
-    };
-    if config.alpn_protocols.is_empty() {
+    let offered = hello.extensions.alpn_protocol_names.as_deref();
+    let offered = offered.unwrap_or(&[]);
+    let ours = &config.alpn_protocols;
+    if config
+        .carrier
+        .goes_without_protocol(!offered.is_empty(), !ours.is_empty())
+    {
         return Ok(None);
     }
-    match config
-        .alpn_protocols
+    match ours
         .iter()
         .find(|ours| offered.contains(&ProtocolName(ours)))
     {

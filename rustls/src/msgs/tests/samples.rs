@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, DnsName};
 use rustls_core::enums::{
     CertificateCompressionAlgorithm, CertificateType, CipherSuite, Compression, ECPointFormat,
-    KeyUpdateRequest, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
+    ExtensionType, KeyUpdateRequest, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
+    SignatureScheme,
 };
 use smallvec::smallvec;
 
@@ -26,6 +27,7 @@ use crate::msgs::server_hello::{
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::msgs::short_list::ShortList;
+use crate::msgs::transport_parameters::TransportParameters;
 use crate::msgs::{EncodeMessage, Finished};
 
 /// The seed that orders the ClientHello's extensions.
@@ -121,7 +123,7 @@ pub(super) fn client_hello() -> ClientHello<'static> {
                     payload: &[5; 65],
                 },
             ]),
-            quic_transport_parameters: Some(b"parameters"),
+            transport_parameters: parameters(),
             ticket_request: Some(TicketRequest {
                 new_session_count: 2,
                 resumption_count: 1,
@@ -134,6 +136,14 @@ pub(super) fn client_hello() -> ClientHello<'static> {
             received: ShortList::new(),
         },
     }
+}
+
+/// As in no message: under both code points.
+fn parameters() -> TransportParameters<'static> {
+    let mut parameters =
+        TransportParameters::new(ExtensionType::QuicTransportParameters, b"parameters");
+    parameters.set(ExtensionType::QuicTransportParametersDraft, b"draft's");
+    parameters
 }
 
 fn server_hello() -> ServerHello<'static> {
@@ -176,7 +186,7 @@ pub(super) fn encrypted_extensions() -> EncryptedExtensions<'static> {
         client_certificate_type: Some(CertificateType::X509),
         server_certificate_type: Some(CertificateType::RawPublicKey),
         early_data_ack: true,
-        quic_transport_parameters: Some(b"parameters"),
+        transport_parameters: parameters(),
         ticket_request: Some(3),
         // an ECHConfigList with one entry, of a version that is not known: RFC 9849 §4
         encrypted_client_hello: Some(&[0, 5, 0xfe, 0x0c, 0, 1, 9]),

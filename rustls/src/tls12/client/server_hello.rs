@@ -36,7 +36,7 @@ pub(super) fn read_server_hello(
     let mut offer = sent.offer;
     let session = resumed_session(&mut offer, hello, suite)?;
     if let Some(selected) = hello.extensions.selected_protocol {
-        offer.check_protocol(selected)?;
+        offer.check_protocol(Some(selected))?;
         debug!("application protocol {}", selected.0.escape_ascii());
         cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
     }

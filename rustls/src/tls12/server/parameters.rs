@@ -12,6 +12,7 @@ use crate::enums::{
 use crate::error::{Error, PeerIncompatible};
 use crate::handshake::Failure;
 use crate::handshake::server::protocol::select_protocol;
+use crate::handshake::settings::ServerSettings;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
@@ -33,7 +34,7 @@ impl Parameters {
     pub(super) fn new(
         hello: &ClientHello<'_>,
         certified_key: Arc<CertifiedKey>,
-        config: &ServerConfig,
+        config: &ServerSettings,
     ) -> Result<Self, Failure> {
         let groups = Groups::new(hello, config);
         if groups.ecdhe.is_none() && groups.dhe.is_none() {

@@ -45,13 +45,21 @@ impl Connected {
         cx: &mut ClientContext<'_>,
     ) -> Result<(), Failure> {
         check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
+        cx.transport
+            .carrier()
+            .check_early_data_size(ticket.max_early_data_size.unwrap_or_default())?;
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
-        self.store(ticket, cx.negotiated);
+        self.store(ticket, cx.transport.peer_parameters(), cx.negotiated);
         Ok(())
     }
 
     /// Keeps the ticket for a later connection to this server. One that cannot be dated is of no use.
-    fn store(&self, ticket: &NewSessionTicket<'_>, negotiated: &Negotiated) {
+    fn store(
+        &self,
+        ticket: &NewSessionTicket<'_>,
+        server_parameters: Option<&[u8]>,
+        negotiated: &Negotiated,
+    ) {
         // RFC 9846 §4.7.1: a lifetime of zero means to discard it at once
         if ticket.lifetime == 0 {
             return;
@@ -78,7 +86,7 @@ impl Connected {
         };
         let suite = self.suite;
         let psk = ticket_psk(suite, resumption_secret, ticket.nonce);
-        let value = Tls13ClientSessionValue::new(
+        let mut value = Tls13ClientSessionValue::new(
             common,
             suite,
             &psk,
@@ -87,6 +95,9 @@ impl Connected {
             ticket.age_add,
             ticket.max_early_data_size.unwrap_or_default(),
         );
+        if let Some(parameters) = server_parameters {
+            value.set_quic_params(parameters);
+        }
         store.insert_tls13_ticket(self.server_name.clone(), value);
     }
 }

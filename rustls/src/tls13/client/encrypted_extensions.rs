@@ -41,13 +41,15 @@ impl WaitEncryptedExtensions {
         if self.0.session.is_none() {
             self.check_certificate_types(&extensions)?;
         }
+        self.0.offer.check_protocol(extensions.selected_protocol)?;
         if let Some(selected) = extensions.selected_protocol {
-            self.0.offer.check_protocol(selected)?;
             debug!("application protocol {}", selected.0.escape_ascii());
             if !self.0.offer.ech.is_rejected() {
                 cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
             }
         }
+        cx.transport
+            .set_peer_parameters(&extensions.transport_parameters)?;
         if extensions.early_data_ack {
             self.accept_early_data(extensions.selected_protocol)?;
             cx.data.early_data_accepted = true;
@@ -55,7 +57,7 @@ impl WaitEncryptedExtensions {
             // the server skips what was sent; the application may send it again
             debug!("the server rejects early data");
             self.0.early_data = EarlyData::No;
-            self.0.install_sending_keys(cx.transport);
+            self.0.end_early_data(cx.transport);
         }
 
         self.0.transcript.add(encoded);

@@ -87,10 +87,12 @@ impl WaitFinished {
 /// EndOfEarlyData, the last message under the keys of early data.
 fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> Result<(), Error> {
     // RFC 9846 §4.6: after the server's Finished, if early data was accepted, and not otherwise
-    let mut flight = Flight::new(&mut handshake.transcript);
-    flight.add(&EndOfEarlyData);
-    flight.send(transport)?;
-    handshake.install_sending_keys(transport);
+    if transport.carrier().has_end_of_early_data() {
+        let mut flight = Flight::new(&mut handshake.transcript);
+        flight.add(&EndOfEarlyData);
+        flight.send(transport)?;
+    }
+    handshake.end_early_data(transport);
     Ok(())
 }
 

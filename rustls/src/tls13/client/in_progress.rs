@@ -47,7 +47,8 @@ pub(super) enum EarlyData {
 }
 
 impl FinishedKeys {
-    /// Installs the keys of both directions' handshake traffic secrets: `client`'s wait while early data may be sent.
+    /// Installs the keys of both directions' handshake traffic secrets: `client`'s wait for EndOfEarlyData, where early
+    /// data may be sent that ends with it.
     pub(super) fn install(
         suite: &'static Tls13CipherSuite,
         client: &OkmBlock,
@@ -59,10 +60,14 @@ impl FinishedKeys {
             transport.set_receiving_secret(Level::Handshake, secret)?;
             Ok(secret.finished_key())
         })?;
+        if early_data == EarlyData::No {
+            // if any was sent, the server has not resumed its session
+            transport.end_early_data();
+        }
         let client = TrafficSecret::with(suite, client, |secret| {
-            if early_data == EarlyData::No {
+            if early_data == EarlyData::No || !transport.carrier().has_end_of_early_data() {
                 // RFC 9846 §A.1: at once, so that an alert goes out protected
-                transport.set_sending_secret(secret);
+                transport.set_sending_secret(Level::Handshake, secret);
             }
             secret.finished_key()
         });
@@ -71,10 +76,13 @@ impl FinishedKeys {
 }
 
 impl Handshake {
-    /// Ends early data, if any was sent.
-    pub(super) fn install_sending_keys(&self, transport: &mut dyn Transport) {
-        TrafficSecret::with(self.suite, &self.client_secret, |secret| {
-            transport.set_sending_secret(secret);
-        });
+    /// Ends early data, for which the keys of the handshake have waited.
+    pub(super) fn end_early_data(&self, transport: &mut dyn Transport) {
+        transport.end_early_data();
+        if transport.carrier().has_end_of_early_data() {
+            TrafficSecret::with(self.suite, &self.client_secret, |secret| {
+                transport.set_sending_secret(Level::Handshake, secret);
+            });
+        }
     }
 }

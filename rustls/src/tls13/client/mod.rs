@@ -45,6 +45,7 @@ use self::encrypted_extensions::{Authentication, WaitEncryptedExtensions};
 use self::finished::WaitFinished;
 use self::server_auth::{WaitCertificate, WaitCertificateVerify};
 use super::key_update::read_key_update;
+use crate::conn::carrier::Carrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::handshake::client::sent_hello::SentHello;
 use crate::handshake::{ClientContext, Failure, unexpected};
@@ -137,18 +138,27 @@ impl State {
                 .read_new_session_ticket(&message.decode(NewSessionTicket::read)?, cx)
                 .map(|()| Self::Connected(state)),
 
-            (Self::Connected(state), HandshakeType::KeyUpdate) => {
+            (Self::Connected(state), HandshakeType::KeyUpdate)
+                if cx.transport.carrier().has_key_update() =>
+            {
                 read_key_update(message.decode(KeyUpdateRequest::read)?, cx)
                     .map(|()| Self::Connected(state))
             }
 
-            // RFC 9846 §4: anything else is an unexpected_message. Of these, §4.7.2 names a
-            // CertificateRequest after the handshake, and §4.7.3 a KeyUpdate before its end
-            (state, _) => Err(unexpected(&message, state.expected())),
+            // RFC 9846 §4.7.2: after the handshake it is an unexpected_message, as post_handshake_auth is not offered
+            (state @ Self::Connected(_), HandshakeType::CertificateRequest) => {
+                let carrier = cx.transport.carrier();
+                let unexpected = unexpected(&message, state.expected(carrier));
+                Err(carrier.refuse_late_request(unexpected))
+            }
+
+            // RFC 9846 §4: anything else is an unexpected_message. Of these, §4.7.3 names a KeyUpdate before the end
+            // of the handshake
+            (state, _) => Err(unexpected(&message, state.expected(cx.transport.carrier()))),
         }
     }
 
-    fn expected(&self) -> &'static [HandshakeType] {
+    fn expected(&self, carrier: Carrier) -> &'static [HandshakeType] {
         match self {
             Self::WaitEncryptedExtensions(_) => &[HandshakeType::EncryptedExtensions],
             Self::WaitCertificateOrRequest(state) if state.may_be_compressed() => &[
@@ -167,6 +177,7 @@ impl State {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::Connected(_) if !carrier.has_key_update() => &[HandshakeType::NewSessionTicket],
             Self::Connected(_) => &[HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
         }
     }

@@ -32,6 +32,7 @@ use crate::msgs::client_hello::{ClientHello, Random};
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
+use crate::msgs::transport_parameters::TransportParameters;
 use crate::server::EarlyData;
 use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_compression::{
@@ -119,7 +120,7 @@ impl Agreed<'_> {
             parameters.suite,
             &handshake.server_traffic_secret,
             |secret| {
-                cx.transport.set_sending_secret(secret);
+                cx.transport.set_sending_secret(Level::Handshake, secret);
                 secret.finished_key()
             },
         );
@@ -158,11 +159,13 @@ impl Agreed<'_> {
             cx.transport.start_sending();
         }
         Ok(match early_data {
-            Some(_) => State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData {
-                finished,
-                client_handshake_traffic_secret: handshake.client_traffic_secret,
-            })),
-            None => State::WaitFinished(finished),
+            Some(_) if cx.transport.carrier().has_end_of_early_data() => {
+                State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData {
+                    finished,
+                    client_handshake_traffic_secret: handshake.client_traffic_secret,
+                }))
+            }
+            _ => State::WaitFinished(finished),
         })
     }
 }
@@ -265,7 +268,7 @@ impl FlightSender<'_> {
                 .receive_early_data(suite, secret, accepted.limit)?;
         }
         TrafficSecret::with(suite, &handshake.client_traffic_secret, |secret| {
-            if early_data.is_none() {
+            if early_data.is_none() || !cx.transport.carrier().has_end_of_early_data() {
                 cx.transport
                     .set_receiving_secret(Level::Handshake, secret)?;
             }
@@ -326,6 +329,10 @@ impl FlightSender<'_> {
 
     fn add_encrypted_extensions(&self, flight: &mut Flight<'_>, cx: &ServerContext<'_>) {
         let protocol = self.parameters.alpn_protocol.as_deref();
+        let carrier = self.config.carrier;
+        let transport_parameters = carrier
+            .parameters_extension()
+            .zip(cx.transport.parameters());
         flight.add(&EncryptedExtensions {
             // RFC 6066 §3: says that the name was used
             server_name_ack: cx.data.server_name.is_some(),
@@ -336,6 +343,9 @@ impl FlightSender<'_> {
                 .authentication
                 .resumed()
                 .is_some_and(|resumed| resumed.early_data_limit.is_some()),
+            transport_parameters: transport_parameters
+                .map(|(typ, parameters)| TransportParameters::new(typ, parameters))
+                .unwrap_or_default(),
             // RFC 9149 §3: says that the request is followed
             ticket_request: self.tickets.hint,
             ..EncryptedExtensions::default()

@@ -44,6 +44,7 @@ use self::client_auth::{ClientChain, WaitCertificate, WaitCertificateVerify};
 use self::early_data::WaitEndOfEarlyData;
 use self::finished::WaitFinished;
 use super::key_update::read_key_update;
+use crate::conn::carrier::Carrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::handshake::{Failure, ServerContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
@@ -103,18 +104,20 @@ impl State {
                 .read_finished(&message.decode(Finished::read)?, encoded, cx)
                 .map(|()| Self::Connected),
 
-            (Self::Connected, HandshakeType::KeyUpdate) => {
+            (Self::Connected, HandshakeType::KeyUpdate)
+                if cx.transport.carrier().has_key_update() =>
+            {
                 read_key_update(message.decode(KeyUpdateRequest::read)?, cx)
                     .map(|()| Self::Connected)
             }
 
             // RFC 9846 §4: a message in an unexpected order is an unexpected_message. §4.2.2: so is a
             // ClientHello at any other time
-            (state, _) => Err(unexpected(&message, state.expected())),
+            (state, _) => Err(unexpected(&message, state.expected(cx.transport.carrier()))),
         }
     }
 
-    fn expected(&self) -> &'static [HandshakeType] {
+    fn expected(&self, carrier: Carrier) -> &'static [HandshakeType] {
         match self {
             Self::WaitEndOfEarlyData(_) => &[HandshakeType::EndOfEarlyData],
             Self::WaitCertificate(state) if state.may_be_compressed() => &[
@@ -124,6 +127,7 @@ impl State {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::Connected if !carrier.has_key_update() => &[],
             Self::Connected => &[HandshakeType::KeyUpdate],
         }
     }

@@ -42,6 +42,7 @@ pub(crate) fn negotiate<'a>(
     cx: &mut ServerContext<'_>,
 ) -> Result<Negotiation<'a>, Failure> {
     check_hello(hello)?;
+    config.carrier.check_session_id(hello.legacy_session_id)?;
     let server_name = server_name(&hello.extensions)?;
     if let Some(retry) = &retry {
         check_second_hello(hello, server_name.as_ref(), retry)?;
@@ -67,6 +68,8 @@ pub(crate) fn negotiate<'a>(
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     match selection {
         Selection::Agreed(parameters) => {
+            cx.transport
+                .set_peer_parameters(&hello.extensions.transport_parameters)?;
             agree(hello, encoded, parameters, certified_key, retry, config, cx)
                 .map(Negotiation::Agreed)
         }

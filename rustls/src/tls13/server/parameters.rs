@@ -105,13 +105,14 @@ fn share_of<'a>(hello: &'a ClientHello<'_>, name: NamedGroup) -> Option<&'a [u8]
 fn select_suite(
     hello: &ClientHello<'_>,
     retry: Option<&Retry>,
-    config: &ServerConfig,
+    config: &ServerSettings,
 ) -> Result<&'static Tls13CipherSuite, Error> {
     let offered = &hello.cipher_suites;
     let mut ours = config
         .provider
         .cipher_suites
         .iter()
+        .filter(|suite| config.carrier.can_use(suite))
         .filter_map(SupportedCipherSuite::tls13);
     let selected = if config.ignore_client_order {
         ours.find(|suite| offered.contains(&suite.common.suite))

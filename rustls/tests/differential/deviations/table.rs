@@ -28,7 +28,7 @@ const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub(super) const DEVIATIONS: [Deviation; 82] = [
+pub(super) const DEVIATIONS: [Deviation; 83] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -149,6 +149,12 @@ pub(super) const DEVIATIONS: [Deviation; 82] = [
         "RFC 9846 §4.5.1: a server's empty Certificate is a decode_error, whatever follows",
     ),
     // ClientHello
+    deviation(
+        "General(\"QUIC's transport parameters came over TLS records\") / 110",
+        "*",
+        "",
+        "RFC 9001 §8.2: an unsupported_extension where the transport is not QUIC",
+    ),
     deviation(
         "PeerIncompatible(Tls12NotOffered) / 70",
         "none / none",

@@ -1,0 +1,356 @@
+//! QUIC in the place of records (RFC 9001): handshake bytes by the packets that carry them, and keys that are handed
+//! out instead of used.
+//!
+//! ```text
+//!   read_hs ──► joiner ──► handshake ──► Transport ──► messages of a space ─┐
+//!                                                  ──► keys of the next ────┴──► write_hs
+//! ```
+//!
+//! No packet and no frame passes here, and nothing is encrypted: that is for whoever has the keys.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use super::carrier::Carrier;
+use super::common_state::CommonState;
+use super::established::Established;
+use super::transport::{Level, Transport};
+use crate::crypto::tls13::OkmBlock;
+use crate::enums::{AlertDescription, ExtensionType, Side};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Failure;
+use crate::msgs::transport_parameters::TransportParameters;
+use crate::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
+use crate::record::joiner::HandshakeJoiner;
+use crate::suites::Tls13CipherSuite;
+#[cfg(feature = "tls12")]
+use crate::tls12::key_schedule::KeyBlock;
+use crate::tls13::key_schedule::TrafficSecret;
+
+/// The handshake of one QUIC connection on its way between the handshake and its user.
+pub(crate) struct Quic {
+    version: Version,
+    parameters: Vec<u8>,
+    peer_parameters: Option<Vec<u8>>,
+    /// What was received of handshake messages.
+    pub(super) joiner: HandshakeJoiner,
+
+    early: Option<EarlyKeys>,
+    /// The keys of Handshake packets, until they are handed out.
+    handshake_keys: HandshakeKeys,
+    /// Messages that wait to be written, by the packets that they are for.
+    waiting: [Vec<u8>; 3],
+    /// The packets of what the handshake sends next.
+    sending: Space,
+    /// The packets of what is written next: never past `sending`.
+    writing: Space,
+    is_handshaking: bool,
+    pub(crate) alert: Option<AlertDescription>,
+}
+
+/// The packets that carry handshake messages, in the order in which they come (RFC 9001 §4.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Space {
+    Initial,
+    Handshake,
+    OneRtt,
+}
+
+/// What 0-RTT packets are protected with.
+struct EarlyKeys {
+    suite: Suite,
+    secret: OkmBlock,
+}
+
+/// The keys of Handshake packets as far as the handshake has got.
+#[derive(Default)]
+struct HandshakeKeys {
+    local: Option<DirectionalKeys>,
+    remote: Option<DirectionalKeys>,
+}
+
+impl HandshakeKeys {
+    /// Both of them, once.
+    fn take(&mut self) -> Option<Keys> {
+        match (self.local.take(), self.remote.take()) {
+            (Some(local), Some(remote)) => Some(Keys { local, remote }),
+            (local, remote) => {
+                *self = Self { local, remote };
+                None
+            }
+        }
+    }
+}
+
+impl Quic {
+    /// `parameters` are this side's transport parameters, encoded.
+    pub(crate) fn new(version: Version, parameters: Vec<u8>) -> Self {
+        Self {
+            version,
+            parameters,
+            peer_parameters: None,
+            joiner: HandshakeJoiner::default(),
+            early: None,
+            handshake_keys: HandshakeKeys::default(),
+            waiting: [const { Vec::new() }; 3],
+            sending: Space::Initial,
+            writing: Space::Initial,
+            is_handshaking: true,
+            alert: None,
+        }
+    }
+
+    /// True until the peer's Finished was verified.
+    pub(super) fn is_handshaking(&self) -> bool {
+        self.is_handshaking
+    }
+
+    /// The keys of 0-RTT packets, while there are any.
+    pub(crate) fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
+        let EarlyKeys { suite, secret } = self.early.as_ref()?;
+        Some(DirectionalKeys::new(
+            suite.suite,
+            suite.quic,
+            secret,
+            self.version,
+        ))
+    }
+
+    /// Ends both directions: drops keys and messages, and keeps the `alert` to be told.
+    pub(super) fn fail(&mut self, alert: Option<AlertDescription>) {
+        self.alert = alert;
+        // RFC 9846 §6: after a failure no key is kept
+        self.early = None;
+        self.handshake_keys = HandshakeKeys::default();
+        self.waiting = [const { Vec::new() }; 3];
+        self.joiner = HandshakeJoiner::default();
+    }
+
+    /// Only suites that have a QUIC part are offered and chosen.
+    fn keys(&self, secret: &TrafficSecret<'_>) -> Option<DirectionalKeys> {
+        let Suite { suite, quic } = secret.suite.quic_suite()?;
+        Some(DirectionalKeys::new(suite, quic, secret.okm, self.version))
+    }
+
+    /// What waits for the packets of `space`.
+    fn waiting(&mut self, space: Space) -> &mut Vec<u8> {
+        let [initial, handshake, one_rtt] = &mut self.waiting;
+        match space {
+            Space::Initial => initial,
+            Space::Handshake => handshake,
+            Space::OneRtt => one_rtt,
+        }
+    }
+
+    fn start_early_keys(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock) {
+        self.early = suite.quic_suite().map(|suite| EarlyKeys {
+            suite,
+            secret: secret.clone(),
+        });
+    }
+}
+
+impl CommonState {
+    /// Appends what waits for the present packets to `buf`. Returns the keys of the next packets, once there are any:
+    /// what is written from then on is for those.
+    pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
+        let quic = self.quic.as_deref_mut()?;
+        let space = quic.writing;
+        let mut messages = mem::take(quic.waiting(space));
+        if buf.capacity() == 0 {
+            *buf = messages;
+        } else {
+            buf.append(&mut messages);
+        }
+        match space {
+            Space::Initial => {
+                let keys = quic.handshake_keys.take()?;
+                quic.writing = Space::Handshake;
+                Some(KeyChange::Handshake { keys })
+            }
+            Space::Handshake if quic.sending == Space::OneRtt => {
+                let secrets = self.established.as_ref()?;
+                let next = secrets.quic_secrets(self.side, quic.version)?;
+                quic.writing = Space::OneRtt;
+                Some(KeyChange::OneRtt {
+                    keys: Keys::new(&next),
+                    next,
+                })
+            }
+            Space::Handshake | Space::OneRtt => None,
+        }
+    }
+}
+
+impl Established {
+    /// The traffic secrets, of which `side` sends with its own.
+    fn quic_secrets(&self, side: Side, version: Version) -> Option<Secrets> {
+        let secrets = self.tls13()?;
+        let (sending, receiving) = (secrets.sending.clone(), secrets.receiving.clone());
+        let (client, server) = match side {
+            Side::Client => (sending, receiving),
+            Side::Server => (receiving, sending),
+        };
+        let suite = secrets.suite.quic_suite()?;
+        Some(Secrets::new(suite, version, side, client, server))
+    }
+}
+
+impl Transport for Quic {
+    fn carrier(&self) -> Carrier {
+        Carrier::Quic {
+            parameters: match self.version {
+                Version::V1Draft => ExtensionType::QuicTransportParametersDraft,
+                // RFC 9001 §8.2; RFC 9369 §3 changes nothing about it
+                _ => ExtensionType::QuicTransportParameters,
+            },
+        }
+    }
+
+    fn parameters(&self) -> Option<&[u8]> {
+        Some(&self.parameters)
+    }
+
+    fn peer_parameters(&self) -> Option<&[u8]> {
+        self.peer_parameters.as_deref()
+    }
+
+    fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
+        let typ = self.carrier().parameters_extension();
+        // those that are remembered are replaced in any case
+        self.peer_parameters = typ.and_then(|typ| received.get(typ)).map(<[u8]>::to_vec);
+        match &self.peer_parameters {
+            Some(_) => Ok(()),
+            // RFC 9001 §8.2: a missing_extension
+            None => Err(PeerMisbehaved::MissingQuicTransportParameters.into()),
+        }
+    }
+
+    fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {
+        let space = self.sending;
+        self.waiting(space).extend_from_slice(messages);
+        Ok(())
+    }
+
+    fn send_first_client_hello(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.send_handshake(message)
+    }
+
+    fn send_change_cipher_spec(&mut self) {
+        // RFC 9001 §8.4: there are no middleboxes to look like TLS 1.2 for
+    }
+
+    fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>) {
+        match level {
+            Level::Handshake => {
+                self.handshake_keys.local = self.keys(secret);
+                self.sending = Space::Handshake;
+            }
+            // the keys are made when they are handed out: of both directions at once
+            Level::Application => self.sending = Space::OneRtt,
+        }
+    }
+
+    fn start_early_data(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        // RFC 9001 §4.6.1: QUIC limits early data by itself
+        _: usize,
+        parameters: &[u8],
+    ) {
+        self.start_early_keys(suite, secret);
+        self.peer_parameters = Some(parameters.to_vec());
+    }
+
+    fn end_early_data(&mut self) {
+        self.early = None;
+    }
+
+    fn drop_sending_secret(&mut self) {
+        self.end_early_data();
+        // what was remembered for early data
+        self.peer_parameters = None;
+    }
+
+    fn set_receiving_secret(
+        &mut self,
+        level: Level,
+        secret: &TrafficSecret<'_>,
+    ) -> Result<(), PeerMisbehaved> {
+        self.check_aligned()?;
+        match level {
+            Level::Handshake => self.handshake_keys.remote = self.keys(secret),
+            Level::Application => {
+                self.is_handshaking = false;
+                self.end_early_data();
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_early_data(
+        &mut self,
+        suite: &'static Tls13CipherSuite,
+        secret: &OkmBlock,
+        // RFC 9001 §4.6.1: QUIC limits early data by itself
+        _: u32,
+    ) -> Result<(), PeerMisbehaved> {
+        self.check_aligned()?;
+        self.start_early_keys(suite, secret);
+        Ok(())
+    }
+
+    fn check_aligned(&self) -> Result<(), PeerMisbehaved> {
+        if self.joiner.is_empty() {
+            Ok(())
+        } else {
+            Err(PeerMisbehaved::KeyEpochWithPendingFragment)
+        }
+    }
+
+    fn skip_early_data(&mut self, _: Option<usize>) {
+        // nobody has keys for packets of early data that was rejected
+    }
+
+    fn start_sending(&mut self) {
+        // application data does not pass here
+    }
+
+    fn retire_sending_key(&mut self) {
+        // keys are replaced by QUIC (RFC 9001 §6)
+    }
+
+    fn has_used_sending_key(&self) -> bool {
+        // as far as can be seen here: what is sent is not encrypted here
+        true
+    }
+
+    fn can_protect(&self, _: usize) -> bool {
+        // QUIC counts its packets (RFC 9001 §6.6)
+        true
+    }
+
+    fn is_closed(&self) -> bool {
+        // a connection that has failed handles no messages, and QUIC closes by frames of its own
+        false
+    }
+
+    // RFC 9001 §4.2: what follows is of TLS 1.2, which is neither offered nor accepted
+
+    #[cfg(feature = "tls12")]
+    fn change_sending_cipher(&mut self, _: &KeyBlock, _: Side) {}
+
+    #[cfg(feature = "tls12")]
+    fn change_receiving_cipher(&mut self, _: &KeyBlock, _: Side) -> Result<(), PeerMisbehaved> {
+        self.check_aligned()
+    }
+
+    #[cfg(feature = "tls12")]
+    fn start_receiving(&mut self) {}
+
+    #[cfg(feature = "tls12")]
+    fn send_warning(&mut self, _: AlertDescription) -> Result<(), Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! 0-RTT keys, and what is remembered for them.
+
+use rustls::quic::PacketKey;
+use rustls::{HandshakeKind, NamedGroup};
+
+use super::*;
+
+/// Configurations with which a session is stored.
+fn with_session(provider: Provider) -> Configs {
+    let configs = Configs::new(provider);
+    configs.connected();
+    configs
+}
+
+fn is_accepted(client: &Connection) -> bool {
+    match client {
+        Connection::Client(client) => client.is_early_data_accepted(),
+        Connection::Server(_) => panic!("a server"),
+    }
+}
+
+/// Whether what one protects is opened by the other.
+fn go_together(client: &dyn PacketKey, server: &dyn PacketKey) -> bool {
+    let mut packet = b"early".to_vec();
+    let tag = client.encrypt_in_place(0, b"header", &mut packet).unwrap();
+    packet.extend(tag.as_ref());
+    server.decrypt_in_place(0, b"header", &mut packet) == Ok(b"early")
+}
+
+#[test]
+fn keys_are_there_until_the_handshake_is_complete() {
+    for provider in PROVIDERS {
+        let configs = with_session(provider);
+        let (mut client, mut server) = (configs.client(), configs.server());
+        let client_keys = client.zero_rtt_keys().unwrap();
+        assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
+        assert!(server.zero_rtt_keys().is_none());
+
+        relay(&mut client, &mut server);
+        let server_keys = server.zero_rtt_keys().unwrap();
+        assert!(go_together(&*client_keys.packet, &*server_keys.packet));
+        assert!(client.zero_rtt_keys().is_some());
+
+        relay(&mut server, &mut client);
+        assert!(client.zero_rtt_keys().is_none());
+        assert!(server.zero_rtt_keys().is_some());
+        relay(&mut client, &mut server);
+        assert!(server.zero_rtt_keys().is_none());
+        assert!(is_accepted(&client));
+        assert_eq!(server.handshake_kind(), Some(HandshakeKind::Resumed));
+    }
+}
+
+#[test]
+fn keys_go_when_the_server_rejects() {
+    for provider in PROVIDERS {
+        let configs = with_session(provider);
+        let mut client = configs.client();
+        let mut server = configs.server();
+        let Connection::Server(conn) = &mut server else {
+            panic!("a server");
+        };
+        conn.reject_early_data();
+        relay(&mut client, &mut server);
+        assert!(server.zero_rtt_keys().is_none());
+        let [hello, flight] = &write_all(&mut server)[..] else {
+            panic!("two levels");
+        };
+        client.read_hs(&hello.bytes).unwrap();
+        assert!(client.zero_rtt_keys().is_some());
+        let [extensions, finished] = &messages::split(&flight.bytes)[..] else {
+            panic!("resumed");
+        };
+        client.read_hs(extensions).unwrap();
+        assert!(client.zero_rtt_keys().is_none());
+        client.read_hs(finished).unwrap();
+        exchange(&mut client, &mut server);
+        assert!(!is_accepted(&client) && !server.is_handshaking());
+        assert_eq!(server.handshake_kind(), Some(HandshakeKind::Resumed));
+    }
+}
+
+#[test]
+fn keys_go_when_the_session_is_not_resumed() {
+    for provider in PROVIDERS {
+        let mut configs = with_session(provider);
+        configs.server = Arc::new(server_config(provider));
+        let (mut client, mut server) = (configs.client(), configs.server());
+        assert!(client.zero_rtt_keys().is_some());
+        relay(&mut client, &mut server);
+        assert!(server.zero_rtt_keys().is_none());
+        let flight = write_all(&mut server);
+        client.read_hs(&flight[0].bytes).unwrap();
+        assert!(client.zero_rtt_keys().is_none());
+        client.read_hs(&flight[1].bytes).unwrap();
+        exchange(&mut client, &mut server);
+        assert!(!is_accepted(&client) && !server.is_handshaking());
+        assert_eq!(server.handshake_kind(), Some(HandshakeKind::Full));
+    }
+}
+
+/// Its keys, if it had any, are gone: the client can go on, and the handshake with it.
+#[test]
+fn a_server_may_reject_after_the_client_hello() {
+    let configs = with_session(Provider::Ring);
+    let (mut client, mut server) = (configs.client(), configs.server());
+    relay(&mut client, &mut server);
+    let Connection::Server(conn) = &mut server else {
+        panic!("a server");
+    };
+    conn.reject_early_data();
+    assert!(server.zero_rtt_keys().is_none());
+    exchange(&mut client, &mut server);
+    assert!(!server.is_handshaking());
+}
+
+/// RFC 9846 §4.3.10.
+#[test]
+fn keys_go_with_a_retry() {
+    for provider in PROVIDERS {
+        let mut configs = with_session(provider);
+        let mut only_p256 = provider.this();
+        only_p256
+            .kx_groups
+            .retain(|group| group.name() == NamedGroup::secp256r1);
+        let mut config = this::server(only_p256, KeyType::Ed25519, ClientAuth::None);
+        config.alpn_protocols = configs.server.alpn_protocols.clone();
+        config.max_early_data_size = u32::MAX;
+        config.session_storage = configs.server.session_storage.clone();
+        configs.server = Arc::new(config);
+
+        let (mut client, mut server) = (configs.client(), configs.server());
+        assert!(client.zero_rtt_keys().is_some());
+        relay(&mut client, &mut server);
+        assert!(server.zero_rtt_keys().is_none());
+        relay(&mut server, &mut client);
+        assert!(client.zero_rtt_keys().is_none());
+        assert_eq!(client.quic_transport_parameters(), None);
+        exchange(&mut client, &mut server);
+        assert_eq!(client.handshake_kind(), Some(HandshakeKind::Resumed));
+        assert!(!is_accepted(&client) && !server.is_handshaking());
+    }
+}
+
+/// Whoever sees a ticket may send it again: early data takes a session that is there once.
+#[test]
+fn the_same_hello_brings_early_data_once() {
+    for provider in PROVIDERS {
+        let configs = with_session(provider);
+        let hello = write(&mut configs.client()).bytes;
+        for is_first in [true, false] {
+            let mut server = configs.server();
+            server.read_hs(&hello).unwrap();
+            assert_eq!(server.zero_rtt_keys().is_some(), is_first);
+        }
+    }
+}
+
+#[test]
+fn there_are_no_keys_without_what_they_need() {
+    let provider = Provider::Ring;
+    let configs = with_session(provider);
+
+    let without = |change: &dyn Fn(&mut ClientConfig)| {
+        configs.connected();
+        let mut config = ClientConfig::clone(&configs.client);
+        change(&mut config);
+        let client = client(&Arc::new(config), Version::V1);
+        (
+            client.zero_rtt_keys().is_some(),
+            client.quic_transport_parameters().map(<[u8]>::to_vec),
+        )
+    };
+    assert_eq!(without(&|_| ()), (true, Some(SERVER_PARAMETERS.to_vec())));
+    assert_eq!(
+        without(&|config| config.enable_early_data = false),
+        (false, None)
+    );
+    assert_eq!(
+        without(&|config| config.alpn_protocols = vec![b"other".to_vec()]),
+        (false, None)
+    );
+}
+
+/// RFC 9000 §7.4.1: there are no transport parameters to go by.
+#[test]
+fn a_session_made_over_records_brings_none() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let mut client =
+            rustls::ClientConnection::new(configs.client.clone(), server_name()).unwrap();
+        let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
+        while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
+            let mut bytes = Vec::new();
+            while client.wants_write() {
+                client.write_tls(&mut bytes).unwrap();
+            }
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                server.read_tls(&mut rest).unwrap();
+                server.process_new_packets().unwrap();
+            }
+            bytes.clear();
+            while server.wants_write() {
+                server.write_tls(&mut bytes).unwrap();
+            }
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                client.read_tls(&mut rest).unwrap();
+                client.process_new_packets().unwrap();
+            }
+        }
+        assert_eq!(client.tls13_tickets_received(), 2);
+
+        let (mut client, mut server) = (configs.client(), configs.server());
+        assert!(client.zero_rtt_keys().is_none());
+        exchange(&mut client, &mut server);
+        assert!(!is_accepted(&client));
+        assert_eq!(client.handshake_kind(), Some(HandshakeKind::Resumed));
+    }
+}

@@ -1,0 +1,99 @@
+//! After an error, nothing but the error.
+
+use rustls::{AlertDescription as Alert, Error, PeerMisbehaved};
+
+use super::*;
+
+#[test]
+fn the_error_stays_and_everything_else_is_gone() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        configs.connected();
+        let (mut client, mut server) = (configs.client(), configs.server());
+        let hello = write(&mut client).bytes;
+        server.read_hs(&hello).unwrap();
+        let flight = write_all(&mut server);
+
+        // the client has keys of 0-RTT, of Handshake packets that nobody took, and the server of everything
+        client.read_hs(&flight[0].bytes).unwrap();
+        let mut wrong = flight[1].bytes.clone();
+        *wrong.last_mut().unwrap() ^= 1;
+        for (conn, bytes, error, alert) in [
+            (&mut client, wrong, Error::DecryptError, Alert::DecryptError),
+            (
+                &mut server,
+                messages::message(20, &[0; 48]),
+                Error::DecryptError,
+                Alert::DecryptError,
+            ),
+        ] {
+            assert_eq!(conn.alert(), None);
+            assert!(conn.zero_rtt_keys().is_some());
+            for bytes in [&bytes[..], &[], &hello] {
+                assert_eq!(conn.read_hs(bytes), Err(error.clone()));
+                assert_eq!(conn.alert(), Some(alert));
+            }
+            assert!(write_all(conn).is_empty());
+            assert!(conn.zero_rtt_keys().is_none());
+            assert_eq!(
+                conn.export_keying_material([0; 8], b"label", None),
+                Err(error)
+            );
+            // which does not hide the reason
+            conn.send_close_notify();
+            assert_eq!(conn.alert(), Some(alert));
+        }
+    }
+}
+
+/// What the server would have said before it failed is not said.
+#[test]
+fn a_failure_leaves_no_half_of_a_flight() {
+    let configs = Configs::new(Provider::Ring);
+    let mut server = configs.server();
+    let hello = write(&mut configs.client()).bytes;
+    let without_parameters =
+        messages::with_extensions(&hello, |typ, body| (typ != 57).then(|| body.to_vec()));
+    assert_eq!(
+        server.read_hs(&without_parameters),
+        Err(PeerMisbehaved::MissingQuicTransportParameters.into())
+    );
+    assert_eq!(server.alert(), Some(Alert::MissingExtension));
+    assert!(write_all(&mut server).is_empty());
+    assert_eq!(server.quic_transport_parameters(), None);
+}
+
+#[test]
+fn parameters_too_long_are_an_error() {
+    let configs = Configs::new(Provider::Ring);
+    for len in [0xffff - 100, 0x1_0000, 0x10_0000] {
+        let long = || vec![7; len];
+        let client =
+            ClientConnection::new(configs.client.clone(), Version::V1, server_name(), long());
+        assert!(matches!(client, Err(Error::General(_))), "{len}");
+
+        let server = ServerConnection::new(configs.server.clone(), Version::V1, long());
+        let mut server = Connection::from(server.unwrap());
+        let hello = write(&mut configs.client()).bytes;
+        let result = server.read_hs(&hello);
+        if len < 0x1_0000 {
+            result.unwrap();
+        } else {
+            assert!(matches!(result, Err(Error::General(_))), "{len}");
+            assert_eq!(server.alert(), Some(Alert::InternalError));
+            assert!(write_all(&mut server).is_empty());
+        }
+    }
+}
+
+/// QUIC closes connections by itself.
+#[test]
+fn close_notify_is_reported_and_ends_nothing() {
+    let configs = Configs::new(Provider::Ring);
+    let (mut client, mut server) = (configs.client(), configs.server());
+    client.send_close_notify();
+    assert_eq!(client.alert(), Some(Alert::CloseNotify));
+    exchange(&mut client, &mut server);
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+    assert!(client.wants_read() && !client.wants_write());
+}

@@ -1,0 +1,179 @@
+//! Which messages go with which keys.
+
+use rustls::quic::Version;
+use rustls::{HandshakeKind, NamedGroup, PeerMisbehaved};
+
+use super::*;
+
+const HANDSHAKE: Option<&str> = Some("Handshake");
+const ONE_RTT: Option<&str> = Some("1-RTT");
+
+fn calls(written: &[Written]) -> Vec<(Vec<u8>, Option<&'static str>)> {
+    let call = |written: &Written| (written.types(), written.keys);
+    written.iter().map(call).collect()
+}
+
+#[test]
+fn messages_and_keys_come_in_the_order_of_the_packets() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let (mut client, mut server) = (configs.client(), configs.server());
+        assert!(write_all(&mut server).is_empty());
+
+        let hello = write_all(&mut client);
+        assert_eq!(calls(&hello), [(vec![1], None)]);
+        server.read_hs(&hello[0].bytes).unwrap();
+
+        let flight = write_all(&mut server);
+        assert_eq!(
+            calls(&flight),
+            [(vec![2], HANDSHAKE), (vec![8, 11, 15, 20], ONE_RTT)]
+        );
+        client.read_hs(&flight[0].bytes).unwrap();
+        assert_eq!(calls(&write_all(&mut client)), [(vec![], HANDSHAKE)]);
+        client.read_hs(&flight[1].bytes).unwrap();
+        assert!(!client.is_handshaking());
+
+        let finished = write_all(&mut client);
+        assert_eq!(calls(&finished), [(vec![20], ONE_RTT)]);
+        assert!(server.is_handshaking());
+        server.read_hs(&finished[0].bytes).unwrap();
+        assert!(!server.is_handshaking());
+
+        let tickets = write_all(&mut server);
+        assert_eq!(calls(&tickets), [(vec![4, 4], None)]);
+        client.read_hs(&tickets[0].bytes).unwrap();
+        assert!(write_all(&mut client).is_empty());
+    }
+}
+
+/// RFC 9001 §4.1.3: no data under keys of another level, however late it is asked for.
+#[test]
+fn levels_are_not_mixed_when_writing_comes_late() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let (mut client, mut server) = (configs.client(), configs.server());
+        let hello = write(&mut client);
+        server.read_hs(&hello.bytes).unwrap();
+        for written in write_all(&mut server) {
+            client.read_hs(&written.bytes).unwrap();
+        }
+        assert_eq!(
+            calls(&write_all(&mut client)),
+            [(vec![], HANDSHAKE), (vec![20], ONE_RTT)]
+        );
+    }
+}
+
+#[test]
+fn a_retry_changes_no_keys() {
+    for provider in PROVIDERS {
+        let mut only_p256 = provider.this();
+        only_p256
+            .kx_groups
+            .retain(|group| group.name() == NamedGroup::secp256r1);
+        let mut config = this::server(only_p256, KeyType::Ed25519, ClientAuth::None);
+        config.alpn_protocols = vec![b"h3".to_vec()];
+        let mut configs = Configs::new(provider);
+        configs.server = Arc::new(config);
+
+        let (mut client, mut server) = (configs.client(), configs.server());
+        relay(&mut client, &mut server);
+        let retry = write_all(&mut server);
+        assert_eq!(calls(&retry), [(vec![2], None)]);
+        client.read_hs(&retry[0].bytes).unwrap();
+        let second = write_all(&mut client);
+        assert_eq!(calls(&second), [(vec![1], None)]);
+        server.read_hs(&second[0].bytes).unwrap();
+        exchange(&mut client, &mut server);
+        assert!(!server.is_handshaking());
+        for conn in [client, server] {
+            assert_eq!(
+                conn.handshake_kind(),
+                Some(HandshakeKind::FullWithHelloRetryRequest)
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_in_the_buffer_stays() {
+    let configs = Configs::new(Provider::Ring);
+    for capacity in [4, 4000] {
+        let mut buf = Vec::with_capacity(capacity);
+        buf.extend(b"here");
+        assert!(configs.client().write_hs(&mut buf).is_none());
+        assert_eq!(buf[..4], *b"here");
+        assert_eq!(messages::split(&buf[4..]).len(), 1);
+    }
+}
+
+#[test]
+fn bytes_may_be_cut_anywhere() {
+    let configs = Configs::new(Provider::Ring);
+    let (mut client, mut server) = (configs.client(), configs.server());
+    while relay_bytewise(&mut client, &mut server) + relay_bytewise(&mut server, &mut client) != 0 {
+    }
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+}
+
+fn relay_bytewise(from: &mut Connection, to: &mut Connection) -> usize {
+    let mut moved = 0;
+    for written in write_all(from) {
+        to.read_hs(&[]).unwrap();
+        for byte in written.bytes {
+            to.read_hs(&[byte]).unwrap();
+            moved += 1;
+        }
+    }
+    moved
+}
+
+/// RFC 9846 §5.1: no handshake bytes may be behind a message that changes keys.
+#[test]
+fn nothing_follows_a_message_that_changes_keys() {
+    let configs = Configs::new(Provider::Ring);
+    let hello = write(&mut configs.client()).bytes;
+    for more in [&[20][..], &hello] {
+        let mut server = configs.server();
+        refused(&mut server, &[&hello, more].concat());
+    }
+
+    let (mut client, mut server) = (configs.client(), configs.server());
+    relay(&mut client, &mut server);
+    let [hello, flight] = &write_all(&mut server)[..] else {
+        panic!("two levels");
+    };
+    refused(&mut client, &[&hello.bytes[..], &flight.bytes].concat());
+
+    let (mut client, mut server) = (configs.client(), configs.server());
+    relay(&mut client, &mut server);
+    let [hello, flight] = &write_all(&mut server)[..] else {
+        panic!("two levels");
+    };
+    client.read_hs(&hello.bytes).unwrap();
+    refused(&mut client, &[&flight.bytes[..], &[4]].concat());
+}
+
+fn refused(conn: &mut Connection, bytes: &[u8]) {
+    let error = PeerMisbehaved::KeyEpochWithPendingFragment;
+    assert_eq!(conn.read_hs(bytes), Err(error.into()));
+    assert_eq!(
+        conn.alert(),
+        Some(rustls::AlertDescription::UnexpectedMessage)
+    );
+}
+
+#[test]
+fn both_ends_have_the_other_s_parameters() {
+    for version in [Version::V1Draft, Version::V1, Version::V2] {
+        let configs = Configs::new(Provider::Ring);
+        let mut client = client(&configs.client, version);
+        let mut server = server(&configs.server, version);
+        assert_eq!(client.quic_transport_parameters(), None);
+        relay(&mut client, &mut server);
+        assert_eq!(server.quic_transport_parameters(), Some(CLIENT_PARAMETERS));
+        relay(&mut server, &mut client);
+        assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
+    }
+}

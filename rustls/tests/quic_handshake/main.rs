@@ -1,0 +1,135 @@
+//! What a QUIC implementation gets of a handshake, and when: messages and keys by packet number space, 0-RTT keys,
+//! alerts; and the rules of RFC 9001 for the messages.
+//!
+//! Both ends are this crate's. What they agree on with upstream's, keys included, is in `quic_matrix`.
+
+mod early_data;
+mod failures;
+mod levels;
+mod messages;
+mod rules;
+
+use std::sync::Arc;
+
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
+use rustls::{ClientConfig, ServerConfig};
+
+const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
+const SERVER_PARAMETERS: &[u8] = b"parameters of the server";
+
+/// Configurations that allow early data, for as many connections as needed.
+struct Configs {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Configs {
+    fn new(provider: Provider) -> Self {
+        Self {
+            client: Arc::new(client_config(provider)),
+            server: Arc::new(server_config(provider)),
+        }
+    }
+
+    fn client(&self) -> Connection {
+        client(&self.client, Version::V1)
+    }
+
+    fn server(&self) -> Connection {
+        server(&self.server, Version::V1)
+    }
+
+    /// Both ends of a complete handshake; the client has stored its tickets.
+    fn connected(&self) -> (Connection, Connection) {
+        let (mut client, mut server) = (self.client(), self.server());
+        exchange(&mut client, &mut server);
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        (client, server)
+    }
+}
+
+fn client_config(provider: Provider) -> ClientConfig {
+    let mut config = this::client(provider.this(), KeyType::Ed25519, ClientAuth::None);
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    config.enable_early_data = true;
+    config
+}
+
+fn server_config(provider: Provider) -> ServerConfig {
+    let mut config = this::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    config.max_early_data_size = u32::MAX;
+    config
+}
+
+fn client(config: &Arc<ClientConfig>, version: Version) -> Connection {
+    let parameters = CLIENT_PARAMETERS.to_vec();
+    ClientConnection::new(config.clone(), version, server_name(), parameters)
+        .unwrap()
+        .into()
+}
+
+fn server(config: &Arc<ServerConfig>, version: Version) -> Connection {
+    ServerConnection::new(config.clone(), version, SERVER_PARAMETERS.to_vec())
+        .unwrap()
+        .into()
+}
+
+/// What one call of `write_hs` has given.
+#[derive(Debug, PartialEq)]
+struct Written {
+    bytes: Vec<u8>,
+    keys: Option<&'static str>,
+}
+
+impl Written {
+    /// The types of the messages.
+    fn types(&self) -> Vec<u8> {
+        messages::split(&self.bytes)
+            .iter()
+            .map(|message| message[0])
+            .collect()
+    }
+}
+
+fn write(conn: &mut Connection) -> Written {
+    let mut bytes = Vec::new();
+    let keys = conn.write_hs(&mut bytes).map(|change| match change {
+        KeyChange::Handshake { .. } => "Handshake",
+        KeyChange::OneRtt { .. } => "1-RTT",
+    });
+    Written { bytes, keys }
+}
+
+/// All that a connection has to write: a call for each item.
+fn write_all(conn: &mut Connection) -> Vec<Written> {
+    let mut all = Vec::new();
+    loop {
+        let written = write(conn);
+        if written.bytes.is_empty() && written.keys.is_none() {
+            return all;
+        }
+        all.push(written);
+    }
+}
+
+/// Moves what there is until both have nothing to say.
+fn exchange(client: &mut Connection, server: &mut Connection) {
+    loop {
+        let moved = relay(client, server) + relay(server, client);
+        if moved == 0 {
+            return;
+        }
+    }
+}
+
+/// Moves what `from` has to write; how many bytes that was.
+fn relay(from: &mut Connection, to: &mut Connection) -> usize {
+    let mut moved = 0;
+    for written in write_all(from) {
+        to.read_hs(&written.bytes).unwrap();
+        moved += written.bytes.len();
+    }
+    moved
+}

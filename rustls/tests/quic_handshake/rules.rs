@@ -1,0 +1,359 @@
+//! What RFC 9001 asks of the messages.
+
+use rustls::quic::Version;
+use rustls::{
+    AlertDescription as Alert, ContentType, Error, HandshakeType, PeerIncompatible, PeerMisbehaved,
+};
+
+use super::*;
+
+const TRANSPORT_PARAMETERS: u16 = 57;
+const DRAFT_PARAMETERS: u16 = 0xffa5;
+const SUPPORTED_VERSIONS: u16 = 43;
+
+fn refuses(conn: &mut Connection, bytes: &[u8], error: impl Into<Error>, alert: Option<Alert>) {
+    assert_eq!(conn.read_hs(bytes), Err(error.into()));
+    assert_eq!(conn.alert(), alert);
+}
+
+/// RFC 9001 §8.2, §8.4, §4.2.
+#[test]
+fn a_client_hello_is_one_of_quic() {
+    for (version, parameters) in [
+        (Version::V1Draft, DRAFT_PARAMETERS),
+        (Version::V1, TRANSPORT_PARAMETERS),
+        (Version::V2, TRANSPORT_PARAMETERS),
+    ] {
+        let mut config = this::client_of(
+            harness::configs::Versions::Both,
+            Provider::Ring.this(),
+            KeyType::Ed25519,
+            ClientAuth::None,
+        );
+        config.alpn_protocols = vec![b"h3".to_vec()];
+        let hello = write(&mut client(&Arc::new(config), version)).bytes;
+        // legacy_session_id is empty, and no suite of TLS 1.2 there
+        assert_eq!(hello[38], 0);
+        let suites_len = usize::from(u16::from_be_bytes([hello[39], hello[40]]));
+        let mut suites = hello[41..][..suites_len].chunks(2);
+        assert!(suites.all(|suite| suite[0] == 0x13), "{version:?}");
+        // extended_master_secret, session_ticket, renegotiation_info are of TLS 1.2
+        let types = messages::extension_types(&hello);
+        assert!(!types.iter().any(|typ| [23, 35, 0xff01].contains(typ)));
+        let ours = |typ: &&u16| [TRANSPORT_PARAMETERS, DRAFT_PARAMETERS].contains(typ);
+        assert!(types.iter().filter(ours).eq([&parameters]), "{version:?}");
+        messages::with_extensions(&hello, |typ, body| {
+            if typ == SUPPORTED_VERSIONS {
+                assert_eq!(body, [2, 3, 4]);
+            }
+            None
+        });
+    }
+}
+
+/// RFC 9001 §8.2: each version has its code point.
+#[test]
+fn parameters_of_another_version_are_none() {
+    let configs = Configs::new(Provider::Ring);
+    for (client_version, server_version) in [
+        (Version::V1Draft, Version::V1),
+        (Version::V1Draft, Version::V2),
+        (Version::V1, Version::V1Draft),
+    ] {
+        let hello = write(&mut client(&configs.client, client_version)).bytes;
+        let mut server = server(&configs.server, server_version);
+        let error = PeerMisbehaved::MissingQuicTransportParameters;
+        refuses(&mut server, &hello, error, Some(Alert::MissingExtension));
+    }
+}
+
+#[test]
+fn a_client_needs_the_server_s_parameters() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let (mut client, mut server) = (configs.client(), configs.server());
+        relay(&mut client, &mut server);
+        let [hello, flight] = &write_all(&mut server)[..] else {
+            panic!("two levels");
+        };
+        client.read_hs(&hello.bytes).unwrap();
+        let extensions = &messages::split(&flight.bytes)[0];
+        let without = messages::with_extensions(extensions, |typ, body| {
+            (typ != TRANSPORT_PARAMETERS).then(|| body.to_vec())
+        });
+        let error = PeerMisbehaved::MissingQuicTransportParameters;
+        refuses(&mut client, &without, error, Some(Alert::MissingExtension));
+    }
+}
+
+/// RFC 9001 §8.4: a PROTOCOL_VIOLATION, which is QUIC's to tell.
+#[test]
+fn a_server_refuses_a_session_id() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let hello = write(&mut configs.client()).bytes;
+        for len in [1, 32] {
+            let hello = messages::with_session_id(&hello, &vec![5; len]);
+            let mut server = configs.server();
+            let error = Error::General("a ClientHello over QUIC has a legacy_session_id".into());
+            refuses(&mut server, &hello, error, None);
+        }
+    }
+}
+
+/// RFC 9001 §4.2.
+#[test]
+fn there_is_no_older_version() {
+    let mut config = this::server_of(
+        harness::configs::Versions::Both,
+        Provider::Ring.this(),
+        KeyType::Ed25519,
+        ClientAuth::None,
+    );
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    let config = Arc::new(config);
+    let configs = Configs::new(Provider::Ring);
+    let hello = write(&mut configs.client()).bytes;
+    for (versions, error) in [
+        (None, PeerIncompatible::Tls13RequiredForQuic),
+        (
+            Some(vec![2, 3, 3]),
+            PeerIncompatible::Tls12NotOfferedOrEnabled,
+        ),
+    ] {
+        let hello = messages::with_extensions(&hello, |typ, body| match typ {
+            SUPPORTED_VERSIONS => versions.clone(),
+            _ => Some(body.to_vec()),
+        });
+        let mut server = server(&config, Version::V1);
+        refuses(&mut server, &hello, error, Some(Alert::ProtocolVersion));
+    }
+}
+
+/// RFC 9001 §6, §8.3, §4.4.
+#[test]
+fn after_the_handshake_there_are_tickets_alone() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let unexpected =
+            |got_type, expect_types: &[HandshakeType]| Error::InappropriateHandshakeMessage {
+                expect_types: expect_types.to_vec(),
+                got_type,
+            };
+        let key_update = messages::message(24, &[0]);
+        let end_of_early_data = messages::message(5, &[]);
+        for (message, typ) in [
+            (&key_update, HandshakeType::KeyUpdate),
+            (&end_of_early_data, HandshakeType::EndOfEarlyData),
+        ] {
+            let (mut client, mut server) = configs.connected();
+            let alert = Some(Alert::UnexpectedMessage);
+            let error = unexpected(typ, &[HandshakeType::NewSessionTicket]);
+            refuses(&mut client, message, error, alert);
+            refuses(&mut server, message, unexpected(typ, &[]), alert);
+        }
+
+        // a PROTOCOL_VIOLATION
+        let request = messages::message(13, &[0, 0, 0]);
+        let (mut client, _) = configs.connected();
+        let error = unexpected(
+            HandshakeType::CertificateRequest,
+            &[HandshakeType::NewSessionTicket],
+        );
+        refuses(&mut client, &request, error, None);
+    }
+}
+
+/// RFC 9001 §4.6.1: also a PROTOCOL_VIOLATION.
+#[test]
+fn a_ticket_limits_no_early_data() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        for size in [0, 1, 16384, u32::MAX - 1, u32::MAX] {
+            let (mut client, _) = configs.connected();
+            let mut ticket = vec![
+                0, 0, 0, 100, 1, 2, 3, 4, 1, 9, 0, 2, 7, 7, 0, 8, 0, 42, 0, 4,
+            ];
+            ticket.extend(u32::to_be_bytes(size));
+            let ticket = messages::message(4, &ticket);
+            if matches!(size, 0 | u32::MAX) {
+                client.read_hs(&ticket).unwrap();
+            } else {
+                let error = PeerMisbehaved::InvalidMaxEarlyDataSize;
+                refuses(&mut client, &ticket, error, None);
+            }
+        }
+    }
+}
+
+/// RFC 9001 §8.2: a fatal unsupported_extension where the transport is not QUIC.
+#[test]
+fn parameters_over_records_are_refused() {
+    for provider in PROVIDERS {
+        for version in [Version::V1Draft, Version::V1] {
+            let configs = Configs::new(provider);
+            let hello = write(&mut client(&configs.client, version)).bytes;
+            let mut record = vec![22, 3, 1];
+            record.extend((hello.len() as u16).to_be_bytes());
+            record.extend(hello);
+            let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
+            server.read_tls(&mut &record[..]).unwrap();
+            assert_eq!(
+                server.process_new_packets().unwrap_err(),
+                Error::General("QUIC's transport parameters came over TLS records".into())
+            );
+            let mut alert = Vec::new();
+            server.write_tls(&mut alert).unwrap();
+            assert_eq!(
+                alert,
+                [
+                    u8::from(ContentType::Alert),
+                    3,
+                    3,
+                    0,
+                    2,
+                    2,
+                    u8::from(Alert::UnsupportedExtension)
+                ]
+            );
+        }
+    }
+}
+
+#[test]
+fn configurations_that_cannot_be_used_are_refused() {
+    let general = |message: &str| Some(Error::General(message.into()));
+    let (ring, key_type, auth) = (Provider::Ring, KeyType::Ed25519, ClientAuth::None);
+    let client = |config| {
+        let config = Arc::new(config);
+        ClientConnection::new(config, Version::V1, server_name(), Vec::new()).err()
+    };
+    let server = |config| ServerConnection::new(Arc::new(config), Version::V1, Vec::new()).err();
+
+    let tls12 = harness::configs::Versions::Tls12;
+    let error = general("TLS 1.3 support is required for QUIC");
+    assert_eq!(
+        client(this::client_of(tls12, ring.this(), key_type, auth)),
+        error
+    );
+    assert_eq!(
+        server(this::server_of(tls12, ring.this(), key_type, auth)),
+        error
+    );
+
+    let error = general("at least one ciphersuite must support QUIC");
+    assert_eq!(client(this::client(without_quic(0), key_type, auth)), error);
+    assert_eq!(server(this::server(without_quic(0), key_type, auth)), error);
+
+    let error = general("QUIC sessions must set a max early data of 0 or 2^32-1");
+    for (size, error) in [
+        (0, None),
+        (1, error.clone()),
+        (u32::MAX - 1, error),
+        (u32::MAX, None),
+    ] {
+        let mut config = server_config(ring);
+        config.max_early_data_size = size;
+        assert_eq!(server(config), error, "{size}");
+    }
+}
+
+/// A suite without a QUIC part is neither offered nor chosen.
+#[test]
+fn suites_that_cannot_be_used_are_left_out() {
+    let one = || without_quic(1);
+    let provider = Provider::Ring;
+    let only = one().cipher_suites[0].suite();
+    let configs = Configs::new(provider);
+
+    let mut config = this::client(one(), KeyType::Ed25519, ClientAuth::None);
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    let mut limited = client(&Arc::new(config), Version::V1);
+    let mut server_end = configs.server();
+    let hello = write(&mut limited).bytes;
+    assert_eq!(hello[39..41], [0, 2]);
+    assert_eq!(hello[41..43], u16::from(only).to_be_bytes());
+    server_end.read_hs(&hello).unwrap();
+
+    let mut config = this::server(one(), KeyType::Ed25519, ClientAuth::None);
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    config.ignore_client_order = true;
+    let mut limited = server(&Arc::new(config), Version::V1);
+    let mut client_end = configs.client();
+    exchange(&mut client_end, &mut limited);
+    assert_eq!(client_end.negotiated_cipher_suite().unwrap().suite(), only);
+}
+
+/// Ring's provider, whose suites of TLS 1.3 have no QUIC part but for the first `kept`.
+fn without_quic(kept: usize) -> rustls::crypto::CryptoProvider {
+    let mut provider = Provider::Ring.this();
+    let mut tls13 = 0;
+    for suite in &mut provider.cipher_suites {
+        let rustls::SupportedCipherSuite::Tls13(known) = *suite else {
+            continue;
+        };
+        tls13 += 1;
+        if tls13 > kept {
+            let without = rustls::Tls13CipherSuite {
+                common: rustls::CipherSuiteCommon {
+                    suite: known.common.suite,
+                    hash_provider: known.common.hash_provider,
+                    confidentiality_limit: known.common.confidentiality_limit,
+                },
+                hkdf_provider: known.hkdf_provider,
+                aead_alg: known.aead_alg,
+                quic: None,
+            };
+            *suite = rustls::SupportedCipherSuite::Tls13(Box::leak(Box::new(without)));
+        }
+    }
+    provider
+}
+
+/// RFC 9001 §8.1.
+#[test]
+fn an_application_protocol_is_agreed_on_where_either_side_has_any() {
+    let with = |names: &[&str]| {
+        let names = names.iter().map(|name| name.as_bytes().to_vec());
+        names.collect::<Vec<_>>()
+    };
+    let sets: [&[&str]; 4] = [&[], &["h3"], &["x"], &["x", "h3"]];
+    for (ours, theirs) in sets
+        .into_iter()
+        .flat_map(|ours| sets.map(|theirs| (ours, theirs)))
+    {
+        let mut configs = Configs::new(Provider::Ring);
+        Arc::get_mut(&mut configs.client).unwrap().alpn_protocols = with(ours);
+        Arc::get_mut(&mut configs.server).unwrap().alpn_protocols = with(theirs);
+        let (mut client, mut server) = (configs.client(), configs.server());
+        let agrees = ours.iter().any(|name| theirs.contains(name));
+        if agrees || ours.is_empty() && theirs.is_empty() {
+            exchange(&mut client, &mut server);
+            assert_eq!(client.alpn_protocol().is_some(), agrees);
+            assert_eq!(client.alpn_protocol(), server.alpn_protocol());
+        } else {
+            let hello = write(&mut client).bytes;
+            let alert = Some(Alert::NoApplicationProtocol);
+            refuses(&mut server, &hello, Error::NoApplicationProtocol, alert);
+        }
+    }
+}
+
+/// RFC 9001 §8.1: a client that has named some does not go on without.
+#[test]
+fn a_client_insists_on_an_application_protocol() {
+    for check_selected_alpn in [true, false] {
+        let mut configs = Configs::new(Provider::Ring);
+        let config = Arc::get_mut(&mut configs.client).unwrap();
+        config.check_selected_alpn = check_selected_alpn;
+        let (mut client, mut server) = (configs.client(), configs.server());
+        relay(&mut client, &mut server);
+        let flight = write_all(&mut server);
+        client.read_hs(&flight[0].bytes).unwrap();
+        let extensions = &messages::split(&flight[1].bytes)[0];
+        let without =
+            messages::with_extensions(extensions, |typ, body| (typ != 16).then(|| body.to_vec()));
+        let alert = Some(Alert::NoApplicationProtocol);
+        refuses(&mut client, &without, Error::NoApplicationProtocol, alert);
+    }
+}
