@@ -26,15 +26,20 @@ pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
 /// Fails at the first line that differs, showing what came before.
 #[track_caller]
 pub fn assert_same(what: &str, ours: &[String], theirs: &[String]) {
-    let different = (0..ours.len().max(theirs.len())).find(|&at| ours.get(at) != theirs.get(at));
-    if let Some(at) = different {
-        panic!(
-            "{what}: line {at}\n  before {:#?}\n  ours   {:?}\n  theirs {:?}",
-            &ours[at.saturating_sub(6)..at],
-            ours.get(at),
-            theirs.get(at)
-        );
+    if let Some(difference) = first_difference(ours, theirs) {
+        panic!("{what}: {difference}");
     }
+}
+
+/// The first line that differs, and what came before.
+pub fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
+    let at = (0..ours.len().max(theirs.len())).find(|&at| ours.get(at) != theirs.get(at))?;
+    Some(format!(
+        "line {at}\n  before {:#?}\n  ours   {:?}\n  theirs {:?}",
+        &ours[at.saturating_sub(6)..at],
+        ours.get(at),
+        theirs.get(at)
+    ))
 }
 
 /// Runs a test with every provider in every role.

@@ -1,0 +1,570 @@
+//! Operations in any order, on a buffered connection of each crate: what every call returns, and what the connection
+//! says of itself after each, are the same.
+//!
+//! The orders are random, the same in each run, and made short when two connections differ. Left out is what this
+//! crate does otherwise on purpose, which other tests are about.
+
+use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::compared::{first_difference, shown};
+use crate::connected::{KEY_TYPE, ROLES, Role};
+
+/// What is done to the connection, or by its peer.
+#[derive(Clone, Debug)]
+enum Operation {
+    Write(usize),
+    WriteVectored(usize, usize),
+    SetBufferLimit(Option<usize>),
+    /// Nothing but what was sent reaches the peer, and nothing arrives that it has not answered.
+    WriteTls(Moved),
+    ReadTls(Moved),
+    Process,
+    Read(usize),
+    FillBuf,
+    FirstChunk,
+    Flush,
+    WriteEarly(usize),
+    ReadEarly(usize),
+    RefreshTrafficKeys,
+    CloseNotify,
+    Export,
+    EndOfStream,
+    PeerSends(usize),
+    PeerRefreshes,
+    PeerCloses,
+}
+
+/// How much the transport moves before it blocks.
+#[derive(Clone, Copy, Debug)]
+enum Moved {
+    All,
+    AtMost(usize),
+}
+
+/// What the connection begins with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scene {
+    Tls12,
+    Tls13,
+    EarlyData,
+}
+
+const SCENES: [Scene; 3] = [Scene::Tls12, Scene::Tls13, Scene::EarlyData];
+
+impl Scene {
+    fn versions(self) -> Versions {
+        match self {
+            Self::Tls12 => Versions::Tls12,
+            _ => Versions::Tls13,
+        }
+    }
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let len = || prop_oneof![4 => 0..300_usize, 1 => 0..40_000_usize];
+    let moved = || prop_oneof![3 => Just(Moved::All), 2 => (1..900_usize).prop_map(Moved::AtMost)];
+    let limits = [
+        None,
+        Some(0),
+        Some(1),
+        Some(100),
+        Some(20_000),
+        Some(70_000),
+    ];
+    let operation = prop_oneof![
+        6 => len().prop_map(Operation::Write),
+        1 => (0..4_usize, 0..200_usize).prop_map(|(n, len)| Operation::WriteVectored(n, len)),
+        1 => proptest::sample::select(limits.to_vec()).prop_map(Operation::SetBufferLimit),
+        10 => moved().prop_map(Operation::WriteTls),
+        10 => moved().prop_map(Operation::ReadTls),
+        8 => Just(Operation::Process),
+        4 => len().prop_map(Operation::Read),
+        2 => Just(Operation::FillBuf),
+        1 => Just(Operation::FirstChunk),
+        1 => Just(Operation::Flush),
+        2 => len().prop_map(Operation::WriteEarly),
+        2 => len().prop_map(Operation::ReadEarly),
+        1 => Just(Operation::RefreshTrafficKeys),
+        1 => Just(Operation::CloseNotify),
+        1 => Just(Operation::Export),
+        1 => Just(Operation::EndOfStream),
+        6 => len().prop_map(Operation::PeerSends),
+        1 => Just(Operation::PeerRefreshes),
+        1 => Just(Operation::PeerCloses),
+    ];
+    proptest::collection::vec(operation, 1..120)
+}
+
+/// Moves at most so many bytes, then blocks.
+struct Limited<'a> {
+    bytes: &'a mut Vec<u8>,
+    left: usize,
+}
+
+impl Limited<'_> {
+    fn new(bytes: &mut Vec<u8>, moved: Moved) -> Limited<'_> {
+        let left = match moved {
+            Moved::All => usize::MAX,
+            Moved::AtMost(most) => most,
+        };
+        Limited { bytes, left }
+    }
+
+    fn take(&mut self, len: usize) -> std::io::Result<usize> {
+        let len = len.min(self.left);
+        if len == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.left -= len;
+        Ok(len)
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
+        let len = self.take(buf.len())?;
+        self.bytes.extend_from_slice(&buf[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.take(buf.len().min(self.bytes.len()))?;
+        buf[..len].copy_from_slice(&self.bytes[..len]);
+        self.bytes.drain(..len);
+        Ok(len)
+    }
+}
+
+/// How much is read before it is processed: how much more than a record each crate would take is its own affair.
+const UNPROCESSED: usize = 1000;
+
+/// How much early data a server accepts.
+const EARLY: u32 = 10_000;
+
+macro_rules! runs {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::settle;
+
+            /// A connection, and all that is around it.
+            struct Run {
+                conn: $tls::Connection,
+                peer: UpstreamBuffered,
+                role: Role,
+                to_peer: Vec<u8>,
+                from_peer: Vec<u8>,
+                unprocessed: usize,
+                is_limited: bool,
+                /// What was written, so that every byte differs from its neighbours.
+                written: u8,
+                has_closed: bool,
+                has_refreshed: bool,
+                /// To a KeyUpdate of the peer.
+                owes_answer: bool,
+                /// How much there is to write need not be the same: in the handshake flights differ in length, and
+                /// what was written meanwhile is in fewer records here.
+                is_rough: bool,
+                log: Vec<String>,
+            }
+
+            pub(super) fn run(
+                provider: Provider,
+                role: Role,
+                scene: Scene,
+                operations: &[Operation],
+            ) -> Vec<String> {
+                let (conn, peer) = match role {
+                    Role::Client => {
+                        let conn = client_maker(provider, scene);
+                        let peer = super::upstream::server_maker(provider, scene);
+                        begin(scene, &*conn, &*peer)
+                    }
+                    Role::Server => {
+                        let conn = server_maker(provider, scene);
+                        let peer = super::upstream::client_maker(provider, scene);
+                        begin(scene, &*conn, &*peer)
+                    }
+                };
+                let mut run = Run {
+                    conn,
+                    peer,
+                    role,
+                    to_peer: Vec::new(),
+                    from_peer: Vec::new(),
+                    unprocessed: 0,
+                    is_limited: false,
+                    written: 0,
+                    has_closed: false,
+                    has_refreshed: false,
+                    owes_answer: false,
+                    is_rough: true,
+                    log: Vec::new(),
+                };
+                for operation in operations {
+                    let outcome = run.step(operation);
+                    run.log.push(format!("{operation:?}: {outcome}"));
+                    run.look();
+                }
+                run.end();
+                run.log
+            }
+
+            pub(super) fn client_maker(
+                provider: Provider,
+                scene: Scene,
+            ) -> Box<dyn Fn() -> $tls::Connection> {
+                let (versions, auth) = (scene.versions(), ClientAuth::None);
+                let mut config =
+                    configs::$module::client_of(versions, provider.$module(), KEY_TYPE, auth);
+                config.enable_early_data = scene == Scene::EarlyData;
+                let config = Arc::new(config);
+                Box::new(move || {
+                    let conn = $tls::ClientConnection::new(config.clone(), server_name());
+                    conn.unwrap().into()
+                })
+            }
+
+            pub(super) fn server_maker(
+                provider: Provider,
+                scene: Scene,
+            ) -> Box<dyn Fn() -> $tls::Connection> {
+                let (versions, auth) = (scene.versions(), ClientAuth::None);
+                let mut config =
+                    configs::$module::server_of(versions, provider.$module(), KEY_TYPE, auth);
+                if scene == Scene::EarlyData {
+                    config.max_early_data_size = EARLY;
+                    config.send_half_rtt_data = true;
+                }
+                let config = Arc::new(config);
+                Box::new(move || {
+                    $tls::ServerConnection::new(config.clone())
+                        .unwrap()
+                        .into()
+                })
+            }
+
+            fn begin(
+                scene: Scene,
+                conn: &dyn Fn() -> $tls::Connection,
+                peer: &dyn Fn() -> rustls_upstream::Connection,
+            ) -> ($tls::Connection, UpstreamBuffered) {
+                if scene == Scene::EarlyData {
+                    // a first connection, for the session
+                    settle(&mut conn(), &mut UpstreamBuffered::new(peer()));
+                }
+                (conn(), UpstreamBuffered::new(peer()))
+            }
+
+            impl Run {
+                fn step(&mut self, operation: &Operation) -> String {
+                    // a server may send before the handshake is complete
+                    let sends = self.role == Role::Server || !self.conn.is_handshaking();
+                    if self.is_rough && sends {
+                        self.write_tls(Moved::All);
+                    }
+                    let conn = &mut self.conn;
+                    match *operation {
+                        // this crate refuses to write behind a close_notify
+                        Operation::Write(_) | Operation::WriteVectored(..) if self.has_closed => {
+                            String::new()
+                        }
+                        Operation::Write(len) => {
+                            let plaintext = next(&mut self.written, len);
+                            let written = conn.writer().write(&plaintext);
+                            self.owes_answer &= !matches!(written, Ok(1..));
+                            shown(written)
+                        }
+                        Operation::WriteVectored(count, len) => {
+                            let plaintext = next(&mut self.written, len);
+                            let pieces = vec![IoSlice::new(&plaintext); count];
+                            let written = conn.writer().write_vectored(&pieces);
+                            self.owes_answer &= !matches!(written, Ok(1..));
+                            shown(written)
+                        }
+                        // for `peer_refreshes`
+                        Operation::SetBufferLimit(_) if self.owes_answer => String::new(),
+                        Operation::SetBufferLimit(limit) => {
+                            self.is_limited = true;
+                            conn.set_buffer_limit(limit);
+                            String::new()
+                        }
+                        Operation::WriteTls(moved) => self.write_tls(moved),
+                        Operation::ReadTls(moved) => self.read_tls(moved),
+                        Operation::Process => self.process(),
+                        Operation::Read(len) => {
+                            let mut buf = vec![0; len];
+                            shown(conn.reader().read(&mut buf).map(|len| buf[..len].to_vec()))
+                        }
+                        // how much of what waits is one chunk, each crate may choose
+                        Operation::FillBuf => {
+                            let mut reader = conn.reader();
+                            let first = reader.fill_buf().map(|chunk| chunk.first().copied());
+                            if let Ok(Some(_)) = first {
+                                reader.consume(1);
+                            }
+                            shown(first)
+                        }
+                        Operation::FirstChunk => {
+                            let first = conn.reader().into_first_chunk();
+                            shown(first.map(|chunk| chunk.first().copied()))
+                        }
+                        Operation::Flush => shown(conn.writer().flush()),
+                        // upstream counts what it was given, not what the limit lets it take
+                        Operation::WriteEarly(_) if self.is_limited => String::new(),
+                        Operation::WriteEarly(len) => {
+                            let plaintext = next(&mut self.written, len);
+                            match conn {
+                                $tls::Connection::Client(conn) => {
+                                    let accepted = conn.is_early_data_accepted();
+                                    let written = conn.early_data().map(|mut early| {
+                                        let left = early.bytes_left();
+                                        (left, shown(early.write(&plaintext)), early.bytes_left())
+                                    });
+                                    format!("{accepted} {written:?}")
+                                }
+                                $tls::Connection::Server(_) => {
+                                    self.peer.send_early(&plaintext).to_string()
+                                }
+                            }
+                        }
+                        Operation::ReadEarly(len) => match conn {
+                            $tls::Connection::Server(conn) => {
+                                let mut buf = vec![0; len];
+                                let read = conn.early_data().map(|mut early| {
+                                    shown(early.read(&mut buf).map(|len| buf[..len].to_vec()))
+                                });
+                                format!("{read:?}")
+                            }
+                            $tls::Connection::Client(_) => String::new(),
+                        },
+                        // once: this crate does not replace keys that are still unused, asks again only when it was
+                        // answered, does not answer and ask at once, and sends nothing behind a close_notify
+                        Operation::RefreshTrafficKeys
+                            if self.has_refreshed || self.owes_answer || self.has_closed =>
+                        {
+                            String::new()
+                        }
+                        Operation::RefreshTrafficKeys => {
+                            let refreshed = conn.refresh_traffic_keys();
+                            self.has_refreshed = refreshed.is_ok();
+                            format!("{refreshed:?}")
+                        }
+                        // during the handshake it waits, in this crate
+                        Operation::CloseNotify => {
+                            if !conn.is_handshaking() {
+                                conn.send_close_notify();
+                                self.has_closed = true;
+                            }
+                            String::new()
+                        }
+                        Operation::Export => {
+                            let exported = conn.export_keying_material([0; 8], b"label", None);
+                            format!("{:?}", exported.map(|_| ()))
+                        }
+                        Operation::EndOfStream => shown(conn.read_tls(&mut std::io::empty())),
+                        Operation::PeerSends(len) => {
+                            self.peer.send(&next(&mut self.written, len));
+                            String::new()
+                        }
+                        Operation::PeerRefreshes => self.peer_refreshes(),
+                        Operation::PeerCloses => {
+                            if !self.peer.is_handshaking() {
+                                self.peer.close();
+                            }
+                            String::new()
+                        }
+                    }
+                }
+
+                /// The answer goes out with the next plaintext that is accepted, however little there is room for; in
+                /// upstream with any write.
+                fn peer_refreshes(&mut self) -> String {
+                    let mut log = self.write_tls(Moved::All);
+                    // what waits to be read would keep the KeyUpdate away
+                    for _ in 0..10 {
+                        log.push_str(&self.read_tls(Moved::All));
+                        let mut plaintext = Vec::new();
+                        log.push_str(&shown(self.conn.reader().read_to_end(&mut plaintext)));
+                        log.push_str(&format!("{plaintext:?}"));
+                    }
+                    if !self.is_limited && !self.conn.is_handshaking() && self.from_peer.is_empty()
+                    {
+                        // it fails for TLS 1.2
+                        let _ = self.peer.conn.refresh_traffic_keys();
+                        self.owes_answer = true;
+                        log.push_str(&self.read_tls(Moved::All));
+                    }
+                    log
+                }
+
+                fn write_tls(&mut self, moved: Moved) -> String {
+                    let moved = if self.is_rough { Moved::All } else { moved };
+                    let before = self.to_peer.len();
+                    let mut transport = Limited::new(&mut self.to_peer, moved);
+                    let result = loop {
+                        if !self.conn.wants_write() {
+                            break Ok(());
+                        }
+                        if let Err(error) = self.conn.write_tls(&mut transport) {
+                            break Err(error);
+                        }
+                    };
+                    let moved = self.to_peer.len() - before;
+                    self.peer
+                        .receive(&std::mem::take(&mut self.to_peer))
+                        .unwrap();
+                    self.from_peer.extend(self.peer.take_output());
+                    if std::mem::replace(&mut self.is_rough, self.conn.is_handshaking()) {
+                        return shown(result);
+                    }
+                    format!("{moved} {}", shown(result))
+                }
+
+                /// All is read in pieces, each processed before the next.
+                fn read_tls(&mut self, moved: Moved) -> String {
+                    self.from_peer.extend(self.peer.take_output());
+                    let Moved::AtMost(most) = moved else {
+                        let mut log = Vec::new();
+                        loop {
+                            let before = self.from_peer.len();
+                            log.push(self.read_piece(UNPROCESSED));
+                            log.push(self.process());
+                            if self.from_peer.len() == before {
+                                return log.join(", ");
+                            }
+                        }
+                    };
+                    self.read_piece(most)
+                }
+
+                fn read_piece(&mut self, most: usize) -> String {
+                    let most = most.min(UNPROCESSED - self.unprocessed);
+                    let before = self.from_peer.len();
+                    let mut transport = Limited::new(&mut self.from_peer, Moved::AtMost(most));
+                    let result = loop {
+                        match self.conn.read_tls(&mut transport) {
+                            Ok(0) => break Ok(()),
+                            Ok(_) => {}
+                            Err(error) => break Err(error),
+                        }
+                    };
+                    let moved = before - self.from_peer.len();
+                    self.unprocessed += moved;
+                    format!("{moved} {}", shown(result))
+                }
+
+                fn process(&mut self) -> String {
+                    self.unprocessed = 0;
+                    let state = match self.conn.process_new_packets() {
+                        Ok(state) => state,
+                        Err(error) => return format!("{error:?}"),
+                    };
+                    self.is_rough |= self.conn.is_handshaking();
+                    let to_write = match self.is_rough {
+                        true => String::new(),
+                        false => state.tls_bytes_to_write().to_string(),
+                    };
+                    format!(
+                        "{to_write} {} {}",
+                        state.plaintext_bytes_to_read(),
+                        state.peer_has_closed()
+                    )
+                }
+
+                /// What the connection says of itself.
+                fn look(&mut self) {
+                    let conn = &self.conn;
+                    let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
+                    let wants = match self.role {
+                        // upstream's client answers the ServerHello at once, with a change_cipher_spec, and
+                        // does not read before that is written
+                        Role::Client if conn.is_handshaking() => (wants_read || wants_write, true),
+                        _ => (wants_read, wants_write),
+                    };
+                    // this crate tells them as soon as they are chosen
+                    let (kind, group) = match conn.is_handshaking() {
+                        true => (None, None),
+                        false => (conn.handshake_kind(), conn.negotiated_key_exchange_group()),
+                    };
+                    // upstream tells the suite that early data is sent under, before any is agreed on
+                    let suite = conn
+                        .negotiated_cipher_suite()
+                        .filter(|_| conn.protocol_version().is_some());
+                    self.log.push(format!(
+                        "handshaking {}, wants to read, write {wants:?}, {kind:?} {suite:?} {:?} {:?} {:?}",
+                        conn.is_handshaking(),
+                        conn.protocol_version(),
+                        conn.alpn_protocol(),
+                        group.map(|group| group.name()),
+                    ));
+                }
+
+                /// All that was written on either side arrives on the other.
+                fn end(&mut self) {
+                    let (mut at_conn, mut at_peer) = (Vec::new(), Vec::new());
+                    for _ in 0..50 {
+                        self.write_tls(Moved::All);
+                        self.peer.read_into(&mut at_peer);
+                        self.peer.read_early_into(&mut at_peer);
+                        self.read_tls(Moved::All);
+                        let process = self.process();
+                        self.log.push(process);
+                        if let Err(error) = self.conn.reader().read_to_end(&mut at_conn) {
+                            self.log.push(error.kind().to_string());
+                        }
+                    }
+                    self.log.push(format!("peer has received {at_peer:?}"));
+                    self.log.push(format!("received {at_conn:?}"));
+                }
+            }
+        }
+    };
+}
+
+runs!(this, rustls);
+runs!(upstream, rustls_upstream);
+
+/// Bytes that go on counting from `written`.
+pub fn next(written: &mut u8, len: usize) -> Vec<u8> {
+    let bytes = (0..len).map(|at| written.wrapping_add(at as u8)).collect();
+    *written = written.wrapping_add(len as u8);
+    bytes
+}
+
+#[test]
+fn operations_in_any_order() {
+    for provider in PROVIDERS {
+        for role in ROLES {
+            for scene in SCENES {
+                let config = Config {
+                    cases: 24,
+                    failure_persistence: None,
+                    ..Config::default()
+                };
+                let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+                let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
+                    let ours = this::run(provider, role, scene, &operations);
+                    let theirs = upstream::run(provider, role, scene, &operations);
+                    match first_difference(&ours, &theirs) {
+                        None => Ok(()),
+                        Some(difference) => Err(TestCaseError::fail(difference)),
+                    }
+                });
+                same.unwrap_or_else(|error| panic!("{provider:?} {role:?} {scene:?}: {error}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The unbuffered API of each crate under the same bytes in the same pieces, with the same use made of each state:
+//! the states that are shown, what is to be discarded, and what every call returns, are the same.
+//!
+//! The orders are random, the same in each run, and made short when two connections differ. Left out is what this
+//! crate does otherwise on purpose, which other tests are about.
+
+use harness::configs::{PROVIDERS, Provider, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::compared::first_difference;
+use crate::connected::{ROLES, Role, fresh_peer};
+use crate::operations::next;
+
+/// What is done to the connection, or by its peer.
+#[derive(Clone, Debug)]
+enum Operation {
+    /// So many bytes more have arrived.
+    Arrive(usize),
+    ArriveAll,
+    /// `process_tls_records`, and the state that it shows dealt with.
+    Process(Use),
+    PeerSends(usize),
+    PeerRefreshes,
+    PeerCloses,
+}
+
+/// What is made of a state that leaves a choice.
+#[derive(Clone, Copy, Debug)]
+enum Use {
+    Nothing,
+    /// Encrypt so much, where it can be.
+    Encrypt(usize),
+    Refresh,
+    Close,
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let len = || prop_oneof![4 => 0..300_usize, 1 => 0..40_000_usize];
+    let made = prop_oneof![
+        6 => Just(Use::Nothing),
+        6 => len().prop_map(Use::Encrypt),
+        1 => Just(Use::Refresh),
+        1 => Just(Use::Close),
+    ];
+    let operation = prop_oneof![
+        4 => len().prop_map(Operation::Arrive),
+        4 => Just(Operation::ArriveAll),
+        20 => made.prop_map(Operation::Process),
+        3 => len().prop_map(Operation::PeerSends),
+        1 => Just(Operation::PeerRefreshes),
+        1 => Just(Operation::PeerCloses),
+    ];
+    proptest::collection::vec(operation, 1..150)
+}
+
+/// How lines begin that are about what a connection sends of itself.
+const OWN: &str = "its own";
+
+macro_rules! runs {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use harness::pairs::$module::unbuffered::Unbuffered;
+            use $tls::client::UnbufferedClientConnection;
+            use $tls::server::UnbufferedServerConnection;
+            use $tls::unbuffered::{
+                ConnectionState, EncodeTlsData, EncryptError, ReadTraffic, UnbufferedStatus,
+                WriteTraffic,
+            };
+
+            use super::*;
+            use crate::connected::$module::{client_config, server_config};
+
+            struct Run<C> {
+                conn: C,
+                peer: UpstreamBuffered,
+                incoming: Vec<u8>,
+                from_peer: Vec<u8>,
+                to_peer: Vec<u8>,
+                written: u8,
+                has_refreshed: bool,
+                has_closed: bool,
+                has_failed: bool,
+                peer_has_closed: bool,
+                at_peer: Vec<u8>,
+                log: Vec<String>,
+            }
+
+            pub(super) fn run(
+                provider: Provider,
+                role: Role,
+                operations: &[Operation],
+            ) -> Vec<String> {
+                let peer = fresh_peer(provider, role);
+                match role {
+                    Role::Client => {
+                        let config = client_config(provider).into();
+                        let conn = UnbufferedClientConnection::new(config, server_name());
+                        Run::new(conn.unwrap(), peer).run(operations)
+                    }
+                    Role::Server => {
+                        let conn = UnbufferedServerConnection::new(server_config(provider).into());
+                        Run::new(conn.unwrap(), peer).run(operations)
+                    }
+                }
+            }
+
+            impl<C: Unbuffered> Run<C> {
+                fn new(conn: C, peer: UpstreamBuffered) -> Self {
+                    Self {
+                        conn,
+                        peer,
+                        incoming: Vec::new(),
+                        from_peer: Vec::new(),
+                        to_peer: Vec::new(),
+                        written: 0,
+                        has_refreshed: false,
+                        has_closed: false,
+                        has_failed: false,
+                        peer_has_closed: false,
+                        at_peer: Vec::new(),
+                        log: Vec::new(),
+                    }
+                }
+
+                fn run(mut self, operations: &[Operation]) -> Vec<String> {
+                    for operation in operations {
+                        if !self.has_failed {
+                            self.step(operation);
+                        }
+                    }
+                    self.log
+                        .push(format!("the peer received {:?}", self.at_peer));
+                    self.log
+                }
+
+                fn step(&mut self, operation: &Operation) {
+                    match *operation {
+                        Operation::Arrive(len) => self.arrive(len),
+                        Operation::ArriveAll => self.arrive(usize::MAX),
+                        Operation::Process(made) => {
+                            let mut discarded = 0;
+                            loop {
+                                // what it sends of itself need not be cut in the same way, nor come before or
+                                // behind what is discarded
+                                let (line, discard) = self.process(made);
+                                discarded += discard;
+                                self.hand_over();
+                                if !line.starts_with(OWN) {
+                                    self.log.push(format!("{line}, discard {discarded}"));
+                                    break;
+                                }
+                            }
+                        }
+                        Operation::PeerSends(len) if !self.peer_has_closed => {
+                            self.peer.send(&next(&mut self.written, len));
+                        }
+                        Operation::PeerRefreshes => {
+                            if !self.peer.is_handshaking() && !self.peer_has_closed {
+                                self.peer.refresh_traffic_keys();
+                                self.has_refreshed = true;
+                            }
+                        }
+                        Operation::PeerCloses => {
+                            if !self.peer.is_handshaking() {
+                                self.peer.close();
+                                self.peer_has_closed = true;
+                            }
+                        }
+                        Operation::PeerSends(_) => {}
+                    }
+                }
+
+                fn arrive(&mut self, len: usize) {
+                    self.from_peer.extend(self.peer.take_output());
+                    let len = len.min(self.from_peer.len());
+                    self.incoming.extend(self.from_peer.drain(..len));
+                }
+
+                fn hand_over(&mut self) {
+                    self.peer
+                        .receive(&std::mem::take(&mut self.to_peer))
+                        .unwrap();
+                    self.peer.read_into(&mut self.at_peer);
+                }
+
+                /// What happened, and how much was discarded.
+                fn process(&mut self, made: Use) -> (String, usize) {
+                    let UnbufferedStatus {
+                        mut discard, state, ..
+                    } = self.conn.process(&mut self.incoming);
+                    let line = match state {
+                        Ok(ConnectionState::EncodeTlsData(state)) => {
+                            encode(state, &mut self.to_peer)
+                        }
+                        Ok(ConnectionState::TransmitTlsData(state)) => {
+                            state.done();
+                            format!("{OWN} transmitted")
+                        }
+                        Ok(ConnectionState::ReadTraffic(state)) => {
+                            let (read, more) = read(state);
+                            discard += more;
+                            read
+                        }
+                        Ok(ConnectionState::WriteTraffic(state)) => match made {
+                            Use::Encrypt(len) if !self.has_closed => {
+                                let plaintext = next(&mut self.written, len);
+                                encrypt(state, &plaintext, &mut self.to_peer)
+                            }
+                            // as for buffered connections
+                            Use::Refresh if !self.has_refreshed && !self.has_closed => {
+                                self.has_refreshed = true;
+                                format!("refresh {:?}", state.refresh_traffic_keys())
+                            }
+                            Use::Close => {
+                                self.has_closed = true;
+                                close(state, &mut self.to_peer)
+                            }
+                            _ => "WriteTraffic".to_string(),
+                        },
+                        Ok(state) => format!("{state:?}"),
+                        Err(error) => {
+                            self.has_failed = true;
+                            format!("{error:?}")
+                        }
+                    };
+                    self.incoming.drain(..discard);
+                    (line, discard)
+                }
+            }
+
+            fn encode<D>(mut state: EncodeTlsData<'_, D>, out: &mut Vec<u8>) -> String {
+                let short = state.encode(&mut []).is_err();
+                let start = out.len();
+                out.resize(start + 100_000, 0);
+                let len = state.encode(&mut out[start..]).unwrap();
+                out.truncate(start + len);
+                let again = format!("{:?}", state.encode(&mut []));
+                format!("{OWN} encoded: {short} {len} {again}")
+            }
+
+            fn encrypt<D>(
+                mut state: WriteTraffic<'_, D>,
+                plaintext: &[u8],
+                out: &mut Vec<u8>,
+            ) -> String {
+                let short = state.encrypt(plaintext, &mut []);
+                let start = out.len();
+                out.resize(start + 100_000, 0);
+                let written = state.encrypt(plaintext, &mut out[start..]);
+                out.truncate(start + *written.as_ref().unwrap_or(&0));
+                format!(
+                    "encrypt {} {:?} {:?}",
+                    plaintext.len(),
+                    required(short),
+                    required(written)
+                )
+            }
+
+            fn close<D>(mut state: WriteTraffic<'_, D>, out: &mut Vec<u8>) -> String {
+                let short = state.queue_close_notify(&mut []);
+                let start = out.len();
+                out.resize(start + 1000, 0);
+                let written = state.queue_close_notify(&mut out[start..]);
+                out.truncate(start + *written.as_ref().unwrap_or(&0));
+                format!("close {:?} {:?}", required(short), required(written))
+            }
+
+            fn required(result: Result<usize, EncryptError>) -> String {
+                match result {
+                    Err(EncryptError::InsufficientSize(error)) => {
+                        format!("needs {}", error.required_size)
+                    }
+                    other => format!("{other:?}"),
+                }
+            }
+
+            /// The next record, and how much is to be discarded for it. This crate would hand out those behind it,
+            /// too.
+            fn read<D>(mut state: ReadTraffic<'_, '_, D>) -> (String, usize) {
+                let len = state.peek_len();
+                match state.next_record() {
+                    Some(Ok(record)) => {
+                        let payload = record.payload;
+                        (format!("ReadTraffic {len:?} {payload:?}"), record.discard)
+                    }
+                    Some(Err(error)) => (format!("{error:?}"), 0),
+                    None => ("ReadTraffic without a record".to_string(), 0),
+                }
+            }
+        }
+    };
+}
+
+runs!(this, rustls);
+runs!(upstream, rustls_upstream);
+
+#[test]
+fn states_under_operations_in_any_order() {
+    for provider in PROVIDERS {
+        for role in ROLES {
+            let config = Config {
+                cases: 40,
+                failure_persistence: None,
+                ..Config::default()
+            };
+            let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+            let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
+                let ours = this::run(provider, role, &operations);
+                let theirs = upstream::run(provider, role, &operations);
+                match first_difference(&ours, &theirs) {
+                    None => Ok(()),
+                    Some(difference) => Err(TestCaseError::fail(difference)),
+                }
+            });
+            same.unwrap_or_else(|error| panic!("{provider:?} {role:?}: {error}"));
+        }
+    }
+}
