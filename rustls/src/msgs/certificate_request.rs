@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::enums::{
@@ -10,6 +11,7 @@ use rustls_core::enums::{
 use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
+use super::client_hello::fmt_hex;
 use super::extensions::{
     ExtensionContext, encode_extensions, read_extensions, read_list, read_signature_schemes,
     read_value,
@@ -131,8 +133,16 @@ pub(super) fn read_authorities(
 }
 
 /// The name of a certification authority: a DER-encoded X.501 `Name`, not checked to be one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DistinguishedName(Vec<u8>);
+
+impl fmt::Debug for DistinguishedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DistinguishedName(")?;
+        fmt_hex(f, &self.0)?;
+        f.write_str(")")
+    }
+}
 
 impl DistinguishedName {
     /// Makes a `Name` from its contents: puts the header of a DER `SEQUENCE` in front of `bytes`.

@@ -138,7 +138,8 @@ impl fmt::Debug for SessionId {
     }
 }
 
-fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+/// Writes `bytes` in hexadecimal, as 0.23 shows them.
+pub(super) fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 

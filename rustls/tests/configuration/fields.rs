@@ -1,7 +1,5 @@
 //! What configurations are when nobody has changed them, and when they are for FIPS-approved mode: as upstream's.
 
-#![cfg(feature = "tls12")]
-
 use std::sync::Arc;
 
 use harness::configs::{PROVIDERS, Provider};

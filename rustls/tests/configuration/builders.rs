@@ -1,0 +1,446 @@
+//! Which error builders, constructors and what they are given return: the same as upstream's. Of errors that have
+//! nothing but a text, the text is this crate's own.
+
+use std::sync::Arc;
+
+use harness::configs::{ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
+use rustls_upstream::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs1KeyDer,
+    PrivatePkcs8KeyDer, PrivateSec1KeyDer, ServerName,
+};
+
+use crate::refused::{or_panic, outcome};
+
+/// What a certificate chain may be wrongly.
+fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
+    let good = &KeyType::EcdsaP256.identities().server.chain;
+    let cut = good[0][..good[0].len() - 1].to_vec();
+    let more = [&good[0][..], &[0]].concat();
+    let other = &KeyType::EcdsaP384.identities().server.chain;
+    vec![
+        ("no certificate", vec![]),
+        ("an empty certificate", vec![vec![].into()]),
+        ("no DER", vec![b"certificate".to_vec().into()]),
+        ("a cut certificate", vec![cut.into()]),
+        ("a byte too many", vec![more.into()]),
+        ("of another key", other.clone()),
+        ("good, then none", [&good[..], &[vec![].into()]].concat()),
+        ("good", good.clone()),
+    ]
+}
+
+/// What a private key may be wrongly, and good ones of each kind.
+fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
+    let good = KeyType::EcdsaP256.identities().server.key();
+    let PrivateKeyDer::Pkcs8(pkcs8) = &good else {
+        panic!("keys are PKCS#8");
+    };
+    let bytes = pkcs8.secret_pkcs8_der();
+    let mut changed = bytes.to_vec();
+    changed[40] ^= 1;
+    let mut keys: Vec<(String, PrivateKeyDer<'static>)> = vec![
+        (
+            "empty PKCS#8".into(),
+            PrivatePkcs8KeyDer::from(vec![]).into(),
+        ),
+        (
+            "empty PKCS#1".into(),
+            PrivatePkcs1KeyDer::from(vec![]).into(),
+        ),
+        ("empty SEC1".into(), PrivateSec1KeyDer::from(vec![]).into()),
+        (
+            "PKCS#8 as PKCS#1".into(),
+            PrivatePkcs1KeyDer::from(bytes.to_vec()).into(),
+        ),
+        (
+            "PKCS#8 as SEC1".into(),
+            PrivateSec1KeyDer::from(bytes.to_vec()).into(),
+        ),
+        (
+            "cut".into(),
+            PrivatePkcs8KeyDer::from(bytes[..bytes.len() - 1].to_vec()).into(),
+        ),
+        (
+            "of another public key".into(),
+            PrivatePkcs8KeyDer::from(changed).into(),
+        ),
+    ];
+    for key_type in KEY_TYPES {
+        let identity = &key_type.identities().server;
+        keys.push((format!("{key_type:?}"), identity.key()));
+    }
+    keys
+}
+
+macro_rules! builders {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use $tls::client::{AlwaysResolvesClientRawPublicKeys, WebPkiServerVerifier};
+            use $tls::crypto::CryptoProvider;
+            use $tls::server::{ResolvesServerCertUsingSni, WebPkiClientVerifier};
+            use $tls::sign::CertifiedKey;
+            use $tls::version::{TLS12, TLS13};
+            use $tls::{
+                CipherSuite, ClientConfig, ClientConnection, ConfigBuilder, NamedGroup,
+                RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion,
+                WantsVersions,
+            };
+
+            use super::*;
+
+            /// Providers that lack something, with all choices of versions.
+            pub(super) fn versions(provider: Provider) -> Vec<String> {
+                let of = |what: &str| {
+                    let mut changed = provider.$module();
+                    let CryptoProvider {
+                        cipher_suites,
+                        kx_groups,
+                        ..
+                    } = &mut changed;
+                    match what {
+                        "no suites" => cipher_suites.clear(),
+                        "no groups" => kx_groups.clear(),
+                        "1.2 suites" => cipher_suites.retain(|suite| suite.tls13().is_none()),
+                        "1.3 suites" => cipher_suites.retain(|suite| suite.tls13().is_some()),
+                        "a suite without its group" => {
+                            cipher_suites.retain(|suite| {
+                                suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256
+                            });
+                            kx_groups.retain(|group| group.name() == NamedGroup::FFDHE2048);
+                        }
+                        "twice" => {
+                            let suites = cipher_suites.clone();
+                            cipher_suites.extend(suites);
+                            let groups = kx_groups.clone();
+                            kx_groups.extend(groups);
+                        }
+                        "hybrid only" => {
+                            kx_groups.retain(|group| group.name() == NamedGroup::X25519MLKEM768);
+                        }
+                        _ => {}
+                    }
+                    Arc::new(changed)
+                };
+                let choices: [&[&SupportedProtocolVersion]; 5] = [
+                    &[],
+                    &[&TLS12],
+                    &[&TLS13],
+                    &[&TLS12, &TLS13],
+                    &[&TLS13, &TLS13],
+                ];
+                let mut log = Vec::new();
+                for what in [
+                    "all",
+                    "no suites",
+                    "no groups",
+                    "1.2 suites",
+                    "1.3 suites",
+                    "a suite without its group",
+                    "twice",
+                    "hybrid only",
+                ] {
+                    fn chosen<S: $tls::ConfigSide>(
+                        builder: ConfigBuilder<S, WantsVersions>,
+                        choice: &[&'static SupportedProtocolVersion],
+                    ) -> String {
+                        outcome(builder.with_protocol_versions(choice))
+                    }
+                    for choice in choices {
+                        // refused here: no handshake could succeed
+                        if what == "hybrid only"
+                            && choice == [&TLS12]
+                            && provider == Provider::AwsLc
+                        {
+                            continue;
+                        }
+                        let client = ClientConfig::builder_with_provider(of(what));
+                        let server = ServerConfig::builder_with_provider(of(what));
+                        log.push(format!(
+                            "{what} {choice:?} {} {}",
+                            chosen(client, choice),
+                            chosen(server, choice)
+                        ));
+                    }
+                }
+                log
+            }
+
+            fn client_builder(
+                provider: Provider,
+            ) -> ConfigBuilder<ClientConfig, $tls::client::WantsClientCert> {
+                ClientConfig::builder_with_provider(Arc::new(provider.$module()))
+                    .with_safe_default_protocol_versions()
+                    .unwrap()
+                    .with_root_certificates(RootCertStore::empty())
+            }
+
+            fn server_builder(
+                provider: Provider,
+            ) -> ConfigBuilder<ServerConfig, $tls::server::WantsServerCert> {
+                ServerConfig::builder_with_provider(Arc::new(provider.$module()))
+                    .with_safe_default_protocol_versions()
+                    .unwrap()
+                    .with_no_client_auth()
+            }
+
+            /// All ways to give a chain and a key.
+            pub(super) fn chains_and_keys(provider: Provider) -> Vec<String> {
+                let mut log = Vec::new();
+                for (chain_is, chain) in chains() {
+                    for (key_is, key) in keys() {
+                        let (chain, key) = (|| chain.clone(), || key.clone_key());
+                        let client = client_builder(provider).with_client_auth_cert(chain(), key());
+                        let server = server_builder(provider).with_single_cert(chain(), key());
+                        let with_ocsp = server_builder(provider).with_single_cert_with_ocsp(
+                            chain(),
+                            key(),
+                            vec![1],
+                        );
+                        let from_der = CertifiedKey::from_der(chain(), key(), &provider.$module());
+                        log.push(format!(
+                            "{chain_is}, {key_is}: {} {} {} {}",
+                            outcome(client),
+                            outcome(server),
+                            outcome(with_ocsp),
+                            outcome(from_der)
+                        ));
+                    }
+                }
+                log
+            }
+
+            /// Keys alone: what loading says, and the loaded key.
+            pub(super) fn loaded(provider: Provider) -> Vec<String> {
+                let loader = provider.$module().key_provider;
+                let schemes = $tls::crypto::ring::default_provider()
+                    .signature_verification_algorithms
+                    .supported_schemes();
+                let mut log = Vec::new();
+                for (key_is, key) in keys() {
+                    let loaded = loader.load_private_key(key);
+                    log.push(format!("{key_is} {}", outcome(loaded.as_ref())));
+                    if let Ok(key) = loaded {
+                        let spki = key.public_key().map(|spki| spki.to_vec());
+                        log.push(format!("{:?} {spki:?}", key.algorithm()));
+                        for scheme in &schemes {
+                            let signer = key.choose_scheme(&[*scheme]);
+                            log.push(format!("{:?}", signer.map(|signer| signer.scheme())));
+                        }
+                        let chosen = key.choose_scheme(&schemes);
+                        log.push(format!("{:?}", chosen.map(|signer| signer.scheme())));
+                        let backwards: Vec<_> = schemes.iter().rev().copied().collect();
+                        let chosen = key.choose_scheme(&backwards);
+                        log.push(format!("{:?}", chosen.map(|signer| signer.scheme())));
+                        for (chain_is, chain) in chains() {
+                            let certified = CertifiedKey::new(chain, key.clone());
+                            log.push(format!(
+                                "{chain_is} {} {}",
+                                outcome(certified.keys_match()),
+                                outcome(certified.end_entity_cert())
+                            ));
+                        }
+                        let raw = CertifiedKey::new(Vec::new(), key.clone());
+                        let resolver = AlwaysResolvesClientRawPublicKeys::new(Arc::new(raw));
+                        log.push(format!(
+                            "{:?}",
+                            $tls::client::ResolvesClientCert::has_certs(&resolver)
+                        ));
+                    }
+                }
+                log
+            }
+
+            /// Resolvers by name.
+            pub(super) fn names(provider: Provider) -> Vec<String> {
+                let mut log = Vec::new();
+                for (chain_is, chain) in chains() {
+                    for name in [
+                        "",
+                        "server.example",
+                        "Server.Example",
+                        "server.example.",
+                        "other.example",
+                        "127.0.0.1",
+                        "::1",
+                        "*.example",
+                        "a b",
+                        "ex\u{e4}mple",
+                    ] {
+                        let key = KeyType::EcdsaP256.identities().server.key();
+                        let key = provider.$module().key_provider.load_private_key(key);
+                        let certified = CertifiedKey::new(chain.clone(), key.unwrap());
+                        let mut resolver = ResolvesServerCertUsingSni::new();
+                        let added = resolver.add(name, certified.clone());
+                        log.push(format!("{chain_is} {name} {}", outcome(added)));
+                        log.push(outcome(resolver.add(name, certified)));
+                    }
+                }
+                log
+            }
+
+            /// Roots and verifiers.
+            pub(super) fn verifiers(provider: Provider) -> Vec<String> {
+                let mut log = Vec::new();
+                let mut roots = RootCertStore::empty();
+                let identities = KeyType::EcdsaP256.identities();
+                for (is, chain) in chains() {
+                    for cert in chain {
+                        log.push(format!("{is} {}", outcome(roots.add(cert))));
+                    }
+                }
+                let parsed = roots
+                    .add_parsable_certificates(chains().into_iter().flat_map(|(_, chain)| chain));
+                log.push(format!("{parsed:?} {} {}", roots.len(), roots.is_empty()));
+                log.push(format!("{:?}", RootCertStore::empty().subjects()));
+                let mut good = RootCertStore::empty();
+                good.add(identities.ca.clone()).unwrap();
+                log.push(format!("{:?}", good.subjects()));
+                let provider = || Arc::new(provider.$module());
+                for roots in [RootCertStore::empty(), good].map(Arc::new) {
+                    for crls in [vec![], vec![vec![]], vec![b"list".to_vec()]] {
+                        let crls: Vec<CertificateRevocationListDer<'static>> =
+                            crls.into_iter().map(Into::into).collect();
+                        let server =
+                            WebPkiServerVerifier::builder_with_provider(roots.clone(), provider())
+                                .with_crls(crls.clone())
+                                .build();
+                        let client =
+                            WebPkiClientVerifier::builder_with_provider(roots.clone(), provider())
+                                .with_crls(crls)
+                                .build();
+                        log.push(format!("{} {}", outcome(server), outcome(client)));
+                    }
+                    let mut builder =
+                        WebPkiClientVerifier::builder_with_provider(roots.clone(), provider());
+                    let plain = builder.clone().build();
+                    let optional = builder.clone().allow_unauthenticated().build();
+                    let cleared = builder.clone().clear_root_hint_subjects().build();
+                    builder = builder.add_root_hint_subjects(roots.subjects());
+                    for verifier in [plain, optional, cleared, builder.build()] {
+                        let Ok(verifier) = verifier else { continue };
+                        log.push(format!(
+                            "{} {} {:?} {:?} {}",
+                            verifier.offer_client_auth(),
+                            verifier.client_auth_mandatory(),
+                            verifier.root_hint_subjects(),
+                            verifier.supported_verify_schemes(),
+                            verifier.requires_raw_public_keys(),
+                        ));
+                    }
+                }
+                let none = WebPkiClientVerifier::no_client_auth();
+                log.push(format!(
+                    "{} {}",
+                    none.offer_client_auth(),
+                    none.client_auth_mandatory()
+                ));
+                log
+            }
+
+            /// Configurations that no connection can be made with, and some that are fine.
+            pub(super) fn connections(provider: Provider) -> Vec<String> {
+                let mut log = Vec::new();
+                let fragment_sizes = [0, 1, 31, 32, 33, 100, 16_384, 16_388, 16_389, 16_390]
+                    .into_iter()
+                    .chain([1 << 16, usize::MAX])
+                    .map(Some)
+                    .chain([None]);
+                for size in fragment_sizes {
+                    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+                    let mut client =
+                        harness::configs::$module::client(provider.$module(), key_type, auth);
+                    client.max_fragment_size = size;
+                    let mut server =
+                        harness::configs::$module::server(provider.$module(), key_type, auth);
+                    server.max_fragment_size = size;
+                    let (client, server) = (Arc::new(client), Arc::new(server));
+                    let name = harness::configs::server_name;
+                    log.push(format!(
+                        "{size:?} {} {} {} {}",
+                        outcome(ClientConnection::new(client.clone(), name())),
+                        outcome(ServerConnection::new(server.clone())),
+                        outcome($tls::client::UnbufferedClientConnection::new(
+                            client,
+                            name()
+                        )),
+                        outcome($tls::server::UnbufferedServerConnection::new(server)),
+                    ));
+                }
+                for name in [
+                    "localhost",
+                    "a.b.c.",
+                    "127.0.0.1",
+                    "::1",
+                    "xn--exmple-cua.test",
+                ] {
+                    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+                    let client =
+                        harness::configs::$module::client(provider.$module(), key_type, auth);
+                    let name = ServerName::try_from(name).unwrap();
+                    log.push(outcome(ClientConnection::new(Arc::new(client), name)));
+                }
+                log
+            }
+
+            /// Values of a limited length.
+            pub(super) fn values() -> Vec<String> {
+                let mut log = Vec::new();
+                for len in [0, 1, 12, 31, 32, 33, 48, 64, 65, 1000] {
+                    let bytes = vec![7; len];
+                    log.push(format!("{len}"));
+                    let len_of = |bytes: &[u8]| bytes.len().to_string();
+                    log.push(or_panic(|| {
+                        len_of($tls::crypto::hash::Output::new(&bytes).as_ref())
+                    }));
+                    log.push(or_panic(|| {
+                        len_of($tls::crypto::hmac::Tag::new(&bytes).as_ref())
+                    }));
+                    log.push(or_panic(|| {
+                        len_of($tls::crypto::tls13::OkmBlock::new(&bytes).as_ref())
+                    }));
+                    log.push(or_panic(|| {
+                        let key = $tls::crypto::hpke::HpkePrivateKey::from(bytes.clone());
+                        len_of(key.secret_bytes())
+                    }));
+                }
+                log
+            }
+        }
+    };
+}
+
+builders!(this, rustls);
+builders!(upstream, rustls_upstream);
+
+macro_rules! same {
+    ($($log:ident),*) => {$(
+        #[test]
+        fn $log() {
+            for provider in PROVIDERS {
+                let (ours, theirs) = (this::$log(provider), upstream::$log(provider));
+                let mut different = Vec::new();
+                for (ours, theirs) in ours.iter().zip(&theirs) {
+                    if ours != theirs {
+                        different.push(format!("ours   {ours}\ntheirs {theirs}"));
+                    }
+                }
+                assert!(different.is_empty(), "{provider:?}\n{}", different.join("\n"));
+                assert_eq!(ours.len(), theirs.len());
+            }
+        }
+    )*};
+}
+
+same!(
+    versions,
+    chains_and_keys,
+    loaded,
+    names,
+    verifiers,
+    connections
+);
+
+#[test]
+fn values_of_limited_length() {
+    assert_eq!(this::values(), upstream::values());
+}

@@ -1,0 +1,162 @@
+//! How much the memories for sessions hold, what they return, and the ticketers around others: as upstream's.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rustls_upstream::pki_types::ServerName;
+
+use crate::refused::outcome;
+
+const SIZES: [usize; 14] = [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 100, 255, 256, 2048];
+
+fn name(number: usize) -> ServerName<'static> {
+    ServerName::try_from(format!("server-{number}.example")).unwrap()
+}
+
+macro_rules! stores {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use $tls::NamedGroup;
+            use $tls::client::{
+                ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12Resumption,
+            };
+            use $tls::crypto::GetRandomFailed;
+            use $tls::lock::Mutex;
+            use $tls::server::{
+                NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
+                StoresServerSessions,
+            };
+            use $tls::ticketer::TicketRotator;
+            use $tls::time_provider::{DefaultTimeProvider, TimeProvider};
+
+            use super::*;
+
+            /// Which of many servers a client remembers.
+            pub(super) fn servers(size: usize) -> Vec<String> {
+                let cache = ClientSessionMemoryCache::new(size);
+                let servers = size + 20;
+                for number in 0..servers {
+                    cache.set_kx_hint(name(number), NamedGroup::X25519);
+                    // again: one server, not two
+                    cache.set_kx_hint(name(number), NamedGroup::secp256r1);
+                }
+                let hints = (0..servers).map(|number| cache.kx_hint(&name(number)));
+                let mut log: Vec<_> = hints.map(|hint| format!("{hint:?}")).collect();
+                log.push(format!("{:?}", cache.tls12_session(&name(0)).is_some()));
+                log.push(format!("{:?}", cache.take_tls13_ticket(&name(0)).is_some()));
+                cache.remove_tls12_session(&name(0));
+                log
+            }
+
+            /// Which of many sessions a server remembers.
+            pub(super) fn sessions(size: usize) -> Vec<String> {
+                let cache = ServerSessionMemoryCache::new(size);
+                let sessions = size + 40;
+                let mut log = vec![format!("{}", cache.can_cache())];
+                let key = |number: usize| number.to_be_bytes().to_vec();
+                for number in 0..sessions {
+                    let (first, second) = (
+                        cache.put(key(number), vec![1]),
+                        cache.put(key(number), vec![2]),
+                    );
+                    log.push(format!("{first} {second}"));
+                }
+                for number in 0..sessions {
+                    log.push(format!(
+                        "{:?} {:?} {:?} {:?} {:?}",
+                        cache.get(&key(number)),
+                        cache.get(&key(number)),
+                        cache.take(&key(number)),
+                        cache.take(&key(number)),
+                        cache.get(&key(number)),
+                    ));
+                }
+                log.push(format!("{:?} {:?}", cache.get(&[]), cache.take(&[7; 300])));
+                log
+            }
+
+            pub(super) fn others() -> Vec<String> {
+                #[derive(Debug)]
+                struct Reversing;
+
+                impl ProducesTickets for Reversing {
+                    fn enabled(&self) -> bool {
+                        true
+                    }
+
+                    fn lifetime(&self) -> u32 {
+                        77
+                    }
+
+                    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+                        (plain.len() < 5).then(|| plain.iter().rev().copied().collect())
+                    }
+
+                    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+                        self.encrypt(cipher)
+                    }
+                }
+
+                let none = NoServerSessionStorage {};
+                let mut log = vec![
+                    format!("{none:?} {}", none.can_cache()),
+                    format!("{}", none.put(vec![1], vec![2])),
+                    format!("{:?} {:?}", none.get(&[1]), none.take(&[1])),
+                    format!("{}", DefaultTimeProvider.current_time().is_some()),
+                ];
+                for kind in [
+                    Tls12Resumption::Disabled,
+                    Tls12Resumption::SessionIdOnly,
+                    Tls12Resumption::SessionIdOrTickets,
+                ] {
+                    let resumption = Resumption::disabled().tls12_resumption(kind);
+                    log.push(format!("{kind:?} {resumption:?}"));
+                }
+                for lifetime in [0, 1, 3600, 86_400, 604_800, 1 << 30] {
+                    let rotator = TicketRotator::new(lifetime, || Ok(Box::new(Reversing)));
+                    log.push(outcome(rotator.as_ref()));
+                    let failing = TicketRotator::new(lifetime, || Err(GetRandomFailed));
+                    log.push(outcome(failing));
+                    let Ok(rotator) = rotator else { continue };
+                    log.push(format!(
+                        "{} {} {:?} {:?} {:?}",
+                        rotator.enabled(),
+                        rotator.lifetime(),
+                        rotator.encrypt(b"abc"),
+                        rotator.encrypt(b"abcdef"),
+                        rotator.decrypt(b"cba"),
+                    ));
+                }
+                let mutex = Mutex::new(7);
+                log.push(format!("{:?}", mutex.lock().map(|guard| *guard)));
+                let panics = catch_unwind(AssertUnwindSafe(|| {
+                    let _guard = mutex.lock();
+                    panic!("under the lock");
+                }));
+                log.push(format!("{} {}", panics.is_err(), mutex.lock().is_none()));
+                log
+            }
+        }
+    };
+}
+
+stores!(this, rustls);
+stores!(upstream, rustls_upstream);
+
+#[test]
+fn servers_that_a_client_remembers() {
+    for size in SIZES {
+        assert_eq!(this::servers(size), upstream::servers(size), "{size}");
+    }
+}
+
+#[test]
+fn sessions_that_a_server_remembers() {
+    for size in SIZES {
+        assert_eq!(this::sessions(size), upstream::sessions(size), "{size}");
+    }
+}
+
+#[test]
+fn storages_and_ticketers_without_content() {
+    assert_eq!(this::others(), upstream::others());
+}
