@@ -445,6 +445,9 @@ macro_rules! public_api_of {
                 let _: Option<&str> = hello.server_name();
                 let _: &[r::SignatureScheme] = hello.signature_schemes();
                 let _: Option<Vec<&[u8]>> = hello.alpn().map(|names| names.collect());
+                // the names outlive the ClientHello that told them
+                let names = accepted.client_hello().alpn();
+                let _: Option<Vec<&[u8]>> = names.map(|names| names.collect());
                 let _: &[r::CipherSuite] = hello.cipher_suites();
                 let _: Option<&[CertificateType]> = hello.server_cert_types();
                 let _: Option<&[CertificateType]> = hello.client_cert_types();

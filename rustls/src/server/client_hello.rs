@@ -33,7 +33,7 @@ impl<'a> ClientHello<'a> {
 
     /// The application protocols that the client offers, most preferred first (RFC 7301). `None` when
     /// it offers none.
-    pub fn alpn(&self) -> Option<impl Iterator<Item = &'a [u8]>> {
+    pub fn alpn(&self) -> Option<impl Iterator<Item = &'a [u8]> + use<'a>> {
         Some(self.alpn?.iter())
     }
 
