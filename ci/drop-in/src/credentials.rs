@@ -1,6 +1,7 @@
 //! An authority, a certificate for `localhost` that it has signed, and configurations of both sides.
 
 use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
@@ -24,8 +25,7 @@ impl Credentials {
     #[allow(clippy::new_without_default, reason = "each is another")]
     pub fn new() -> Self {
         // both providers are compiled in, as happens where dependencies ask for either
-        let provider = rustls::crypto::aws_lc_rs::default_provider();
-        let _ = provider.install_default();
+        let _ = aws_lc_rs::default_provider().install_default();
 
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -49,7 +49,14 @@ impl Credentials {
 
     /// A server that has the certificate.
     pub fn server_config(&self) -> ServerConfig {
-        ServerConfig::builder()
+        self.server_config_over(aws_lc_rs::default_provider())
+    }
+
+    /// A server that has the certificate, over `provider`.
+    pub fn server_config_over(&self, provider: CryptoProvider) -> ServerConfig {
+        ServerConfig::builder_with_provider(provider.into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
             .with_no_client_auth()
             .with_single_cert(
                 vec![self.certificate.der().clone()],
@@ -60,7 +67,14 @@ impl Credentials {
 
     /// A client that trusts the authority, and nobody else.
     pub fn client_config(&self) -> ClientConfig {
-        ClientConfig::builder()
+        self.client_config_over(aws_lc_rs::default_provider())
+    }
+
+    /// A client that trusts the authority, and nobody else, over `provider`.
+    pub fn client_config_over(&self, provider: CryptoProvider) -> ClientConfig {
+        ClientConfig::builder_with_provider(provider.into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
             .with_root_certificates(self.roots())
             .with_no_client_auth()
     }

@@ -2,8 +2,9 @@
 //! and prints it.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 
 /// Says that `bytes` of plaintext went over TLS by `package` in the role `role`, both directions together.
 pub fn moved(package: &str, role: &str, traffic: &str, bytes: usize) {
@@ -31,14 +32,15 @@ fn line(package: &str, role: &str, traffic: &str, what: &str) {
     }
 }
 
-/// The version of `package` that is built here.
-fn version(package: &str) -> &'static str {
-    let lock = include_str!("../Cargo.lock");
+/// The version of `package` that the workspace of the running test is built with.
+fn version(package: &str) -> String {
+    let folder = env::var("CARGO_MANIFEST_DIR").unwrap();
+    let lock = fs::read_to_string(Path::new(&folder).join("Cargo.lock")).unwrap();
     let mut versions = lock
         .split("[[package]]\n")
         .filter_map(|entry| entry.strip_prefix(&format!("name = \"{package}\"\nversion = \"")[..]))
         .filter_map(|rest| rest.split('"').next());
     let version = versions.next().unwrap();
     assert_eq!(versions.next(), None, "{package} is there twice");
-    version
+    version.to_owned()
 }
