@@ -141,6 +141,10 @@ fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
     if looks_numeric {
         return None;
     }
+    // labels of letters, digits and hyphens alone; DNS names have underscores, too
+    if name.contains(&b'_') {
+        return None;
+    }
     DnsName::try_from(name).ok().map(|name| name.to_owned())
 }
 
@@ -352,6 +356,9 @@ mod tests {
             "::1",
             "a b",
             "-a.example",
+            "a-.example",
+            "a_b.example",
+            "a.example.",
         ] {
             let bytes = ech_config(name.as_bytes(), KEY, SUITES, &[]);
             let config = EchConfigPayload::read_bytes(&bytes).unwrap();

@@ -1,5 +1,7 @@
 //! Which of the two hellos a server uses (RFC 9849 §6.1.4), and what follows from it.
 
+use alloc::boxed::Box;
+
 use pki_types::ServerName;
 use rustls_core::codec::{Codec, LengthSize, Reader};
 use subtle::ConstantTimeEq;
@@ -107,10 +109,10 @@ impl SentHello {
         offer.random = outer.random;
         // RFC 9849 §6.1.7: the certificate is for the public name
         offer.server_name = ServerName::DnsName(outer.public_name);
-        offer.ech = Ech::Rejected(RejectedEch {
+        offer.ech = Ech::Rejected(Box::new(RejectedEch {
             extension: outer.extension,
             retry_configs: None,
-        });
+        }));
     }
 }
 
@@ -135,4 +137,59 @@ fn around_confirmation(request: &[u8]) -> Result<(&[u8], &[u8]), InvalidMessage>
     // the block ends the message
     let (until, after) = request.split_at(request.len() - block.left());
     Ok((&until[..until.len() - CONFIRMATION_LEN], after))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::enums::{CipherSuite, ProtocolVersion};
+    use crate::msgs::EncodeMessage;
+    use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
+
+    /// A HelloRetryRequest with these other extensions behind the confirmation, or before it.
+    fn request(confirmation: &[u8], behind: &[u8]) -> Vec<u8> {
+        let request = HelloRetryRequest {
+            legacy_version: ProtocolVersion::TLSv1_2,
+            legacy_session_id_echo: SessionId::from([7; 32]),
+            cipher_suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
+            extensions: HelloRetryRequestExtensions {
+                supported_version: Some(ProtocolVersion::TLSv1_3),
+                cookie: Some(b"a cookie"),
+                encrypted_client_hello: Some(confirmation),
+                ..HelloRetryRequestExtensions::default()
+            },
+        };
+        let mut message = Vec::new();
+        request.encode_message(&mut message).unwrap();
+        message.extend_from_slice(behind);
+        // the length of the block, behind header, version, random, session id, suite and compression
+        let at = HANDSHAKE_HEADER_LEN + 2 + 32 + 33 + 2 + 1;
+        let len = u16::try_from(message.len() - at - 2).unwrap();
+        message[at..at + 2].copy_from_slice(&len.to_be_bytes());
+        message
+    }
+
+    #[test]
+    fn a_confirmation_is_found_wherever_it_stands() {
+        let confirmation = [1, 2, 3, 4, 5, 6, 7, 8];
+        for behind in [&[][..], &[0, 51, 0, 2, 0, 23]] {
+            let message = request(&confirmation, behind);
+            let (before, after) = around_confirmation(&message).unwrap();
+            assert_eq!([before, &confirmation, after].concat(), message);
+            assert_eq!(after, behind);
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_cut_is_an_error() {
+        let message = request(&[0; CONFIRMATION_LEN], &[]);
+        for len in 0..message.len() {
+            assert!(
+                around_confirmation(&message[..len]).is_err(),
+                "cut to {len}"
+            );
+        }
+    }
 }

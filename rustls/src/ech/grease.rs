@@ -58,22 +58,31 @@ pub(super) struct GreasePsk {
 }
 
 impl GreasePsk {
-    /// One that looks like `psk`, which has one identity.
+    /// One that looks like `psk`, which has one identity; after a HelloRetryRequest, as if the `first` one was offered again.
     ///
     /// # Errors
     ///
     /// [`Error::FailedToGetRandomBytes`].
-    pub(super) fn like(psk: &OfferedPsks<'_>, provider: &CryptoProvider) -> Result<Self, Error> {
-        let identity = psk.identities.first().map_or(0, |it| it.identity.len());
-        let binder = psk.binders.first().map_or(0, |it| it.0.len());
-        let mut grease = Self {
-            identity: vec![0; identity],
-            obfuscated_ticket_age: u32::from_be_bytes(random_bytes(provider)?),
-            binder: vec![0; binder],
+    pub(super) fn like(
+        psk: &OfferedPsks<'_>,
+        first: Option<Self>,
+        provider: &CryptoProvider,
+    ) -> Result<Self, Error> {
+        let random = |len| {
+            let mut bytes = vec![0; len];
+            provider.secure_random.fill(&mut bytes)?;
+            Ok::<_, Error>(bytes)
         };
-        provider.secure_random.fill(&mut grease.identity)?;
-        provider.secure_random.fill(&mut grease.binder)?;
-        Ok(grease)
+        let identity_len = psk.identities.first().map_or(0, |it| it.identity.len());
+        let binder_len = psk.binders.first().map_or(0, |it| it.0.len());
+        Ok(Self {
+            identity: match first {
+                Some(first) => first.identity,
+                None => random(identity_len)?,
+            },
+            obfuscated_ticket_age: u32::from_be_bytes(random_bytes(provider)?),
+            binder: random(binder_len)?,
+        })
     }
 
     pub(super) fn extension(&self) -> OfferedPsks<'_> {

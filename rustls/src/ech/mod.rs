@@ -47,7 +47,7 @@ pub(crate) enum Ech {
     /// It is a ClientHelloInner. Once there is a ServerHello, the server has accepted it.
     Inner,
     /// It is a ClientHelloOuter, which is what the server has used.
-    Rejected(RejectedEch),
+    Rejected(Box<RejectedEch>),
 }
 
 /// An ECH offer that the server has rejected.
@@ -66,9 +66,8 @@ impl Ech {
             Self::Inner => Some(INNER),
             // RFC 9849 §6.2.1: after a HelloRetryRequest, the same again. RFC 9846 §4.2.2: a hello that is rejected
             // has no other extension then, either
-            Self::Grease(extension) | Self::Rejected(RejectedEch { extension, .. }) => {
-                Some(extension)
-            }
+            Self::Grease(extension) => Some(extension),
+            Self::Rejected(rejected) => Some(&rejected.extension),
         }
     }
 
@@ -136,28 +135,26 @@ impl Ech {
     }
 }
 
-/// Makes `offer` ready to say what its configuration wants it to say of ECH; returns what is to carry its hellos, if these
-/// are inner ones.
+/// Has `offer` say of ECH what its configuration wants. If its hellos are inner ones then, what carries them is returned, too.
 ///
 /// # Errors
 ///
 /// Those of HPKE: the server's public key may be malformed; [`Error::FailedToGetRandomBytes`].
 pub(crate) fn prepare(
-    offer: &mut Offer,
+    mut offer: Offer,
     shares: Option<&KeyShares>,
     session: Option<&OfferedSession>,
-) -> Result<Option<Box<OuterHello>>, Error> {
-    match &offer.config.ech_mode {
-        None => Ok(None),
+) -> Result<(Offer, Option<Box<OuterHello>>), Error> {
+    let mut outer = None;
+    offer.ech = match &offer.config.ech_mode {
+        None => Ech::Absent,
         Some(EchMode::Grease(config)) => {
-            let config = config.clone();
-            offer.ech = Ech::Grease(grease::extension(&config, offer, shares, session)?);
-            Ok(None)
+            Ech::Grease(grease::extension(config, &offer, shares, session)?)
         }
         Some(EchMode::Enable(config)) => {
-            let outer = OuterHello::new(config, &offer.config.provider)?;
-            offer.ech = Ech::Inner;
-            Ok(Some(Box::new(outer)))
+            outer = Some(Box::new(OuterHello::new(config, &offer.config.provider)?));
+            Ech::Inner
         }
-    }
+    };
+    Ok((offer, outer))
 }

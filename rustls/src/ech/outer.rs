@@ -31,6 +31,7 @@ pub(crate) struct OuterHello {
     enc: Vec<u8>,
     /// Numbers its messages, so that a second ClientHello is decrypted after the first one only (RFC 9849 §6.1.5).
     context: Box<dyn HpkeSealer>,
+    grease_psk: Option<GreasePsk>,
     /// The last one that was made, header included.
     pub(super) message: Vec<u8>,
     /// The body of its `encrypted_client_hello` extension.
@@ -58,6 +59,7 @@ impl OuterHello {
             config_id: contents.key_config.config_id,
             enc: enc.0,
             context,
+            grease_psk: None,
             message: Vec::new(),
             extension: Vec::new(),
             is_confirmed: false,
@@ -79,9 +81,11 @@ impl OuterHello {
         let (inner, encoded_inner) =
             encode_inner(inner, Some(inner_message), self.maximum_name_length);
         let tag_len = self.cipher_suite.aead_id.tag_len().unwrap_or_default();
-        let grease_psk = inner.extensions.pre_shared_key.as_ref();
-        let grease_psk = grease_psk.map(|psk| GreasePsk::like(psk, provider));
-        let grease_psk = grease_psk.transpose()?;
+        let psk = inner.extensions.pre_shared_key.as_ref();
+        let first_psk = self.grease_psk.take();
+        self.grease_psk = psk
+            .map(|psk| GreasePsk::like(psk, first_psk, provider))
+            .transpose()?;
 
         let mut ech = OuterEch {
             cipher_suite: self.cipher_suite,
@@ -95,7 +99,7 @@ impl OuterHello {
             extensions: ClientExtensions {
                 server_name: Some(ServerNamePayload::DnsName(self.public_name.borrow())),
                 encrypted_client_hello: Some(&extension),
-                pre_shared_key: grease_psk.as_ref().map(GreasePsk::extension),
+                pre_shared_key: self.grease_psk.as_ref().map(GreasePsk::extension),
                 layout: Layout::Shuffled,
                 ..inner.extensions
             },
@@ -182,3 +186,6 @@ fn name_padding(inner: &ClientExtensions<'_>, maximum_name_length: u8) -> usize 
         _ => longest + 9,
     }
 }
+
+#[cfg(all(test, feature = "aws_lc_rs", feature = "std"))]
+mod tests;

@@ -456,4 +456,69 @@ mod tests {
             );
         }
     }
+
+    /// The extensions of a block: types and bodies.
+    fn block(bytes: &[u8]) -> Vec<(ExtensionType, &[u8])> {
+        let mut r = Reader::new(bytes).prefixed(LengthSize::U16).unwrap();
+        let mut block = Vec::new();
+        while r.any_left() {
+            let typ = ExtensionType::read(&mut r).unwrap();
+            block.push((typ, r.prefixed_bytes(LengthSize::U16).unwrap()));
+        }
+        block
+    }
+
+    /// RFC 9849 §5.1: what a server does with an EncodedClientHelloInner.
+    #[test]
+    fn an_inner_hello_is_made_of_its_encoding_and_the_outer_hello() {
+        let psk = [0, 7, 0, 1, 9, 0, 0, 0, 1, 0, 2, 1, 9];
+        for order_seed in 0..1000 {
+            let inner = ClientExtensions {
+                supported_versions: Some(smallvec::smallvec![ProtocolVersion::TLSv1_3]),
+                psk_key_exchange_modes: Some(smallvec::smallvec![PskKeyExchangeMode::PskDheKe]),
+                key_shares: Some(Vec::new()),
+                cookie: Some(b"cookie"),
+                early_data: order_seed % 2 == 0,
+                ticket_request: Some(TicketRequest {
+                    new_session_count: 2,
+                    resumption_count: 1,
+                }),
+                encrypted_client_hello: Some(b"inner"),
+                pre_shared_key: Some(OfferedPsks::read_bytes(&psk).unwrap()),
+                order_seed,
+                layout: Layout::Inner,
+                ..ClientExtensions::default()
+            };
+            let encoded = ClientExtensions {
+                layout: Layout::EncodedInner,
+                ..inner.clone()
+            };
+            let outer = ClientExtensions {
+                encrypted_client_hello: Some(b"outer"),
+                layout: Layout::Shuffled,
+                ..inner.clone()
+            };
+            let (inner, encoded) = (inner.get_encoding(), encoded.get_encoding());
+            let outer = outer.get_encoding();
+            let mut rest = block(&outer).into_iter();
+
+            let mut decoded = Vec::new();
+            for (typ, body) in block(&encoded) {
+                if typ != ExtensionType::EchOuterExtensions {
+                    decoded.push((typ, body));
+                    continue;
+                }
+                let mut types = Reader::new(body).prefixed(LengthSize::U8).unwrap();
+                let types: Vec<ExtensionType> = types.list().unwrap();
+                assert!(types.len() >= 5);
+                // in their order, so that each is found behind the one before
+                let found = types
+                    .iter()
+                    .map(|typ| rest.find(|(outer, _)| outer == typ).unwrap());
+                decoded.extend(found);
+            }
+            assert_eq!(decoded, block(&inner), "{order_seed}");
+            assert_eq!(decoded.last().unwrap().0, ExtensionType::PreSharedKey);
+        }
+    }
 }

@@ -94,8 +94,7 @@ impl ClientHandshake {
             Some(_) => offer,
             None => offer.with_tls12_session(shares.as_ref())?,
         };
-        let mut offer = offer;
-        let outer = ech::prepare(&mut offer, shares.as_ref(), session.as_deref())?;
+        let (offer, outer) = ech::prepare(offer, shares.as_ref(), session.as_deref())?;
         cx.data.ech_status = offer.ech.status();
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))

@@ -94,7 +94,7 @@ impl Offer {
     /// # Errors
     ///
     /// [`Error::General`] when its extensions do not fit together.
-    pub(super) fn client_hello(
+    pub(crate) fn client_hello(
         &self,
         shares: Option<&KeyShares>,
         cookie: Option<&[u8]>,

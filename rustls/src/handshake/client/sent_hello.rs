@@ -64,7 +64,7 @@ impl SentHello {
             before: None,
         };
         let (encoded, mut transcript) = hello.encode(&mut session, &mut outer)?;
-        transport.send_first_client_hello(sent_message(&encoded, &outer))?;
+        transport.send_first_client_hello(sent_message(&encoded, outer.as_deref()))?;
         let mut ccs = CompatibilityCcs::default();
         if let (Some(session), Some(transcript)) = (&session, &mut transcript)
             && session.with_early_data
@@ -109,7 +109,7 @@ impl SentHello {
         };
         let (encoded, transcript) = hello.encode(&mut session, &mut retry.outer)?;
         ccs.send_once(transport);
-        transport.send_handshake(sent_message(&encoded, &retry.outer))?;
+        transport.send_handshake(sent_message(&encoded, retry.outer.as_deref()))?;
         let transcript = transcript.unwrap_or_else(|| {
             retry.transcript.add(&encoded);
             Box::new(retry.transcript)
@@ -152,6 +152,11 @@ impl SentHello {
         self.session = None;
     }
 
+    /// How many bytes went to the server.
+    pub(crate) fn sent_len(&self) -> usize {
+        sent_message(&self.encoded, self.outer.as_deref()).len()
+    }
+
     /// Whether a HelloRetryRequest may answer it.
     pub(super) fn takes_retry(&self) -> bool {
         self.offer.offers_tls13() && !self.is_retried()
@@ -164,11 +169,8 @@ impl SentHello {
 }
 
 /// What goes to the server.
-fn sent_message<'a>(encoded: &'a [u8], outer: &'a Option<Box<OuterHello>>) -> &'a [u8] {
-    match outer {
-        Some(outer) => outer.message(),
-        None => encoded,
-    }
+fn sent_message<'a>(encoded: &'a [u8], outer: Option<&'a OuterHello>) -> &'a [u8] {
+    outer.map_or(encoded, OuterHello::message)
 }
 
 /// What a ClientHello is made of, but for the session.
@@ -189,10 +191,10 @@ impl Hello<'_> {
         outer: &mut Option<Box<OuterHello>>,
     ) -> Result<(Vec<u8>, Option<Box<Transcript>>), Error> {
         if let Some(offered) = session {
-            if let Ok(encoded) = self.encode_with(Some(offered), outer) {
-                return Ok(encoded);
+            match self.encode_with(Some(offered), outer) {
+                Err(Error::General(_)) => *session = None,
+                done => return done,
             }
-            *session = None;
         }
         self.encode_with(None, outer)
     }

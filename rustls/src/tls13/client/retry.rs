@@ -34,23 +34,23 @@ pub(crate) fn read_hello_retry_request(
     let mut transcript = first.take_transcript(suite.common.hash_provider);
     transcript.replace_with_message_hash();
     transcript.add(encoded);
-    let retry = Retry {
-        suite,
-        transcript,
-        outer: first.outer,
-    };
 
     let shares = asked_for
-        .or(first.shares)
+        .or_else(|| first.shares.take())
         .ok_or(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges)?;
     // RFC 9846 §4.3.2: the cookie goes back as it came. One that does not fit beside the other
     // extensions, 2^16 - 1 bytes in all, is refused. A session that does not fit is just not offered
     let cookie = request.extensions.cookie;
     let added = cookie.unwrap_or_default().len() + shares.len();
     let session_len = first.session.as_ref().map_or(0, |it| it.extension_len());
-    if first.encoded.len() - session_len + added > usize::from(u16::MAX) {
+    if first.sent_len() - session_len + added > usize::from(u16::MAX) {
         return Err(InvalidMessage::MessageTooLarge.into());
     }
+    let retry = Retry {
+        suite,
+        transcript,
+        outer: first.outer,
+    };
     // RFC 9846 §4.3.10: early data is over, and the second ClientHello is in the clear again
     cx.transport.drop_sending_secret();
     let session = first

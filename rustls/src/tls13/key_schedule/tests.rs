@@ -307,3 +307,35 @@ fn constants_are_what_is_derived_from_nothing() {
         assert_eq!(known, Some(salt.as_ref()));
     }
 }
+
+/// Values of Python's hmac.
+#[test]
+fn ech_confirmations() {
+    let random = core::array::from_fn(|i| i as u8);
+    for (typ, accepted, accepted_by_retry) in [
+        (
+            CipherSuite::TLS13_AES_128_GCM_SHA256,
+            "56ae09ad16a2bd93",
+            "4185ca880845ba01",
+        ),
+        (
+            CipherSuite::TLS13_AES_256_GCM_SHA384,
+            "1b9f09cbdc9dc889",
+            "f761d7c159fd43a7",
+        ),
+    ] {
+        let suite = suite(typ);
+        let transcript = suite
+            .common
+            .hash_provider
+            .hash(b"ClientHelloInner...ServerHello");
+        assert_hex(
+            ech_accept_confirmation(suite, &random, &transcript),
+            accepted,
+        );
+        assert_hex(
+            ech_hrr_accept_confirmation(suite, &random, &transcript),
+            accepted_by_retry,
+        );
+    }
+}
