@@ -14,6 +14,7 @@
 //!   ffdhe ─────── finite-field groups, which no provider here has
 //!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
 //!   servers ───── servers of both crates that scripted peers and clients talk to again and again
+//!   refusing ──── a crypto provider that does not seal everything
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -39,6 +40,7 @@ mod noise;
 pub mod pairs;
 pub mod pki;
 pub mod raw_keys;
+pub mod refusing;
 pub mod scripted;
 pub mod servers;
 pub mod transparent;
