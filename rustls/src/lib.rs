@@ -200,6 +200,15 @@ pub mod unbuffered {
     };
 }
 
+/// The two halves of an established connection, for two threads that need no lock between them.
+///
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) says how they come about.
+pub mod split {
+    #[cfg(feature = "std")]
+    pub use crate::conn::split::Writer;
+    pub use crate::conn::split::{Facts, IntoSplitError, Receiver, ReceiverState, Sender};
+}
+
 use rustls_core::{enums, error, record, suites};
 
 /// The code in README compiles.

@@ -17,6 +17,9 @@ use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::kernel::KernelConnection;
 use crate::conn::side_data::{Sealed, SideData};
+#[cfg(feature = "std")]
+use crate::conn::split::split;
+use crate::conn::split::{IntoSplitError, Receiver, Sender};
 use crate::conn::tolerance::Tolerance;
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::ech::EchStatus;
@@ -131,6 +134,67 @@ impl ClientConnection {
 
 #[cfg(feature = "std")]
 impl ClientConnection {
+    /// Takes the connection apart into the half that sends and the half that receives, for two threads that need no
+    /// lock between them, once the handshake is complete.
+    ///
+    /// Nothing is lost: what waits to be sent goes with the [`Sender`], what was received and not read goes with the
+    /// [`Receiver`], and a KeyUpdate that is owed or awaited, with both.
+    ///
+    /// ```no_run
+    /// use std::io::{Read, Write};
+    /// use std::net::TcpStream;
+    /// use std::thread;
+    ///
+    /// # fn example(conn: rustls::ClientConnection, socket: TcpStream) -> Result<(), Box<dyn std::error::Error>> {
+    /// let (mut sender, mut receiver) = conn.into_split()?;
+    /// let mut incoming = socket.try_clone()?;
+    /// let mut outgoing = socket;
+    ///
+    /// let reading = thread::spawn(move || -> std::io::Result<Vec<u8>> {
+    ///     let mut data = Vec::new();
+    ///     while !receiver.peer_has_closed() && receiver.read_tls(&mut incoming)? != 0 {
+    ///         receiver.process_new_packets().map_err(std::io::Error::other)?;
+    ///         // ends where nothing more has come
+    ///         match receiver.reader().read_to_end(&mut data) {
+    ///             Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return Err(error),
+    ///             _ => {}
+    ///         }
+    ///     }
+    ///     Ok(data)
+    /// });
+    /// for _ in 0..1000 {
+    ///     sender.writer().write_all(b"both directions at once")?;
+    ///     sender.write_tls(&mut outgoing)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// What one half meets that is the other's to do is handed over without a lock, and done at the other's next call:
+    ///
+    /// | what happens | in the other half |
+    /// |---|---|
+    /// | the peer requests a KeyUpdate (RFC 9846 §4.7.3) | the sender answers ahead of the next application data |
+    /// | the peer asks to renegotiate (TLS 1.2) | the sender refuses with a no_renegotiation warning |
+    /// | what was received is an error | the sender sends the alert, drops its keys, and returns the error |
+    /// | a fatal alert was received | the sender drops its keys, and returns the error |
+    /// | a write has failed, and its alert waits in the sender | the receiver drops its keys, and returns the error |
+    /// | the peer's close_notify was received | nothing: the sender goes on |
+    /// | [`Sender::send_close_notify`] | nothing: the receiver goes on |
+    ///
+    /// [`Receiver::sender_wants_write`] tells when the thread that has the sender is to be woken for that.
+    ///
+    /// # Errors
+    ///
+    /// [`IntoSplitError`], which gives the connection back, before the handshake is complete and after a failure.
+    pub fn into_split(
+        self,
+    ) -> Result<(Sender, Receiver<ClientConnectionData>), IntoSplitError<Self>> {
+        match self.inner.driver.common.check_splittable() {
+            Ok(()) => Ok(split(self.inner.driver, None)),
+            Err(error) => Err(IntoSplitError::new(self, error)),
+        }
+    }
+
     /// True when the connection runs in FIPS-approved mode, as its configuration says:
     /// [`ClientConfig::fips`].
     pub fn fips(&self) -> bool {
@@ -226,6 +290,23 @@ impl UnbufferedClientConnection {
 }
 
 impl UnbufferedClientConnection {
+    /// Takes the connection apart, as [`ClientConnection::into_split`](crate::ClientConnection::into_split) does.
+    ///
+    /// Bytes that [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) has not told to discard
+    /// yet are the first for [`Receiver::open_in_place`].
+    ///
+    /// # Errors
+    ///
+    /// [`IntoSplitError`], which gives the connection back, before the handshake is complete and after a failure.
+    pub fn into_split(
+        self,
+    ) -> Result<(Sender, Receiver<ClientConnectionData>), IntoSplitError<Self>> {
+        match self.inner.check_splittable() {
+            Ok(()) => Ok(self.inner.split()),
+            Err(error) => Err(IntoSplitError::new(self, error)),
+        }
+    }
+
     /// See [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///
     /// # Errors

@@ -44,7 +44,8 @@ pub struct CommonState {
     /// The configuration allows secrets to be extracted.
     pub(crate) is_extractable: bool,
     /// Why the connection is over.
-    failed: Option<Error>,
+    // in a box, as few connections have one
+    failed: Option<Box<Error>>,
 }
 
 impl CommonState {
@@ -214,7 +215,7 @@ impl CommonState {
     #[inline]
     pub(crate) fn check_failed(&self) -> Result<(), Error> {
         match &self.failed {
-            Some(error) => Err(error.clone()),
+            Some(error) => Err((**error).clone()),
             None => Ok(()),
         }
     }
@@ -227,7 +228,10 @@ impl CommonState {
             None => self.records.fail(failure.alert),
         }
         self.established = None;
-        self.failed = Some(failure.error.clone());
+        self.failed = Some(Box::new(failure.error.clone()));
+        if let Some(link) = self.records.half.link() {
+            link.fail(failure.clone());
+        }
         failure.error
     }
 

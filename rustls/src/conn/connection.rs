@@ -16,9 +16,6 @@ use crate::record::buffer::OutgoingBuffer;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::suites::ExtractedSecrets;
 
-/// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
-const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
-
 /// What client and server connections have in common.
 ///
 /// A connection does no I/O of its own. Bytes go in and out by four calls:
@@ -59,26 +56,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read;
     /// [`io::ErrorKind::InvalidData`] while more than a record waits to be processed.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
-        let records = &mut self.driver.common.records;
-        if records.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
-            return Err(io::Error::other("received plaintext buffer full"));
-        }
-        // RFC 9846 §6.1: data received after a closure alert is ignored
-        if records.receiving == Receiving::Closed {
-            return Ok(0);
-        }
-        if records.received.is_full() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "message buffer full",
-            ));
-        }
-        let result = rd.read(records.received.room());
-        records.received.commit(*result.as_ref().unwrap_or(&0));
-        if let Ok(0) = result {
-            records.seen_eof = true;
-        }
-        result
+        self.driver.common.records.read_tls(rd)
     }
 
     /// Writes TLS bytes that wait to be sent to `wr`, in one call of its `write_vectored`; makes no call when

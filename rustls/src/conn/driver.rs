@@ -404,7 +404,7 @@ impl<Data> Driver<Data> {
 
     /// Ends the connection: tells the peer why, and returns the error of every later call.
     #[cold]
-    fn fail(&mut self, failure: Failure) -> Error {
+    pub(super) fn fail(&mut self, failure: Failure) -> Error {
         self.machine.fail();
         self.common.fail(failure)
     }

@@ -3,9 +3,13 @@
 //!
 //! They are kept next to the sender, so that a write that wears out a key need not call the handshake. The
 //! handshake makes them, and installs the first keys itself.
+//!
+//! Each half of a split connection ([`super::split`]) has those of its own direction.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::split::Link;
 use super::transport::{Level, Transport};
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{KeyUpdateRequest, Side};
@@ -25,35 +29,75 @@ pub(crate) const KEY_UPDATE_LEN: usize = 5;
 /// What is left of the key schedule once the handshake is complete.
 pub(crate) enum Established {
     Tls13(Tls13Secrets),
+    /// Of a connection's sending half.
+    Tls13Sending(SendingSecrets),
+    /// Of a connection's receiving half.
+    Tls13Receiving(ReceivingSecrets, Arc<Link>),
     #[cfg(feature = "tls12")]
     Tls12(MasterSecret),
+    /// Of a connection's sending half, which nothing can be derived for. The receiving half is [`Self::Tls12`].
+    #[cfg(feature = "tls12")]
+    Tls12Sending,
 }
 
 impl Established {
+    /// Keeps what the receiving half needs, and returns what the sending half needs; `None` when these are those of
+    /// a half. `link` joins the two.
+    pub(super) fn split(&mut self, link: &Arc<Link>) -> Option<Self> {
+        match self {
+            Self::Tls13(secrets) => {
+                let (sending, receiving) = secrets.split(link);
+                *self = Self::Tls13Receiving(receiving, link.clone());
+                Some(Self::Tls13Sending(sending))
+            }
+            Self::Tls13Sending(_) | Self::Tls13Receiving(..) => None,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => Some(Self::Tls12Sending),
+            #[cfg(feature = "tls12")]
+            Self::Tls12Sending => None,
+        }
+    }
+
     /// Whether keys can be replaced. TLS 1.2 would have to renegotiate.
     pub(crate) fn can_refresh(&self) -> bool {
         match self {
-            Self::Tls13(_) => true,
+            Self::Tls13(_) | Self::Tls13Sending(_) => true,
+            Self::Tls13Receiving(..) => false,
             #[cfg(feature = "tls12")]
-            Self::Tls12(_) => false,
+            Self::Tls12(_) | Self::Tls12Sending => false,
         }
     }
 
-    /// The secrets that a KeyUpdate replaces, if [`Self::can_refresh`].
-    pub(crate) fn refreshable(&mut self) -> Option<&mut Tls13Secrets> {
+    /// The secrets of the direction that a KeyUpdate of ours replaces, if [`Self::can_refresh`].
+    pub(crate) fn refreshable(&mut self) -> Option<&mut SendingSecrets> {
         match self {
-            Self::Tls13(secrets) => Some(secrets),
+            Self::Tls13(secrets) => Some(&mut secrets.sending),
+            Self::Tls13Sending(sending) => Some(sending),
+            Self::Tls13Receiving(..) => None,
             #[cfg(feature = "tls12")]
-            Self::Tls12(_) => None,
+            Self::Tls12(_) | Self::Tls12Sending => None,
         }
     }
 
-    /// The secrets of TLS 1.3.
+    /// What a KeyUpdate of the peer concerns; `None` where there can be none.
+    pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, AnsweredBy<'_>)> {
+        match self {
+            Self::Tls13(secrets) => Some((
+                &mut secrets.receiving,
+                AnsweredBy::This(&mut secrets.sending),
+            )),
+            Self::Tls13Receiving(receiving, link) => Some((receiving, AnsweredBy::Sender(link))),
+            Self::Tls13Sending(_) => None,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) | Self::Tls12Sending => None,
+        }
+    }
+
+    /// The secrets of TLS 1.3, of a whole connection.
     pub(super) fn tls13(&self) -> Option<&Tls13Secrets> {
         match self {
             Self::Tls13(secrets) => Some(secrets),
-            #[cfg(feature = "tls12")]
-            Self::Tls12(_) => None,
+            _ => None,
         }
     }
 
@@ -61,9 +105,11 @@ impl Established {
     /// next.
     pub(crate) fn owes_update(&self) -> bool {
         match self {
-            Self::Tls13(secrets) => secrets.owes_update,
+            Self::Tls13(secrets) => secrets.sending.owes_update,
+            Self::Tls13Sending(sending) => sending.owes_update,
+            Self::Tls13Receiving(..) => false,
             #[cfg(feature = "tls12")]
-            Self::Tls12(_) => false,
+            Self::Tls12(_) | Self::Tls12Sending => false,
         }
     }
 
@@ -73,10 +119,9 @@ impl Established {
     ///
     /// As for [`Transport::send_handshake`].
     pub(crate) fn settle(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
-        match self {
-            Self::Tls13(secrets) => secrets.settle(transport),
-            #[cfg(feature = "tls12")]
-            Self::Tls12(_) => Ok(()),
+        match self.refreshable() {
+            Some(secrets) => secrets.settle(transport),
+            None => Ok(()),
         }
     }
 
@@ -92,15 +137,15 @@ impl Established {
         side: Side,
     ) -> Result<(ConnectionTrafficSecrets, ConnectionTrafficSecrets), Error> {
         match self {
-            Self::Tls13(secrets) => {
-                let extract = |secret| extract_tls13(secrets.suite, secret);
-                Ok((extract(&secrets.sending)?, extract(&secrets.receiving)?))
-            }
+            Self::Tls13(secrets) => Ok((secrets.sending.extract()?, secrets.receiving.extract()?)),
             #[cfg(feature = "tls12")]
             Self::Tls12(secret) => {
                 let keys = secret.key_block();
                 Ok((keys.extract_sending(side)?, keys.extract_receiving(side)?))
             }
+            Self::Tls13Sending(_) | Self::Tls13Receiving(..) => Err(half_has_not_all()),
+            #[cfg(feature = "tls12")]
+            Self::Tls12Sending => Err(half_has_not_all()),
         }
     }
 
@@ -110,15 +155,13 @@ impl Established {
     ///
     /// [`Error::General`] in TLS 1.2, and when there can be no more updates; as for [`Self::extract`].
     pub(crate) fn update_extracted_sending(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
-        let secrets = self.tls13_secrets()?;
+        let secrets = self.refreshable().ok_or_else(no_updates)?;
         // RFC 9846 §4.7.3: the number of updates is limited
-        if secrets.sending_updates >= MAX_SENDING_UPDATES {
+        if secrets.updates >= MAX_SENDING_UPDATES {
             return Err(Error::General("the keys can be updated no more".into()));
         }
-        secrets.sending_updates += 1;
-        secrets.sending =
-            key_schedule::next_application_traffic_secret(secrets.suite, &secrets.sending);
-        extract_tls13(secrets.suite, &secrets.sending)
+        secrets.next();
+        secrets.extract()
     }
 
     /// Switches to the peer's next keys, and returns them.
@@ -127,16 +170,9 @@ impl Established {
     ///
     /// [`Error::General`] in TLS 1.2; as for [`Self::extract`].
     pub(crate) fn update_extracted_receiving(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
-        let secrets = self.tls13_secrets()?;
-        secrets.receiving =
-            key_schedule::next_application_traffic_secret(secrets.suite, &secrets.receiving);
-        extract_tls13(secrets.suite, &secrets.receiving)
-    }
-
-    fn tls13_secrets(&mut self) -> Result<&mut Tls13Secrets, Error> {
-        self.refreshable().ok_or_else(|| {
-            Error::General("TLS 1.2 connections do not support traffic secret updates".into())
-        })
+        let (secrets, _) = self.updatable().ok_or_else(no_updates)?;
+        secrets.next();
+        secrets.extract()
     }
 
     /// Fills `output` with keying material.
@@ -157,11 +193,24 @@ impl Established {
             ));
         }
         match self {
-            Self::Tls13(secrets) => secrets.export_keying_material(output, label, context),
+            Self::Tls13(Tls13Secrets { receiving, .. }) | Self::Tls13Receiving(receiving, _) => {
+                receiving.export_keying_material(output, label, context)
+            }
             #[cfg(feature = "tls12")]
             Self::Tls12(secret) => secret.export(output, label, context),
+            Self::Tls13Sending(_) => Err(half_has_not_all()),
+            #[cfg(feature = "tls12")]
+            Self::Tls12Sending => Err(half_has_not_all()),
         }
     }
+}
+
+fn no_updates() -> Error {
+    Error::General("TLS 1.2 connections do not support traffic secret updates".into())
+}
+
+fn half_has_not_all() -> Error {
+    Error::General("this half of the connection does not have the secrets for that".into())
 }
 
 fn extract_tls13(
@@ -174,16 +223,8 @@ fn extract_tls13(
 
 /// The secrets of a TLS 1.3 connection.
 pub(crate) struct Tls13Secrets {
-    pub(super) suite: &'static Tls13CipherSuite,
-    pub(super) sending: OkmBlock,
-    pub(super) receiving: OkmBlock,
-    exporter_secret: OkmBlock,
-    /// N of the sending `application_traffic_secret_N`.
-    sending_updates: u64,
-    /// We requested a KeyUpdate, and none came since.
-    awaits_update: bool,
-    /// The peer has requested a KeyUpdate, and none was sent since.
-    owes_update: bool,
+    pub(super) sending: SendingSecrets,
+    pub(super) receiving: ReceivingSecrets,
 }
 
 impl Tls13Secrets {
@@ -195,21 +236,24 @@ impl Tls13Secrets {
         exporter_secret: OkmBlock,
     ) -> Self {
         Self {
-            suite,
-            sending,
-            receiving,
-            exporter_secret,
-            sending_updates: 0,
-            awaits_update: false,
-            owes_update: false,
+            sending: SendingSecrets {
+                suite,
+                secret: sending,
+                updates: 0,
+                awaited: Awaited::Here(false),
+                owes_update: false,
+            },
+            receiving: ReceivingSecrets {
+                suite,
+                secret: receiving,
+                exporter_secret,
+            },
         }
     }
 
     /// Protects what is sent with the keys of the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
-        TrafficSecret::with(self.suite, &self.sending, |secret| {
-            transport.set_sending_secret(Level::Application, secret);
-        });
+        self.sending.install(transport);
     }
 
     /// Opens what is received with the keys of the current secret.
@@ -221,33 +265,89 @@ impl Tls13Secrets {
         &self,
         transport: &mut dyn Transport,
     ) -> Result<(), PeerMisbehaved> {
-        TrafficSecret::with(self.suite, &self.receiving, |secret| {
-            transport.set_receiving_secret(Level::Application, secret)
-        })
+        self.receiving.install(transport)
     }
 
-    /// The peer's KeyUpdate has come. Returns whether it was asked for.
-    pub(crate) fn take_awaited_update(&mut self) -> bool {
-        core::mem::take(&mut self.awaits_update)
+    /// Moves the secrets out: none is left behind where they were.
+    fn split(&mut self, link: &Arc<Link>) -> (SendingSecrets, ReceivingSecrets) {
+        let take = |secret: &mut OkmBlock| core::mem::replace(secret, OkmBlock::new(&[]));
+        if self.sending.awaited.is_awaited() {
+            link.await_update();
+        }
+        let sending = SendingSecrets {
+            suite: self.sending.suite,
+            secret: take(&mut self.sending.secret),
+            updates: self.sending.updates,
+            awaited: Awaited::Shared(link.clone()),
+            owes_update: self.sending.owes_update,
+        };
+        let receiving = ReceivingSecrets {
+            suite: self.receiving.suite,
+            secret: take(&mut self.receiving.secret),
+            exporter_secret: take(&mut self.receiving.exporter_secret),
+        };
+        (sending, receiving)
+    }
+}
+
+/// What replaces the sending key.
+pub(crate) struct SendingSecrets {
+    pub(super) suite: &'static Tls13CipherSuite,
+    /// The present `application_traffic_secret_N`.
+    pub(super) secret: OkmBlock,
+    /// N.
+    updates: u64,
+    awaited: Awaited,
+    /// The peer has requested a KeyUpdate, and none was sent since.
+    owes_update: bool,
+}
+
+/// Whether we requested a KeyUpdate, and none came since.
+enum Awaited {
+    /// Both directions are here.
+    Here(bool),
+    /// The receiving half of the connection sees it come.
+    Shared(Arc<Link>),
+}
+
+impl Awaited {
+    fn is_awaited(&self) -> bool {
+        match self {
+            Self::Here(is_awaited) => *is_awaited,
+            Self::Shared(link) => link.awaits_update(),
+        }
     }
 
-    /// Switches to the peer's next keys.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Transport::set_receiving_secret`].
-    pub(crate) fn update_receiving(
-        &mut self,
-        transport: &mut dyn Transport,
-    ) -> Result<(), PeerMisbehaved> {
-        self.receiving = key_schedule::next_application_traffic_secret(self.suite, &self.receiving);
-        self.install_receiving(transport)
+    fn await_update(&mut self) {
+        match self {
+            Self::Here(is_awaited) => *is_awaited = true,
+            Self::Shared(link) => link.await_update(),
+        }
+    }
+
+    fn take(&mut self) -> bool {
+        match self {
+            Self::Here(is_awaited) => core::mem::take(is_awaited),
+            Self::Shared(link) => link.take_awaited_update(),
+        }
+    }
+}
+
+impl SendingSecrets {
+    fn install(&self, transport: &mut dyn Transport) {
+        TrafficSecret::with(self.suite, &self.secret, |secret| {
+            transport.set_sending_secret(Level::Application, secret);
+        });
+    }
+
+    fn extract(&self) -> Result<ConnectionTrafficSecrets, Error> {
+        extract_tls13(self.suite, &self.secret)
     }
 
     /// Sees to it that the next application data comes behind a KeyUpdate that answers the peer's.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         // RFC 9846 §4.7.3: a request is ignored when there can be no more updates
-        if self.sending_updates < MAX_SENDING_UPDATES {
+        if self.updates < MAX_SENDING_UPDATES {
             self.owes_update = true;
             transport.retire_sending_key();
         }
@@ -264,17 +364,17 @@ impl Tls13Secrets {
             return self.settle(transport);
         }
         // a key that follows an update and has protected nothing need not be replaced
-        if self.sending_updates != 0 && !transport.has_used_sending_key() {
+        if self.updates != 0 && !transport.has_used_sending_key() {
             return Ok(());
         }
         // RFC 9846 §4.7.3: no second request until a KeyUpdate has come
-        let request = if self.awaits_update {
+        let request = if self.awaited.is_awaited() {
             KeyUpdateRequest::UpdateNotRequested
         } else {
             KeyUpdateRequest::UpdateRequested
         };
         if self.send_key_update(request, transport)? {
-            self.awaits_update = true;
+            self.awaited.await_update();
         }
         Ok(())
     }
@@ -295,19 +395,83 @@ impl Tls13Secrets {
     ) -> Result<bool, Error> {
         // RFC 9846 §4.7.3: the number of updates is limited, requested or not. §6.1: nothing is sent
         // after close_notify
-        if self.sending_updates >= MAX_SENDING_UPDATES || transport.is_closed() {
+        if self.updates >= MAX_SENDING_UPDATES || transport.is_closed() {
             return Ok(false);
         }
-        self.sending_updates += 1;
 
         // RFC 9846 §4.7.3: a KeyUpdate is encrypted with the old keys
         let mut message = Vec::with_capacity(KEY_UPDATE_LEN);
         request.encode_message(&mut message)?;
         transport.send_handshake(&message)?;
 
-        self.sending = key_schedule::next_application_traffic_secret(self.suite, &self.sending);
-        self.install_sending(transport);
+        self.next();
+        self.install(transport);
         Ok(true)
+    }
+
+    fn next(&mut self) {
+        self.updates += 1;
+        self.secret = key_schedule::next_application_traffic_secret(self.suite, &self.secret);
+    }
+}
+
+/// Where a KeyUpdate of the peer is answered, if it requests an answer.
+pub(crate) enum AnsweredBy<'a> {
+    /// Here: both directions are together.
+    This(&'a mut SendingSecrets),
+    /// By the sending half of a split connection.
+    Sender(&'a Link),
+}
+
+impl AnsweredBy<'_> {
+    /// The peer's KeyUpdate has come. Returns whether it was asked for.
+    pub(crate) fn take_awaited_update(&mut self) -> bool {
+        match self {
+            Self::This(sending) => sending.awaited.take(),
+            Self::Sender(link) => link.take_awaited_update(),
+        }
+    }
+
+    /// Sees to it that the next application data comes behind a KeyUpdate that answers the peer's.
+    pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
+        match self {
+            Self::This(sending) => sending.answer_update(transport),
+            Self::Sender(link) => link.owe_update(),
+        }
+    }
+}
+
+/// What replaces the receiving key, and what is exported.
+pub(crate) struct ReceivingSecrets {
+    suite: &'static Tls13CipherSuite,
+    /// The present `application_traffic_secret_N`.
+    pub(super) secret: OkmBlock,
+    exporter_secret: OkmBlock,
+}
+
+impl ReceivingSecrets {
+    fn install(&self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
+        TrafficSecret::with(self.suite, &self.secret, |secret| {
+            transport.set_receiving_secret(Level::Application, secret)
+        })
+    }
+
+    fn extract(&self) -> Result<ConnectionTrafficSecrets, Error> {
+        extract_tls13(self.suite, &self.secret)
+    }
+
+    /// Switches to the peer's next keys.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Transport::set_receiving_secret`].
+    pub(crate) fn update(&mut self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
+        self.next();
+        self.install(transport)
+    }
+
+    fn next(&mut self) {
+        self.secret = key_schedule::next_application_traffic_secret(self.suite, &self.secret);
     }
 
     fn export_keying_material(

@@ -13,6 +13,7 @@
 //!   server.
 //! - `quic`: in the place of `records` where QUIC carries the handshake.
 //! - `transport`, `carrier`: all that a handshake sees of these.
+//! - `split`: the two halves of a connection, each with what it needs of these.
 //! - `kernel`: what is left of a connection whose records are made by another.
 
 pub(crate) mod carrier;
@@ -34,6 +35,7 @@ mod received_early_data;
 mod records;
 mod sending;
 pub(crate) mod side_data;
+pub(crate) mod split;
 #[cfg(feature = "std")]
 mod stream;
 pub(crate) mod tolerance;

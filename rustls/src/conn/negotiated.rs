@@ -9,7 +9,7 @@ use crate::session::chain::PeerChain;
 use crate::suites::SupportedCipherSuite;
 
 /// What is known so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) suite: Option<SupportedCipherSuite>,

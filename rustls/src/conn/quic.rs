@@ -186,12 +186,17 @@ impl Established {
     /// The traffic secrets, of which `side` sends with its own.
     fn quic_secrets(&self, side: Side, version: Version) -> Option<Secrets> {
         let secrets = self.tls13()?;
-        let (sending, receiving) = (secrets.sending.clone(), secrets.receiving.clone());
+        let (sending, receiving) = (&secrets.sending, &secrets.receiving);
+        let (sending, receiving, suite) = (
+            sending.secret.clone(),
+            receiving.secret.clone(),
+            sending.suite,
+        );
         let (client, server) = match side {
             Side::Client => (sending, receiving),
             Side::Server => (receiving, sending),
         };
-        let suite = secrets.suite.quic_suite()?;
+        let suite = suite.quic_suite()?;
         Some(Secrets::new(suite, version, side, client, server))
     }
 }

@@ -12,10 +12,13 @@
 #[cfg(feature = "std")]
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use std::io;
 
 use super::carrier::Carrier;
 #[cfg(feature = "std")]
 use super::received_early_data::ReceivedEarlyData;
+use super::split::Half;
 use super::transport::{Level, Transport};
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::tls13::OkmBlock;
@@ -35,6 +38,10 @@ use crate::suites::Tls13CipherSuite;
 use crate::tls12::key_schedule::KeyBlock;
 use crate::tls13::key_schedule::TrafficSecret;
 
+/// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
+#[cfg(feature = "std")]
+const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
+
 /// The records of one connection.
 pub(crate) struct Records {
     pub(crate) sender: RecordSender,
@@ -50,6 +57,8 @@ pub(crate) struct Records {
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to send it with.
     pub(crate) unsent_plaintext: Vec<u8>,
+    /// Whether these are the records of both directions.
+    pub(super) half: Half,
     /// Early data that waits to be read; none unless a buffered server accepts it.
     #[cfg(feature = "std")]
     pub(super) early_data: Option<Box<ReceivedEarlyData>>,
@@ -99,6 +108,7 @@ impl Records {
             received: ReceiveBuffer::default(),
             joiner: HandshakeJoiner::default(),
             unsent_plaintext: Vec::new(),
+            half: Half::Whole,
             #[cfg(feature = "std")]
             early_data: None,
             #[cfg(feature = "std")]
@@ -143,6 +153,31 @@ impl Records {
             self.sending,
             Sending::HandshakeThenClose | Sending::TrafficThenClose | Sending::Closed
         )
+    }
+
+    /// Reads what `rd` has into [`Self::received`], with one call of its `read`.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(super) fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
+        if self.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
+            return Err(io::Error::other("received plaintext buffer full"));
+        }
+        // RFC 9846 §6.1: data received after a closure alert is ignored
+        if self.receiving == Receiving::Closed {
+            return Ok(0);
+        }
+        if self.received.is_full() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "message buffer full",
+            ));
+        }
+        let result = rd.read(self.received.room());
+        self.received.commit(*result.as_ref().unwrap_or(&0));
+        if let Ok(0) = result {
+            self.seen_eof = true;
+        }
+        result
     }
 
     /// Sends a close_notify, as the last record.
@@ -311,6 +346,12 @@ impl Transport for Records {
 
     #[cfg(feature = "tls12")]
     fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error> {
+        if let Half::Receiving(link) = &self.half {
+            // the one warning that what was received may call for
+            debug_assert_eq!(description, AlertDescription::NoRenegotiation);
+            link.owe_refusal();
+            return Ok(());
+        }
         // RFC 5246 §7.2.1: nothing follows a close_notify
         if self.is_closed() {
             return Ok(());

@@ -12,6 +12,7 @@ use super::common_state::{CommonState, received_would_be_lost};
 use super::driver::{Driver, Processed};
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
+use super::split::{Receiver, Sender, split};
 use crate::client::{ClientConnectionData, MayEncryptEarlyData};
 use crate::crypto::cipher::InsufficientSizeError;
 use crate::error::Error;
@@ -284,6 +285,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
+    /// The halves of a connection that [can be split](CommonState::check_splittable).
+    pub(crate) fn split(self) -> (Sender, Receiver<Data>) {
+        split(self.driver, self.opened)
+    }
+
     /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
     /// TLS).
     ///

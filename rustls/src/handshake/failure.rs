@@ -7,7 +7,7 @@ use crate::error::Error;
 ///
 /// Any error becomes one with the alert that [`Error::alert`] names. A handler that knows better names
 /// another. Handlers return it; the connection sends the alert.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
     /// `None`: the peer is told nothing.

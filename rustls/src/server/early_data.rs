@@ -20,7 +20,7 @@ pub struct ReadEarlyData<'a> {
 impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {
-    pub(super) fn new(common: &'a mut CommonState) -> Self {
+    pub(crate) fn new(common: &'a mut CommonState) -> Self {
         Self { common }
     }
 }

@@ -23,18 +23,19 @@ pub(crate) fn read_key_update<Data>(
             ));
         }
     };
-    let Some(Established::Tls13(secrets)) = cx.established else {
+    let updatable = cx.established.as_mut().and_then(Established::updatable);
+    let Some((secrets, mut answered_by)) = updatable else {
         return Err(Error::HandshakeNotComplete.into());
     };
-    let awaited = secrets.take_awaited_update();
+    let awaited = answered_by.take_awaited_update();
     if responds || !awaited {
         cx.tolerance.count_key_update()?;
     }
     // RFC 9846 §4.7.3: a receiver must update its receiving keys
-    secrets.update_receiving(cx.transport)?;
+    secrets.update(cx.transport)?;
     // RFC 9846 §4.7.3: a request must be answered before the next application data
     if responds {
-        secrets.answer_update(cx.transport);
+        answered_by.answer_update(cx.transport);
     }
     Ok(())
 }

@@ -44,11 +44,9 @@ fn ends() -> [End; 2] {
 }
 
 impl End {
-    fn secrets(&mut self) -> &mut Tls13Secrets {
-        let Some(Established::Tls13(secrets)) = &mut self.established else {
-            unreachable!();
-        };
-        secrets
+    fn secrets(&mut self) -> &mut SendingSecrets {
+        let established = self.established.as_mut().unwrap();
+        established.refreshable().unwrap()
     }
 
     fn refresh(&mut self) {
@@ -59,9 +57,8 @@ impl End {
 
     /// Sends a KeyUpdate whatever [`Self::refresh`] would do.
     fn send_key_update(&mut self, request: KeyUpdateRequest) {
-        let Some(Established::Tls13(secrets)) = &mut self.established else {
-            unreachable!();
-        };
+        let established = self.established.as_mut().unwrap();
+        let secrets = established.refreshable().unwrap();
         secrets.send_key_update(request, &mut self.records).unwrap();
     }
 
@@ -217,7 +214,7 @@ fn a_request_after_the_answer_was_written_has_one_of_its_own() {
 #[test]
 fn a_sender_stops_before_the_epoch_would_be_too_high() {
     let [mut a, mut b] = ends();
-    a.secrets().sending_updates = MAX_SENDING_UPDATES - 1;
+    a.secrets().updates = MAX_SENDING_UPDATES - 1;
     a.send_data();
     a.refresh();
     assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
@@ -240,7 +237,7 @@ fn a_sender_stops_before_the_epoch_would_be_too_high() {
 #[test]
 fn extracted_keys_are_updated_no_more_than_others() {
     let [mut a, _] = ends();
-    a.secrets().sending_updates = MAX_SENDING_UPDATES - 1;
+    a.secrets().updates = MAX_SENDING_UPDATES - 1;
     let Some(established) = &mut a.established else {
         unreachable!();
     };

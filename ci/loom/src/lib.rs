@@ -1,0 +1,196 @@
+//! Models of what threads share without a lock, over all interleavings and all that the memory model allows.
+//!
+//! The file under test is the library's own; only its atomics are loom's.
+
+#![cfg(test)]
+
+#[path = "../../../rustls/src/conn/split/link.rs"]
+mod link;
+
+mod atomics {
+    use std::sync::OnceLock;
+
+    pub(crate) use loom::sync::atomic::{AtomicU8, Ordering};
+
+    /// `once_cell::race::OnceBox`: a place that is filled once, `Release`, and read, `Acquire`.
+    pub(crate) struct OnceBox<F> {
+        /// What a reader goes by, as it does by the pointer of the real one. The value behind it gives no ordering of
+        /// its own: loom runs one thread at a time, and does not see it.
+        is_set: loom::sync::atomic::AtomicBool,
+        value: OnceLock<Box<F>>,
+    }
+
+    impl<F> OnceBox<F> {
+        pub(crate) fn new() -> Self {
+            Self {
+                is_set: loom::sync::atomic::AtomicBool::new(false),
+                value: OnceLock::new(),
+            }
+        }
+
+        pub(crate) fn set(&self, value: Box<F>) -> Result<(), Box<F>> {
+            self.value.set(value)?;
+            self.is_set.store(true, Ordering::Release);
+            Ok(())
+        }
+
+        pub(crate) fn get(&self) -> Option<&F> {
+            let is_set = self.is_set.load(Ordering::Acquire);
+            self.value.get().filter(|_| is_set).map(|value| &**value)
+        }
+    }
+}
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+use self::link::Link;
+
+/// Why a connection has failed, in these models: who was first.
+type Failure = &'static str;
+
+fn model(run: impl Fn(Arc<Link<Failure>>) + Send + Sync + 'static) {
+    loom::model(move || run(Arc::new(Link::new())));
+}
+
+/// Every request is answered by a KeyUpdate that is sent after it, and none is answered twice.
+#[test]
+fn requests_are_answered_once_or_together() {
+    model(|link| {
+        let receiver = {
+            let link = link.clone();
+            thread::spawn(move || {
+                link.owe_update();
+                link.owe_update();
+            })
+        };
+        let mut answers = 0;
+        for _ in 0..2 {
+            if link.has_news() {
+                answers += usize::from(link.take_news().update);
+            }
+        }
+        receiver.join().unwrap();
+        // whoever looks once the receiver's call is over, sees what is left
+        if link.has_news() {
+            let news = link.take_news();
+            assert!(news.update);
+            answers += 1;
+        }
+        assert!((1..=2).contains(&answers), "{answers}");
+        assert!(!link.has_news() && !link.wants_sender(|_| true));
+    });
+}
+
+/// A request is not lost when the sender takes another just then.
+#[test]
+fn different_news_do_not_hide_each_other() {
+    model(|link| {
+        let receiver = {
+            let link = link.clone();
+            thread::spawn(move || {
+                link.owe_update();
+                link.owe_refusal();
+            })
+        };
+        let first = link.take_news();
+        receiver.join().unwrap();
+        let second = link.take_news();
+        assert!(first.update != second.update);
+        assert!(first.refusal != second.refusal);
+        // they come in order
+        assert!(first.update || !first.refusal);
+    });
+}
+
+/// Whoever reads that a half has failed finds out why.
+#[test]
+fn a_failure_is_there_when_it_is_told() {
+    model(|link| {
+        let receiver = {
+            let link = link.clone();
+            thread::spawn(move || {
+                link.owe_update();
+                link.fail("the receiver");
+                assert_eq!(link.failure(), Some(&"the receiver"));
+            })
+        };
+        if link.has_failed() {
+            assert_eq!(link.failure(), Some(&"the receiver"));
+        }
+        receiver.join().unwrap();
+        assert!(link.has_news() && link.wants_sender(|_| true));
+        assert_eq!(link.failure(), Some(&"the receiver"));
+    });
+}
+
+/// Both fail at once: there is one failure, and it stays.
+#[test]
+fn the_first_failure_stays() {
+    model(|link| {
+        let receiver = {
+            let link = link.clone();
+            thread::spawn(move || link.fail("the receiver"))
+        };
+        link.fail("the sender");
+        receiver.join().unwrap();
+        let first = *link.failure().unwrap();
+        link.fail("somebody else");
+        assert_eq!(link.failure(), Some(&first));
+        assert!(["the receiver", "the sender"].contains(&first));
+        // the sender has failed, too: there is nobody to wake
+        link.sender_is_done();
+        assert!(!link.wants_sender(|_| true));
+    });
+}
+
+/// The answer to a KeyUpdate is known as one when it comes, since the request was noted before it was sent; and the
+/// sender requests no other before.
+#[test]
+fn an_answer_is_awaited() {
+    model(|link| {
+        let wire = Arc::new(AtomicUsize::new(0));
+        let receiver = {
+            let (link, wire) = (link.clone(), wire.clone());
+            thread::spawn(move || {
+                // the peer answers what it has seen; nothing but this byte orders the two
+                if wire.load(Ordering::Relaxed) == 1 {
+                    let awaited = link.take_awaited_update();
+                    assert!(!link.take_awaited_update(), "taken once");
+                    return Some(awaited);
+                }
+                None
+            })
+        };
+        assert!(!link.awaits_update());
+        link.await_update();
+        assert!(!link.has_news());
+        wire.store(1, Ordering::Release);
+        let answered = receiver.join().unwrap();
+        // a read-modify-write sees the last value, so an answer is never taken for one that nobody asked for
+        if let Some(awaited) = answered {
+            assert!(awaited);
+            assert!(!link.awaits_update());
+        } else {
+            assert!(link.awaits_update());
+        }
+    });
+}
+
+/// A sender that ends while something is handed over leaves nobody to wake.
+#[test]
+fn a_sender_that_is_gone_is_not_woken() {
+    model(|link| {
+        let receiver = {
+            let link = link.clone();
+            thread::spawn(move || {
+                link.owe_update();
+                link.wants_sender(|_| true)
+            })
+        };
+        link.sender_is_done();
+        let _ = receiver.join().unwrap();
+        assert!(!link.wants_sender(|_| true));
+    });
+}

@@ -1,0 +1,174 @@
+//! How each direction ends: by a close_notify, by the end of the stream, or because its half is dropped.
+
+use std::io::{ErrorKind, Read, Write};
+
+use harness::endpoints::Endpoint;
+
+use crate::kit::{ALERT, cases, tls13_cases};
+
+/// RFC 9846 §6.1: a close_notify ends one direction.
+#[test]
+fn ours_ends_the_sender() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        halves.sender.writer().write_all(b"the last").unwrap();
+        halves.sender.send_close_notify();
+        halves.sender.send_close_notify();
+        let out = halves.output();
+        peer.receive(&out).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"the last");
+        assert!(peer.peer_has_closed());
+
+        let error = halves.sender.writer().write(b"more").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        assert!(halves.sender.encrypt(b"more", &mut [0; 100]).is_err());
+        assert!(
+            halves
+                .sender
+                .encrypt_in_place(&mut [0; 100], 40..60)
+                .is_err()
+        );
+        assert_eq!(halves.sender.error(), None);
+        assert!(halves.output().is_empty());
+
+        for _ in 0..3 {
+            peer.send(b"half closed");
+            halves.receive(&peer.take_output()).unwrap();
+            assert_eq!(halves.read_waiting(), b"half closed");
+        }
+    }
+}
+
+#[test]
+fn the_peers_ends_the_receiver() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        peer.send(b"the last");
+        peer.close();
+        let closing = peer.take_output();
+        // RFC 9846 §6.1: what follows is ignored
+        let all = [&closing[..], b"whatever this may be"].concat();
+        halves.receive(&all).unwrap();
+        let state = halves.receiver.process().unwrap();
+        assert!(state.peer_has_closed());
+        assert!(!state.sender_wants_write());
+        assert_eq!(state.plaintext_bytes_to_read(), 8);
+        let (plaintext, end) = halves.read();
+        assert_eq!(plaintext, b"the last");
+        end.unwrap();
+        assert!(!halves.receiver.wants_read());
+        assert_eq!(halves.receiver.read_tls(&mut &b"more"[..]).unwrap(), 0);
+        let mut more = [1; 10];
+        let ignored = halves.receiver.open_in_place(&mut more).unwrap();
+        assert_eq!((ignored.discard, ignored.payload.len()), (10, 0));
+
+        for _ in 0..3 {
+            let sent = halves.send(b"half closed");
+            peer.receive(&sent).unwrap();
+            let mut received = Vec::new();
+            peer.read_into(&mut received);
+            assert_eq!(received, b"half closed");
+        }
+    }
+}
+
+/// Nobody has authenticated that end: it may be an attack that cuts data off.
+#[test]
+fn the_end_of_the_stream_is_no_end_of_the_data() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        peer.send(b"data");
+        halves.receive(&peer.take_output()).unwrap();
+        assert_eq!(halves.receiver.read_tls(&mut &[][..]).unwrap(), 0);
+        halves.receiver.process().unwrap();
+        let mut plaintext = [0; 4];
+        halves.receiver.reader().read_exact(&mut plaintext).unwrap();
+        let error = halves.receiver.reader().read(&mut plaintext).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+
+        // behind a close_notify it is
+        let (mut halves, mut peer) = case.split();
+        peer.close();
+        halves.receive(&peer.take_output()).unwrap();
+        assert_eq!(halves.receiver.read_tls(&mut &[][..]).unwrap(), 0);
+        assert_eq!(halves.receiver.reader().read(&mut plaintext).unwrap(), 0);
+    }
+}
+
+#[test]
+fn a_receiver_goes_on_without_its_sender() {
+    for case in cases() {
+        let (halves, mut peer) = case.split();
+        let (sender, mut receiver) = (halves.sender, halves.receiver);
+        drop(sender);
+        if case.is_tls13() {
+            peer.refresh_traffic_keys();
+        }
+        peer.send(b"data");
+        receiver.read_tls(&mut &peer.take_output()[..]).unwrap();
+        let state = receiver.process().unwrap();
+        // there is nobody to wake
+        assert!(!state.sender_wants_write());
+        let mut plaintext = [0; 4];
+        receiver.reader().read_exact(&mut plaintext).unwrap();
+        assert_eq!(plaintext, *b"data");
+        receiver.read_tls(&mut &[9; 30][..]).unwrap();
+        receiver.process().unwrap_err();
+        assert!(!receiver.sender_wants_write());
+    }
+}
+
+#[test]
+fn a_sender_goes_on_without_its_receiver() {
+    for case in cases() {
+        let (halves, mut peer) = case.split();
+        let (mut sender, receiver) = (halves.sender, halves.receiver);
+        drop(receiver);
+        assert!(!sender.wants_write());
+        sender.writer().write_all(b"data").unwrap();
+        if case.is_tls13() {
+            sender.refresh_traffic_keys().unwrap();
+        }
+        sender.writer().write_all(b" and more").unwrap();
+        sender.send_close_notify();
+        let mut out = Vec::new();
+        while sender.wants_write() {
+            sender.write_tls(&mut out).unwrap();
+        }
+        peer.receive(&out).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"data and more");
+        assert!(peer.peer_has_closed());
+    }
+}
+
+/// A receiver that was dropped after it had failed has told the sender.
+#[test]
+fn what_was_handed_over_outlives_the_receiver() {
+    for case in cases() {
+        let (halves, mut peer) = case.split_from_bare();
+        let (mut sender, mut receiver) = (halves.sender, halves.receiver);
+        receiver.read_tls(&mut &b"no record"[..]).unwrap();
+        receiver.process().unwrap_err();
+        drop(receiver);
+        assert!(sender.wants_write());
+        let mut out = Vec::new();
+        sender.write_tls(&mut out).unwrap();
+        assert_eq!(peer.open_all(&out), [(ALERT, vec![2, 10])]);
+    }
+    for case in tls13_cases() {
+        let (halves, mut peer) = case.split();
+        let (mut sender, mut receiver) = (halves.sender, halves.receiver);
+        peer.refresh_traffic_keys();
+        receiver.read_tls(&mut &peer.take_output()[..]).unwrap();
+        receiver.process().unwrap();
+        drop(receiver);
+        let mut out = Vec::new();
+        sender.write_tls(&mut out).unwrap();
+        assert_ne!(out, []);
+        peer.receive(&out).unwrap();
+    }
+}

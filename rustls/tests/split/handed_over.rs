@@ -1,0 +1,388 @@
+//! What the receiving half meets and the sending half has to do: answers to KeyUpdates, refusals to renegotiate; and
+//! what the sending half asks for and the receiving half gets.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire::{self, message};
+use rustls::client::Resumption;
+use rustls::crypto::CryptoProvider;
+use rustls::{
+    CipherSuiteCommon, ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved,
+    SupportedCipherSuite, Tls13CipherSuite,
+};
+
+use crate::kit::{
+    ALERT, APPLICATION_DATA, Case, HANDSHAKE, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role,
+    cases, split, tls_error, tls13_cases,
+};
+
+/// A close_notify, and what protects it.
+const CLOSE_NOTIFY: usize = 2 + PROTECTION;
+
+/// A connection whose peer has requested so many KeyUpdates, which were received.
+fn requested(case: Case, requests: usize) -> (Halves, UpstreamBuffered) {
+    let (mut halves, mut peer) = case.split();
+    assert!(!halves.receiver.sender_wants_write());
+    assert!(!halves.sender.wants_write());
+    for _ in 0..requests {
+        peer.refresh_traffic_keys();
+    }
+    let mut bytes = &peer.take_output()[..];
+    assert_eq!(bytes.len(), requests * KEY_UPDATE);
+    halves.receiver.read_tls(&mut bytes).unwrap();
+    let state = halves.receiver.process().unwrap();
+    assert!(state.sender_wants_write());
+    assert!(halves.receiver.sender_wants_write());
+    assert!(halves.sender.wants_write());
+    (halves, peer)
+}
+
+/// Nothing is owed any more, and both directions go on under the new keys.
+fn is_settled(halves: &mut Halves, peer: &mut UpstreamBuffered) {
+    assert!(!halves.receiver.sender_wants_write());
+    assert!(!halves.sender.wants_write());
+    halves.talk(peer, b"settled");
+}
+
+/// RFC 9846 §4.7.3: requests are answered ahead of the next application data, all at once.
+#[test]
+fn a_write_carries_the_answer() {
+    for case in tls13_cases() {
+        for requests in [1, 5] {
+            let (mut halves, mut peer) = requested(case, requests);
+            // `wants_write` is before the bytes, so that this writer has not been asked
+            assert_eq!(halves.sender.writer().write(b"data").unwrap(), 4);
+            assert!(!halves.receiver.sender_wants_write());
+            let out = halves.output();
+            assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4);
+            peer.receive(&out).unwrap();
+            let mut received = Vec::new();
+            peer.read_into(&mut received);
+            assert_eq!(received, b"data");
+            is_settled(&mut halves, &mut peer);
+
+            let (mut halves, mut peer) = requested(case, requests);
+            let pieces = [std::io::IoSlice::new(b"da"), std::io::IoSlice::new(b"ta")];
+            assert_eq!(halves.sender.writer().write_vectored(&pieces).unwrap(), 4);
+            let out = halves.output();
+            assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4);
+            peer.receive(&out).unwrap();
+            peer.read_into(&mut Vec::new());
+            is_settled(&mut halves, &mut peer);
+        }
+    }
+}
+
+/// A writer that was there before the request came answers it, too.
+#[test]
+fn each_write_looks_anew() {
+    for case in tls13_cases() {
+        let (halves, mut peer) = case.split();
+        let (mut sender, mut receiver) = (halves.sender, halves.receiver);
+        let mut writer = sender.writer();
+        writer.write_all(b"before").unwrap();
+        peer.refresh_traffic_keys();
+        receiver.read_tls(&mut &peer.take_output()[..]).unwrap();
+        receiver.process().unwrap();
+        writer.write_all(b"after").unwrap();
+        let mut out = Vec::new();
+        sender.write_tls(&mut out).unwrap();
+        let lens: Vec<_> = wire::records(&out)
+            .iter()
+            .map(|record| record.to_bytes().len())
+            .collect();
+        assert_eq!(lens, [PROTECTION + 6, KEY_UPDATE, PROTECTION + 5]);
+        peer.receive(&out).unwrap();
+    }
+}
+
+/// An application that writes nothing is told, and `write_tls` or `take_tls` send the answer.
+#[test]
+fn an_idle_sender_answers() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = requested(case, 3);
+        let mut out = Vec::new();
+        assert_eq!(halves.sender.write_tls(&mut out).unwrap(), KEY_UPDATE);
+        peer.receive(&out).unwrap();
+        is_settled(&mut halves, &mut peer);
+
+        let (mut halves, mut peer) = requested(case, 3);
+        let mut out = [0; KEY_UPDATE];
+        let error = halves.sender.take_tls(&mut out[1..]).unwrap_err();
+        assert_eq!(error.required_size, KEY_UPDATE);
+        assert!(halves.sender.wants_write());
+        assert_eq!(halves.sender.take_tls(&mut out).unwrap(), KEY_UPDATE);
+        peer.receive(&out).unwrap();
+        is_settled(&mut halves, &mut peer);
+    }
+}
+
+#[test]
+fn the_callers_buffers_get_the_answer_first() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = requested(case, 1);
+        let mut out = [0; 100];
+        let len = halves.sender.encrypt(b"data", &mut out).unwrap();
+        assert_eq!(len, KEY_UPDATE + PROTECTION + 4);
+        peer.receive(&out[..len]).unwrap();
+        peer.read_into(&mut Vec::new());
+        is_settled(&mut halves, &mut peer);
+
+        let (mut halves, mut peer) = requested(case, 1);
+        let room = halves.sender.in_place_room();
+        let payload = room.headroom..room.headroom + 4;
+        let mut buf = [b'x'; 100];
+        let pending = halves.sender.encrypt_in_place(&mut buf, payload.clone());
+        assert_eq!(pending.unwrap_err(), InPlaceError::OutputPending);
+        let update = halves.output();
+        assert_eq!(update.len(), KEY_UPDATE);
+        peer.receive(&update).unwrap();
+        let record = halves.sender.encrypt_in_place(&mut buf, payload).unwrap();
+        peer.receive(&buf[record]).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"xxxx");
+        is_settled(&mut halves, &mut peer);
+    }
+}
+
+#[test]
+fn close_notify_goes_behind_the_answer_and_ends_answering() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = requested(case, 1);
+        halves.sender.send_close_notify();
+        let out = halves.output();
+        assert_eq!(out.len(), KEY_UPDATE + CLOSE_NOTIFY);
+        peer.receive(&out).unwrap();
+        assert!(peer.peer_has_closed());
+        // no more is answered, and nobody is woken for it
+        peer.refresh_traffic_keys();
+        peer.send(b"x");
+        halves.receive(&peer.take_output()).unwrap();
+        assert!(!halves.receiver.sender_wants_write());
+        assert!(!halves.sender.wants_write());
+        assert!(halves.output().is_empty());
+    }
+}
+
+/// A peer that asks for new keys and reads nothing makes us hold one answer.
+#[test]
+fn answers_do_not_pile_up() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        for _ in 0..100 {
+            peer.refresh_traffic_keys();
+            peer.send(b"x");
+            halves.receive(&peer.take_output()).unwrap();
+            assert_eq!(halves.read_waiting(), b"x");
+            // a socket that takes nothing
+            assert!(halves.sender.wants_write());
+            assert_eq!(halves.sender.write_tls(&mut &mut [][..]).unwrap(), 0);
+        }
+        let mut out = Vec::new();
+        halves.sender.write_tls(&mut out).unwrap();
+        assert_eq!(out.len(), KEY_UPDATE);
+        peer.receive(&out).unwrap();
+        // those that came since
+        peer.receive(&halves.output()).unwrap();
+        is_settled(&mut halves, &mut peer);
+    }
+}
+
+/// KeyUpdates that do nothing are limited as ever.
+#[test]
+fn a_flood_ends_the_connection() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        for _ in 0..33 {
+            peer.refresh_traffic_keys();
+        }
+        let error = halves.receive(&peer.take_output()).unwrap_err();
+        let expected = Error::PeerMisbehaved(PeerMisbehaved::TooManyKeyUpdateRequests);
+        assert_eq!(error, expected);
+        // whoever floods is not told, and the update that is owed is no use any more
+        assert!(!halves.receiver.sender_wants_write());
+        assert!(halves.output().is_empty());
+        let error = halves.sender.writer().write(b"x").unwrap_err();
+        assert_eq!(tls_error(error), expected);
+        assert!(halves.output().is_empty());
+    }
+}
+
+#[test]
+fn both_ask_at_once() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        for _ in 0..40 {
+            halves.sender.refresh_traffic_keys().unwrap();
+            peer.refresh_traffic_keys();
+            let (ours, theirs) = (halves.output(), peer.take_output());
+            peer.receive(&ours).unwrap();
+            halves.receive(&theirs).unwrap();
+            halves.talk(&mut peer, &[1; 100]);
+        }
+    }
+}
+
+/// The receiving half sees the answer come; until then the sending half does not request another.
+#[test]
+fn answers_are_awaited_across_the_halves() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        let mut answers = Vec::new();
+        for _ in 0..100 {
+            // the second requests none
+            for expected in [KEY_UPDATE + PROTECTION + 1, PROTECTION + 1] {
+                halves.sender.refresh_traffic_keys().unwrap();
+                peer.receive(&halves.send(b"x")).unwrap();
+                peer.send(b"x");
+                let answer = peer.take_output();
+                assert_eq!(answer.len(), expected);
+                answers.push(answer);
+            }
+            for answer in answers.drain(..) {
+                halves.receive(&answer).unwrap();
+            }
+            assert_eq!(halves.read_waiting(), b"xx");
+        }
+    }
+}
+
+/// A suite of `provider` whose keys are worn out after `limit` records.
+fn limited(provider: Provider, limit: u64) -> CryptoProvider {
+    let mut limited = provider.this();
+    let SupportedCipherSuite::Tls13(suite) = limited.cipher_suites[0] else {
+        panic!("the first suite is not one of TLS 1.3");
+    };
+    let suite = Box::leak(Box::new(Tls13CipherSuite {
+        common: CipherSuiteCommon {
+            confidentiality_limit: limit,
+            ..suite.common
+        },
+        ..*suite
+    }));
+    limited.cipher_suites = vec![SupportedCipherSuite::Tls13(suite)];
+    limited
+}
+
+#[test]
+fn worn_keys_are_replaced() {
+    for case in tls13_cases() {
+        let (conn, mut peer) = case.connected_over(limited(case.provider, 10));
+        let mut halves = split(conn);
+        for _ in 0..50 {
+            halves.talk(&mut peer, &[3; 1000]);
+        }
+        halves.talk(&mut peer, &[3; 60_000]);
+    }
+}
+
+#[test]
+fn tls12_has_no_key_updates() {
+    for case in cases().filter(|case| !case.is_tls13()) {
+        let (mut halves, mut peer) = case.split();
+        let error = halves.sender.refresh_traffic_keys().unwrap_err();
+        assert_eq!(error, Error::HandshakeNotComplete);
+        halves.talk(&mut peer, b"on");
+    }
+}
+
+/// RFC 5246 §7.2.2: the sending half refuses, once.
+#[test]
+fn renegotiation_is_refused_by_the_sender() {
+    const HELLO_REQUEST: u8 = 0;
+    const CLIENT_HELLO: u8 = 1;
+    for case in cases().filter(|case| !case.is_tls13()) {
+        let request = match case.role {
+            Role::Client => message(HELLO_REQUEST, &[]),
+            Role::Server => message(CLIENT_HELLO, b"is not read"),
+        };
+        for first in ["write", "write_tls"] {
+            let (mut halves, mut peer) = case.split_from_bare();
+            halves
+                .receive(&peer.seals.seal(HANDSHAKE, &request))
+                .unwrap();
+            assert!(halves.receiver.sender_wants_write());
+            assert!(halves.sender.wants_write());
+            let refusal = (ALERT, vec![1, 100]);
+            if first == "write" {
+                let out = halves.send(b"data");
+                let data = (APPLICATION_DATA, b"data".to_vec());
+                assert_eq!(peer.open_all(&out), [refusal, data]);
+            } else {
+                let out = halves.output();
+                assert_eq!(peer.open_all(&out), [refusal]);
+            }
+            assert!(!halves.receiver.sender_wants_write());
+            halves
+                .receive(&peer.seals.seal(APPLICATION_DATA, b"on"))
+                .unwrap();
+            assert_eq!(halves.read_waiting(), b"on");
+
+            let again = halves.receive(&peer.seals.seal(HANDSHAKE, &request));
+            let expected = Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests);
+            assert_eq!(again.unwrap_err(), expected);
+            // as for any flood, the peer is not told
+            assert!(halves.output().is_empty());
+            let error = halves.sender.writer().write(b"x").unwrap_err();
+            assert_eq!(tls_error(error), expected);
+        }
+        // after close_notify there is no refusal
+        let (mut halves, mut peer) = case.split_from_bare();
+        halves.sender.send_close_notify();
+        peer.open_all(&halves.output());
+        halves
+            .receive(&peer.seals.seal(HANDSHAKE, &request))
+            .unwrap();
+        assert!(!halves.receiver.sender_wants_write());
+        assert!(halves.output().is_empty());
+    }
+}
+
+/// Tickets that come after the split are kept, and good for a later connection.
+#[test]
+fn tickets_are_taken_by_the_receiver() {
+    for provider in PROVIDERS {
+        let mut config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+        config.resumption = Resumption::in_memory_sessions(4);
+        let config = Arc::new(config);
+        let server = configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None);
+        let server = Arc::new(server);
+        for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
+            let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+            let peer = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
+            let mut peer = UpstreamBuffered::new(peer);
+            let mut out = Vec::new();
+            while conn.is_handshaking() {
+                while conn.wants_write() {
+                    conn.write_tls(&mut out).unwrap();
+                }
+                peer.receive(&out).unwrap();
+                out.clear();
+                let flight = peer.take_output();
+                let mut flight = &flight[..];
+                while !flight.is_empty() {
+                    conn.read_tls(&mut flight).unwrap();
+                    conn.process_new_packets().unwrap();
+                }
+            }
+            assert_eq!(conn.handshake_kind(), Some(expected));
+            assert_eq!(conn.tls13_tickets_received(), 0);
+
+            // Finished waits in the sender
+            let (mut sender, mut receiver) = conn.into_split().unwrap();
+            while sender.wants_write() {
+                sender.write_tls(&mut out).unwrap();
+            }
+            peer.receive(&out).unwrap();
+            assert!(!peer.is_handshaking());
+            let tickets = peer.take_output();
+            receiver.read_tls(&mut &tickets[..]).unwrap();
+            receiver.process_new_packets().unwrap();
+            assert_ne!(receiver.tls13_tickets_received(), 0);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Both halves with the caller's buffers: nothing of the connection's own is in between.
+
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use rustls::Error;
+use rustls::unbuffered::EncryptError;
+
+use crate::kit::{Halves, Receiving, cases, tls13_cases};
+
+/// Opens all records in the first `filled` bytes of `buffer`, and moves the rest to the front; the application data.
+fn drain(receiver: &mut dyn Receiving, buffer: &mut [u8], filled: &mut usize) -> Vec<Vec<u8>> {
+    let (mut done, mut payloads) = (0, Vec::new());
+    loop {
+        let record = receiver.open_in_place(&mut buffer[done..*filled]).unwrap();
+        done += record.discard;
+        if record.payload.is_empty() {
+            break;
+        }
+        payloads.push(record.payload.to_vec());
+    }
+    buffer.copy_within(done..*filled, 0);
+    *filled -= done;
+    payloads
+}
+
+#[test]
+fn records_are_opened_where_they_lie() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        let mut wire = Vec::new();
+        for len in [1, 2, 500, 16_384, 3] {
+            peer.send(&vec![len as u8; len]);
+            wire.extend(peer.take_output());
+            if case.is_tls13() && len == 500 {
+                peer.refresh_traffic_keys();
+            }
+        }
+        // whatever way they arrive
+        let mut buffer = vec![0; wire.len()];
+        let (mut filled, mut payloads) = (0, Vec::new());
+        for piece in wire.chunks(301) {
+            buffer[filled..filled + piece.len()].copy_from_slice(piece);
+            filled += piece.len();
+            payloads.extend(drain(&mut *halves.receiver, &mut buffer, &mut filled));
+        }
+        assert_eq!(filled, 0);
+        let lens: Vec<_> = payloads.iter().map(Vec::len).collect();
+        assert_eq!(lens, [1, 2, 500, 16_384, 3]);
+        for payload in &payloads {
+            assert!(payload.iter().all(|byte| *byte == payload.len() as u8));
+        }
+        assert_eq!(halves.receiver.sender_wants_write(), case.is_tls13());
+        peer.close();
+        let mut closing = peer.take_output();
+        let len = closing.len();
+        closing.extend_from_slice(b"and what is ignored");
+        let end = halves.receiver.open_in_place(&mut closing).unwrap();
+        assert!(end.payload.is_empty() && end.discard > len);
+        assert!(halves.receiver.peer_has_closed());
+    }
+}
+
+#[test]
+fn records_are_made_in_the_callers_buffers() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        for len in [1, 100, 16_384] {
+            let plaintext = vec![7; len];
+            let mut out = vec![0; 20_000];
+            let Err(EncryptError::InsufficientSize(size)) =
+                halves.sender.encrypt(&plaintext, &mut out[..5])
+            else {
+                panic!("no room, but encrypted");
+            };
+            let sent = halves
+                .sender
+                .encrypt(&plaintext, &mut out[..size.required_size]);
+            assert_eq!(sent.unwrap(), size.required_size);
+            receives(&mut peer, &out[..size.required_size], &plaintext);
+
+            let room = halves.sender.in_place_room();
+            let payload = room.headroom..room.headroom + len;
+            out[payload.clone()].copy_from_slice(&plaintext);
+            let record = halves.sender.encrypt_in_place(&mut out, payload).unwrap();
+            receives(&mut peer, &out[record], &plaintext);
+        }
+        // more than a record
+        let plaintext = vec![8; 50_000];
+        let mut out = vec![0; 60_000];
+        let len = halves.sender.encrypt(&plaintext, &mut out).unwrap();
+        receives(&mut peer, &out[..len], &plaintext);
+    }
+}
+
+fn receives(peer: &mut UpstreamBuffered, bytes: &[u8], expected: &[u8]) {
+    peer.receive(bytes).unwrap();
+    let mut received = Vec::new();
+    peer.read_into(&mut received);
+    assert!(received == expected);
+}
+
+/// What `read_tls` has read came first.
+#[test]
+fn the_two_ways_to_receive_do_not_overtake() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        peer.send(b"first");
+        let first = peer.take_output();
+        peer.send(b"second");
+        let mut second = peer.take_output();
+        let too_early = |halves: &mut Halves, second: &mut [u8]| {
+            let error = halves.receiver.open_in_place(second).unwrap_err();
+            assert!(matches!(error, Error::General(_)), "{error:?}");
+        };
+        // part of a record, a record, plaintext
+        halves.receiver.read_tls(&mut &first[..10]).unwrap();
+        too_early(&mut halves, &mut second);
+        halves.receiver.process().unwrap();
+        too_early(&mut halves, &mut second);
+        halves.receiver.read_tls(&mut &first[10..]).unwrap();
+        too_early(&mut halves, &mut second);
+        halves.receiver.process().unwrap();
+        too_early(&mut halves, &mut second);
+        assert_eq!(halves.read_waiting(), b"first");
+        let record = halves.receiver.open_in_place(&mut second).unwrap();
+        assert_eq!(record.payload, b"second");
+    }
+}
+
+#[test]
+fn an_error_is_that_of_the_connection() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        let mut forged = *b"\x17\x03\x03\x00\x1112345678901234567";
+        for _ in 0..2 {
+            let error = halves.receiver.open_in_place(&mut forged).unwrap_err();
+            assert_eq!(error, Error::DecryptError);
+        }
+        assert!(halves.receiver.sender_wants_write());
+        let told = peer.receive(&halves.output()).unwrap_err();
+        assert!(told.contains("BadRecordMac"), "{told}");
+    }
+}

@@ -1,0 +1,325 @@
+//! A split connection in either role and version, and its peer: upstream's, or one that makes its records itself.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use harness::bare_records::Records;
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire;
+use rustls::client::ClientConnectionData;
+use rustls::crypto::CryptoProvider;
+use rustls::server::ServerConnectionData;
+use rustls::split::{Receiver, Sender};
+use rustls::{ClientConnection, Error, ServerConnection};
+
+pub(crate) const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+pub(crate) const ALERT: u8 = 21;
+pub(crate) const HANDSHAKE: u8 = 22;
+pub(crate) const APPLICATION_DATA: u8 = 23;
+
+/// What TLS 1.3 adds to the payload of a record: header, content type and tag.
+pub(crate) const PROTECTION: usize = 5 + 1 + 16;
+/// The length of a record with a KeyUpdate.
+pub(crate) const KEY_UPDATE: usize = 5 + PROTECTION;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+/// What the connection under test is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) provider: Provider,
+    pub(crate) role: Role,
+    pub(crate) versions: Versions,
+}
+
+/// Every provider, role and version.
+pub(crate) fn cases() -> impl Iterator<Item = Case> {
+    PROVIDERS.into_iter().flat_map(|provider| {
+        [Role::Client, Role::Server]
+            .into_iter()
+            .flat_map(move |role| {
+                [Versions::Tls12, Versions::Tls13]
+                    .into_iter()
+                    .map(move |versions| Case {
+                        provider,
+                        role,
+                        versions,
+                    })
+            })
+    })
+}
+
+/// Those that have KeyUpdates.
+pub(crate) fn tls13_cases() -> impl Iterator<Item = Case> {
+    cases().filter(|case| case.is_tls13())
+}
+
+impl Case {
+    pub(crate) fn is_tls13(self) -> bool {
+        self.versions == Versions::Tls13
+    }
+
+    /// The connection under test before its handshake.
+    pub(crate) fn fresh(self) -> rustls::Connection {
+        self.fresh_over(self.provider.this())
+    }
+
+    pub(crate) fn fresh_over(self, provider: CryptoProvider) -> rustls::Connection {
+        let (versions, auth) = (self.versions, ClientAuth::None);
+        match self.role {
+            Role::Client => {
+                let config = configs::this::client_of(versions, provider, KEY_TYPE, auth);
+                let conn = ClientConnection::new(Arc::new(config), server_name());
+                conn.unwrap().into()
+            }
+            Role::Server => {
+                let config = configs::this::server_of(versions, provider, KEY_TYPE, auth);
+                let conn = ServerConnection::new(Arc::new(config));
+                conn.unwrap().into()
+            }
+        }
+    }
+
+    /// Its peer before the handshake.
+    pub(crate) fn fresh_peer(self) -> UpstreamBuffered {
+        let (versions, auth) = (self.versions, ClientAuth::None);
+        let provider = self.provider.upstream();
+        match self.role {
+            Role::Client => {
+                let mut config = configs::upstream::server_of(versions, provider, KEY_TYPE, auth);
+                config.enable_secret_extraction = true;
+                let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
+                UpstreamBuffered::new(conn.unwrap())
+            }
+            Role::Server => {
+                let mut config = configs::upstream::client_of(versions, provider, KEY_TYPE, auth);
+                config.enable_secret_extraction = true;
+                let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
+                UpstreamBuffered::new(conn.unwrap())
+            }
+        }
+    }
+
+    /// Both after the handshake, with nothing on the way.
+    pub(crate) fn connected(self) -> (rustls::Connection, UpstreamBuffered) {
+        self.connected_over(self.provider.this())
+    }
+
+    pub(crate) fn connected_over(
+        self,
+        provider: CryptoProvider,
+    ) -> (rustls::Connection, UpstreamBuffered) {
+        let (mut conn, mut peer) = (self.fresh_over(provider), self.fresh_peer());
+        loop {
+            let mut to_peer = Vec::new();
+            while conn.wants_write() {
+                conn.write_tls(&mut to_peer).unwrap();
+            }
+            peer.receive(&to_peer).unwrap();
+            let from_peer = peer.take_output();
+            feed_whole(&mut conn, &from_peer);
+            if to_peer.is_empty() && from_peer.is_empty() {
+                break;
+            }
+        }
+        assert!(!conn.is_handshaking() && !peer.is_handshaking());
+        (conn, peer)
+    }
+
+    /// The halves of the connection, and its peer.
+    pub(crate) fn split(self) -> (Halves, UpstreamBuffered) {
+        let (conn, peer) = self.connected();
+        (split(conn), peer)
+    }
+
+    /// The halves of the connection, and a peer that sends what the test makes up.
+    pub(crate) fn split_from_bare(self) -> (Halves, Bare) {
+        let (conn, mut peer) = self.connected();
+        assert!(peer.take_output().is_empty());
+        let secrets = peer.conn.dangerous_extract_secrets().unwrap();
+        let bare = Bare {
+            seals: Records::new(self.is_tls13(), secrets.tx),
+            opens: Records::new(self.is_tls13(), secrets.rx),
+        };
+        (split(conn), bare)
+    }
+}
+
+pub(crate) fn feed_whole(conn: &mut rustls::Connection, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        conn.read_tls(&mut bytes).unwrap();
+        conn.process_new_packets().unwrap();
+    }
+}
+
+/// A peer with the bare keys of its connection.
+pub(crate) struct Bare {
+    pub(crate) seals: Records,
+    pub(crate) opens: Records,
+}
+
+impl Bare {
+    /// Type and content of all records in `bytes`.
+    pub(crate) fn open_all(&mut self, bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
+        wire::records(bytes)
+            .iter()
+            .map(|record| self.opens.open(record).expect("a record does not open"))
+            .collect()
+    }
+}
+
+/// What tests do with the receiving half of either side.
+pub(crate) trait Receiving: Send {
+    fn read_tls(&mut self, rd: &mut dyn Read) -> io::Result<usize>;
+    fn process(&mut self) -> Result<rustls::split::ReceiverState, Error>;
+    fn reader(&mut self) -> rustls::Reader<'_>;
+    fn open_in_place<'i>(
+        &mut self,
+        bytes: &'i mut [u8],
+    ) -> Result<rustls::unbuffered::AppDataRecord<'i>, Error>;
+    fn sender_wants_write(&self) -> bool;
+    fn peer_has_closed(&self) -> bool;
+    fn wants_read(&self) -> bool;
+    fn exported(&self) -> Result<[u8; 32], Error>;
+}
+
+impl<Data: Send> Receiving for Receiver<Data> {
+    fn read_tls(&mut self, rd: &mut dyn Read) -> io::Result<usize> {
+        self.read_tls(rd)
+    }
+
+    fn process(&mut self) -> Result<rustls::split::ReceiverState, Error> {
+        self.process_new_packets()
+    }
+
+    fn reader(&mut self) -> rustls::Reader<'_> {
+        self.reader()
+    }
+
+    fn open_in_place<'i>(
+        &mut self,
+        bytes: &'i mut [u8],
+    ) -> Result<rustls::unbuffered::AppDataRecord<'i>, Error> {
+        self.open_in_place(bytes)
+    }
+
+    fn sender_wants_write(&self) -> bool {
+        self.sender_wants_write()
+    }
+
+    fn peer_has_closed(&self) -> bool {
+        self.peer_has_closed()
+    }
+
+    fn wants_read(&self) -> bool {
+        self.wants_read()
+    }
+
+    fn exported(&self) -> Result<[u8; 32], Error> {
+        self.export_keying_material([0; 32], b"label", Some(b"context"))
+    }
+}
+
+/// A connection that was split.
+pub(crate) struct Halves {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Box<dyn Receiving>,
+    /// Plaintext taken out of the receiver to make room for more.
+    taken: Vec<u8>,
+}
+
+impl From<(Sender, Receiver<ClientConnectionData>)> for Halves {
+    fn from((sender, receiver): (Sender, Receiver<ClientConnectionData>)) -> Self {
+        Self::new(sender, receiver)
+    }
+}
+
+impl From<(Sender, Receiver<ServerConnectionData>)> for Halves {
+    fn from((sender, receiver): (Sender, Receiver<ServerConnectionData>)) -> Self {
+        Self::new(sender, receiver)
+    }
+}
+
+pub(crate) fn split(conn: rustls::Connection) -> Halves {
+    match conn {
+        rustls::Connection::Client(conn) => conn.into_split().unwrap().into(),
+        rustls::Connection::Server(conn) => conn.into_split().unwrap().into(),
+    }
+}
+
+impl Halves {
+    fn new(sender: Sender, receiver: impl Receiving + 'static) -> Self {
+        Self {
+            sender,
+            receiver: Box::new(receiver),
+            taken: Vec::new(),
+        }
+    }
+
+    /// All that waits to be sent.
+    pub(crate) fn output(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        while self.sender.wants_write() {
+            assert_ne!(self.sender.write_tls(&mut out).unwrap(), 0);
+        }
+        out
+    }
+
+    /// Receives `bytes`; the first error.
+    pub(crate) fn receive(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() && !self.receiver.peer_has_closed() {
+            if self.receiver.read_tls(&mut bytes).is_err() {
+                // full of plaintext
+                let (mut plaintext, _) = self.read();
+                self.taken.append(&mut plaintext);
+            }
+            self.receiver.process()?;
+        }
+        Ok(())
+    }
+
+    /// All plaintext that waits, and what stands behind it.
+    pub(crate) fn read(&mut self) -> (Vec<u8>, io::Result<()>) {
+        let mut plaintext = std::mem::take(&mut self.taken);
+        let end = self.receiver.reader().read_to_end(&mut plaintext);
+        (plaintext, end.map(|_| ()))
+    }
+
+    /// All plaintext that waits, behind which more may come.
+    pub(crate) fn read_waiting(&mut self) -> Vec<u8> {
+        let (plaintext, end) = self.read();
+        assert_eq!(end.unwrap_err().kind(), ErrorKind::WouldBlock);
+        plaintext
+    }
+
+    /// Writes all of `plaintext`, and returns what is to be sent then.
+    pub(crate) fn send(&mut self, plaintext: &[u8]) -> Vec<u8> {
+        self.sender.writer().write_all(plaintext).unwrap();
+        self.output()
+    }
+
+    /// Sends `plaintext` either way and checks that it arrives.
+    pub(crate) fn talk(&mut self, peer: &mut UpstreamBuffered, plaintext: &[u8]) {
+        let sent = self.send(plaintext);
+        peer.receive(&sent).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert!(received == plaintext, "to the peer");
+        assert_eq!(peer.send(plaintext), plaintext.len());
+        self.receive(&peer.take_output()).unwrap();
+        assert!(self.read_waiting() == plaintext, "from the peer");
+    }
+}
+
+/// The error in an I/O error.
+pub(crate) fn tls_error(error: io::Error) -> Error {
+    assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
+    let inner = error.into_inner().unwrap();
+    *inner.downcast::<Error>().unwrap()
+}

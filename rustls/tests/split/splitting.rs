@@ -1,0 +1,368 @@
+//! When a connection can be split, and what becomes of what waits in it.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::server::UnbufferedServerConnection;
+use rustls::split::{Receiver, Sender};
+use rustls::{ClientConnection, Error, ServerConnection};
+
+use crate::kit::{
+    Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, feed_whole, split, tls13_cases,
+};
+
+#[test]
+fn halves_are_for_threads() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Sender>();
+    check::<Receiver<rustls::client::ClientConnectionData>>();
+    check::<Receiver<rustls::server::ServerConnectionData>>();
+}
+
+#[test]
+fn both_directions_go_on() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split();
+        for len in [1, 100, 16_384, 40_000] {
+            halves.talk(&mut peer, &vec![7; len]);
+        }
+    }
+}
+
+#[test]
+fn not_before_the_handshake_is_complete() {
+    for case in cases() {
+        let (mut conn, mut peer) = (case.fresh(), case.fresh_peer());
+        // after each flight: refused, and given back so that it goes on
+        loop {
+            let mut out = Vec::new();
+            while conn.wants_write() {
+                conn.write_tls(&mut out).unwrap();
+            }
+            peer.receive(&out).unwrap();
+            let back = peer.take_output();
+            if conn.is_handshaking() {
+                conn = refused(conn, &Error::HandshakeNotComplete);
+            } else if out.is_empty() && back.is_empty() {
+                break;
+            }
+            feed_whole(&mut conn, &back);
+        }
+        split(conn).talk(&mut peer, b"complete");
+    }
+}
+
+/// Splits in vain.
+fn refused(conn: rustls::Connection, expected: &Error) -> rustls::Connection {
+    match conn {
+        rustls::Connection::Client(conn) => {
+            let refused = conn.into_split().unwrap_err();
+            assert_eq!(refused.error(), expected);
+            refused.into_connection().into()
+        }
+        rustls::Connection::Server(conn) => {
+            let refused = conn.into_split().unwrap_err();
+            assert_eq!(refused.error(), expected);
+            refused.into_connection().into()
+        }
+    }
+}
+
+#[test]
+fn not_after_a_failure() {
+    for case in cases() {
+        let (mut conn, mut peer) = case.connected();
+        peer.send(b"read later");
+        let mut bytes = peer.take_output();
+        bytes.extend_from_slice(&[23, 3, 3, 0, 20]);
+        bytes.extend_from_slice(&[9; 20]);
+        conn.read_tls(&mut &bytes[..]).unwrap();
+        let error = conn.process_new_packets().unwrap_err();
+        assert_eq!(error, Error::DecryptError);
+        let mut conn = refused(conn, &error);
+        // nothing is lost
+        let mut plaintext = [0; 10];
+        conn.reader().read_exact(&mut plaintext).unwrap();
+        assert_eq!(plaintext, *b"read later");
+        let mut out = Vec::new();
+        conn.write_tls(&mut out).unwrap();
+        assert!(peer.receive(&out).unwrap_err().contains("BadRecordMac"));
+    }
+}
+
+#[test]
+fn what_waits_moves_along() {
+    for case in cases() {
+        let (mut conn, mut peer) = case.connected();
+        conn.writer().write_all(b"waits to be sent").unwrap();
+        peer.send(b"waits to be read");
+        let mut bytes = peer.take_output();
+        peer.send(b"waits to be completed");
+        let rest = peer.take_output();
+        let (begun, to_come) = rest.split_at(10);
+        bytes.extend_from_slice(begun);
+        feed_whole(&mut conn, &bytes);
+
+        let mut halves = split(conn);
+        assert!(halves.sender.wants_write());
+        let out = halves.output();
+        peer.receive(&out).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"waits to be sent");
+        assert!(!halves.receiver.wants_read());
+        assert_eq!(halves.read_waiting(), b"waits to be read");
+        assert!(halves.receiver.wants_read());
+        halves.receive(to_come).unwrap();
+        assert_eq!(halves.read_waiting(), b"waits to be completed");
+        halves.talk(&mut peer, b"on");
+    }
+}
+
+/// A KeyUpdate that was requested before, by either side, is sent or awaited by the halves.
+#[test]
+fn key_updates_under_way_move_along() {
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = case.connected();
+        peer.refresh_traffic_keys();
+        feed_whole(&mut conn, &peer.take_output());
+        let mut halves = split(conn);
+        assert!(halves.sender.wants_write());
+        halves.talk(&mut peer, b"owed");
+
+        // our request, before the split; the answer comes after the next one, which so requests none
+        let (mut conn, mut peer) = case.connected();
+        conn.refresh_traffic_keys().unwrap();
+        let mut halves = split(conn);
+        peer.receive(&halves.send(b"first")).unwrap();
+        assert_eq!(peer.send(b"x"), 1);
+        let answer = peer.take_output();
+        assert_eq!(answer.len(), KEY_UPDATE + 1 + PROTECTION);
+        halves.sender.refresh_traffic_keys().unwrap();
+        peer.receive(&halves.output()).unwrap();
+        assert_eq!(peer.send(b"y"), 1);
+        let no_answer = peer.take_output();
+        assert_eq!(no_answer.len(), 1 + PROTECTION);
+        halves.receive(&answer).unwrap();
+        halves.receive(&no_answer).unwrap();
+        assert_eq!(halves.read_waiting(), b"xy");
+    }
+}
+
+#[test]
+fn a_closed_direction_stays_closed() {
+    for case in cases() {
+        // the peer's
+        let (mut conn, mut peer) = case.connected();
+        peer.send(b"the last");
+        peer.close();
+        feed_whole(&mut conn, &peer.take_output());
+        let mut halves = split(conn);
+        assert!(halves.receiver.peer_has_closed());
+        let (plaintext, end) = halves.read();
+        assert_eq!(plaintext, b"the last");
+        end.unwrap();
+        let sent = halves.send(b"half closed");
+        peer.receive(&sent).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"half closed");
+
+        // ours
+        let (mut conn, mut peer) = case.connected();
+        conn.send_close_notify();
+        let mut halves = split(conn);
+        let error = halves.sender.writer().write(b"more").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+        let out = halves.output();
+        peer.receive(&out).unwrap();
+        assert!(peer.peer_has_closed());
+        peer.send(b"half closed");
+        halves.receive(&peer.take_output()).unwrap();
+        assert_eq!(halves.read_waiting(), b"half closed");
+    }
+}
+
+#[test]
+fn both_halves_know_what_was_negotiated() {
+    for case in cases() {
+        let (conn, peer) = case.connected();
+        let expected = (
+            conn.protocol_version(),
+            conn.negotiated_cipher_suite(),
+            conn.negotiated_key_exchange_group()
+                .map(|group| group.name()),
+            conn.alpn_protocol().map(<[u8]>::to_vec),
+            conn.handshake_kind(),
+            conn.peer_certificates().map(<[_]>::to_vec),
+        );
+        macro_rules! facts {
+            ($half:expr) => {
+                (
+                    $half.protocol_version(),
+                    $half.negotiated_cipher_suite(),
+                    $half
+                        .negotiated_key_exchange_group()
+                        .map(|group| group.name()),
+                    $half.alpn_protocol().map(<[u8]>::to_vec),
+                    $half.handshake_kind(),
+                    $half.peer_certificates().map(<[_]>::to_vec),
+                )
+            };
+        }
+        let exported = peer.exported();
+        match conn {
+            rustls::Connection::Client(conn) => {
+                let (sender, receiver) = conn.into_split().unwrap();
+                assert_eq!(facts!(sender), expected);
+                assert_eq!(facts!(receiver), expected);
+                assert_eq!(receiver.exported_for_test(), exported);
+                assert_eq!(receiver.tls13_tickets_received() != 0, case.is_tls13());
+            }
+            rustls::Connection::Server(conn) => {
+                let (sender, receiver) = conn.into_split().unwrap();
+                assert_eq!(facts!(sender), expected);
+                assert_eq!(facts!(receiver), expected);
+                assert_eq!(receiver.exported_for_test(), exported);
+                assert_eq!(receiver.server_name(), Some(configs::SERVER_NAME));
+                assert_eq!(receiver.received_resumption_data(), None);
+            }
+        }
+    }
+}
+
+trait Exported {
+    fn exported_for_test(&self) -> Option<[u8; 32]>;
+}
+
+impl<Data> Exported for Receiver<Data> {
+    fn exported_for_test(&self) -> Option<[u8; 32]> {
+        self.export_keying_material([0; 32], b"label", Some(b"context"))
+            .ok()
+    }
+}
+
+/// Early data that was accepted and not read before the split can be read after it.
+#[test]
+fn early_data_moves_along() {
+    for provider in PROVIDERS {
+        let mut client = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+        client.enable_early_data = true;
+        client.resumption = Resumption::in_memory_sessions(4);
+        let mut server = configs::this::server(provider.this(), KEY_TYPE, ClientAuth::None);
+        server.max_early_data_size = 1000;
+        let (client, server) = (Arc::new(client), Arc::new(server));
+        for is_resumed in [false, true] {
+            let mut client = ClientConnection::new(client.clone(), server_name()).unwrap();
+            let mut server = ServerConnection::new(server.clone()).unwrap();
+            if is_resumed {
+                let early = client.early_data().unwrap().write(b"early").unwrap();
+                assert_eq!(early, 5);
+            }
+            while client.wants_write() || server.wants_write() {
+                let mut wire = Vec::new();
+                while client.wants_write() {
+                    client.write_tls(&mut wire).unwrap();
+                }
+                server.read_tls(&mut &wire[..]).unwrap();
+                server.process_new_packets().unwrap();
+                wire.clear();
+                while server.wants_write() {
+                    server.write_tls(&mut wire).unwrap();
+                }
+                client.read_tls(&mut &wire[..]).unwrap();
+                client.process_new_packets().unwrap();
+            }
+            let (_, receiver) = client.into_split().unwrap();
+            assert_eq!(receiver.is_early_data_accepted(), is_resumed);
+            let (_, mut receiver) = server.into_split().unwrap();
+            let mut early = Vec::new();
+            if let Some(mut reader) = receiver.early_data() {
+                reader.read_to_end(&mut early).unwrap();
+            }
+            assert_eq!(early, if is_resumed { &b"early"[..] } else { b"" });
+        }
+    }
+}
+
+#[test]
+fn unbuffered_connections_split_alike() {
+    for case in cases() {
+        let provider = case.provider.this();
+        let auth = ClientAuth::None;
+        let mut peer = case.fresh_peer();
+        let mut halves: Halves = match case.role {
+            Role::Client => {
+                let config = configs::this::client_of(case.versions, provider, KEY_TYPE, auth);
+                let conn = UnbufferedClientConnection::new(Arc::new(config), server_name());
+                let refused = conn.unwrap().into_split().unwrap_err();
+                assert_eq!(*refused.error(), Error::HandshakeNotComplete);
+                let mut conn = ThisUnbuffered::new(refused.into_connection());
+                exchange(&mut conn, &mut peer).unwrap();
+                conn.conn.into_split().unwrap().into()
+            }
+            Role::Server => {
+                let config = configs::this::server_of(case.versions, provider, KEY_TYPE, auth);
+                let conn = UnbufferedServerConnection::new(Arc::new(config));
+                let refused = conn.unwrap().into_split().unwrap_err();
+                assert_eq!(*refused.error(), Error::HandshakeNotComplete);
+                let mut conn = ThisUnbuffered::new(refused.into_connection());
+                exchange(&mut peer, &mut conn).unwrap();
+                conn.conn.into_split().unwrap().into()
+            }
+        };
+        halves.talk(&mut peer, b"unbuffered before");
+    }
+}
+
+/// A record that an unbuffered connection has opened and not handed out is the receiver's first.
+#[test]
+fn an_opened_record_moves_along() {
+    for case in cases().filter(|case| case.role == Role::Client) {
+        let config = configs::this::client_of(
+            case.versions,
+            case.provider.this(),
+            KEY_TYPE,
+            ClientAuth::None,
+        );
+        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name());
+        let mut conn = ThisUnbuffered::new(conn.unwrap());
+        let mut peer = case.fresh_peer();
+        exchange(&mut conn, &mut peer).unwrap();
+        let mut conn = conn.conn;
+        peer.send(b"opened before");
+        let mut incoming = peer.take_output();
+        peer.send(b"opened after");
+        incoming.extend(peer.take_output());
+        let status = conn.process_tls_records(&mut incoming);
+        assert_eq!(status.discard, 0);
+        assert!(matches!(
+            status.state,
+            Ok(rustls::unbuffered::ConnectionState::ReadTraffic(_))
+        ));
+        let (_, mut receiver) = conn.into_split().unwrap();
+        // bytes that are kept back change nothing
+        let kept_back = receiver.open_in_place(&mut incoming[..10]).unwrap();
+        assert_eq!((kept_back.discard, kept_back.payload), (0, &b""[..]));
+        let record = receiver.open_in_place(&mut incoming).unwrap();
+        assert_eq!(record.payload, b"opened before");
+        let used = record.discard;
+        let record = receiver.open_in_place(&mut incoming[used..]).unwrap();
+        assert_eq!(record.payload, b"opened after");
+        assert_eq!(used + record.discard, incoming.len());
+    }
+}
+
+#[test]
+fn debug_shows_no_secrets() {
+    let case = cases().next().unwrap();
+    let (halves, _peer) = Case::split(case);
+    let shown = format!("{:?}", halves.sender);
+    assert!(
+        shown.starts_with("Sender { facts: Facts { side: Client"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,273 @@
+//! Both halves at work, each on a thread of its own, under the eyes of a peer that is not ours: much data both ways,
+//! and new keys whenever either side likes.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver as Inbox, Sender as Outbox, channel};
+use std::thread;
+
+use harness::Noise;
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use rustls::split::Sender;
+
+use crate::kit::{Case, Receiving, cases, split};
+
+/// How much goes each way, in bytes.
+const TOTAL: usize = 3 << 20;
+
+/// The byte at `at` of all that is sent.
+fn byte_at(at: usize) -> u8 {
+    (at / 7 % 251) as u8
+}
+
+fn stretch(from: usize, len: usize) -> Vec<u8> {
+    (from..from + len).map(byte_at).collect()
+}
+
+/// Sends all of it, in pieces of any length, by whatever way, with new keys now and then.
+fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: Noise) {
+    let mut sent = 0;
+    let mut buf = vec![0; 80_000];
+    while sent < TOTAL {
+        let len = Ord::min(noise.up_to(30_000), TOTAL - sent);
+        let plaintext = stretch(sent, len);
+        if updates && noise.up_to(10) == 1 {
+            sender.refresh_traffic_keys().unwrap();
+        }
+        let mut waiting = Vec::new();
+        match noise.up_to(3) {
+            1 => sent += sender.writer().write(&plaintext).unwrap(),
+            2 => {
+                let len = sender.encrypt(&plaintext, &mut buf).unwrap();
+                waiting.extend_from_slice(&buf[..len]);
+                sent += plaintext.len();
+            }
+            _ => {
+                while sender.wants_write() {
+                    sender.write_tls(&mut waiting).unwrap();
+                }
+                let room = sender.in_place_room();
+                let len = Ord::min(len, room.max_payload);
+                let payload = room.headroom..room.headroom + len;
+                buf[payload.clone()].copy_from_slice(&plaintext[..len]);
+                // the receiving half may want something sent just now: then another time
+                if let Ok(record) = sender.encrypt_in_place(&mut buf, payload) {
+                    waiting.extend_from_slice(&buf[record]);
+                    sent += len;
+                }
+            }
+        }
+        while sender.wants_write() {
+            sender.write_tls(&mut waiting).unwrap();
+        }
+        out.send(waiting).unwrap();
+    }
+    sender.send_close_notify();
+    let mut waiting = Vec::new();
+    while sender.wants_write() {
+        sender.write_tls(&mut waiting).unwrap();
+    }
+    out.send(waiting).unwrap();
+}
+
+/// Receives all of it until the peer closes, from the connection's own buffer.
+fn receive_all(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
+    let mut received = 0;
+    let mut plaintext = vec![0; 50_000];
+    for bytes in incoming {
+        let mut bytes = &bytes[..];
+        while !bytes.is_empty() {
+            receiver.read_tls(&mut bytes).unwrap();
+            let state = receiver.process().unwrap();
+            while receiver.reader().read(&mut plaintext).is_ok_and(|len| {
+                for (at, byte) in plaintext[..len].iter().enumerate() {
+                    assert_eq!(*byte, byte_at(received + at));
+                }
+                received += len;
+                len != 0
+            }) {}
+            if state.peer_has_closed() {
+                assert_eq!(received, TOTAL);
+                return;
+            }
+        }
+    }
+    panic!("the stream has ended before the data");
+}
+
+/// The same, where it arrives.
+fn receive_all_in_place(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
+    let mut received = 0;
+    let mut waiting = Vec::new();
+    for bytes in incoming {
+        waiting.extend_from_slice(&bytes);
+        let mut done = 0;
+        loop {
+            let record = receiver.open_in_place(&mut waiting[done..]).unwrap();
+            done += record.discard;
+            if record.payload.is_empty() {
+                break;
+            }
+            for (at, byte) in record.payload.iter().enumerate() {
+                assert_eq!(*byte, byte_at(received + at));
+            }
+            received += record.payload.len();
+        }
+        waiting.drain(..done);
+        if receiver.peer_has_closed() {
+            assert_eq!(received, TOTAL);
+            return;
+        }
+    }
+    panic!("the stream has ended before the data");
+}
+
+/// Upstream's connection, which has one thread for both.
+fn be_the_peer(
+    mut peer: UpstreamBuffered,
+    updates: bool,
+    incoming: Inbox<Vec<u8>>,
+    out: Outbox<Vec<u8>>,
+    mut noise: Noise,
+) {
+    let (mut sent, mut received, mut closed) = (0, 0, false);
+    let mut plaintext = Vec::new();
+    while !closed || !peer.peer_has_closed() {
+        if sent < TOTAL {
+            if updates && noise.up_to(10) == 1 {
+                peer.refresh_traffic_keys();
+            }
+            let len = Ord::min(noise.up_to(30_000), TOTAL - sent);
+            sent += peer.send(&stretch(sent, len));
+        } else if !closed {
+            peer.close();
+            closed = true;
+        }
+        let output = peer.take_output();
+        if !output.is_empty() {
+            out.send(output).unwrap();
+        }
+        // what is there; and when there is no more to send, what comes
+        let bytes = match (closed, incoming.try_recv()) {
+            (_, Ok(bytes)) => bytes,
+            (true, Err(_)) if !peer.peer_has_closed() => incoming.recv().unwrap(),
+            _ => continue,
+        };
+        peer.receive(&bytes).unwrap();
+        plaintext.clear();
+        peer.read_into(&mut plaintext);
+        for (at, byte) in plaintext.iter().enumerate() {
+            assert_eq!(*byte, byte_at(received + at));
+        }
+        received += plaintext.len();
+    }
+    assert_eq!(received, TOTAL);
+}
+
+fn both_at_once(case: Case, in_place: bool, seed: u64) {
+    let (halves, peer) = case.split();
+    let (to_peer, from_us) = channel();
+    let (to_us, from_peer) = channel();
+    let updates = case.is_tls13();
+    thread::scope(|scope| {
+        scope.spawn(move || send_all(halves.sender, updates, to_peer, Noise::new(seed)));
+        scope.spawn(move || match in_place {
+            true => receive_all_in_place(halves.receiver, from_peer),
+            false => receive_all(halves.receiver, from_peer),
+        });
+        scope.spawn(move || be_the_peer(peer, updates, from_us, to_us, Noise::new(seed + 2)));
+    });
+}
+
+#[test]
+fn much_data_both_ways_with_new_keys_at_any_time() {
+    for (seed, case) in cases().enumerate() {
+        both_at_once(case, false, seed as u64 * 8);
+        both_at_once(case, true, seed as u64 * 8 + 4);
+    }
+}
+
+/// Both ends are ours and split: four threads. All the data of one direction goes over a socket whose buffers are
+/// shorter than it is, so that neither end gets on unless it reads and writes at the same time.
+#[test]
+fn both_ends_split_over_sockets() {
+    for case in cases() {
+        let (client, server) = our_ends(case);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        thread::scope(|scope| {
+            for (conn, socket) in [(client, near), (server, far)] {
+                let halves = split(conn);
+                let incoming = socket.try_clone().unwrap();
+                let updates = case.is_tls13();
+                scope.spawn(move || write_all(halves.sender, updates, socket));
+                scope.spawn(move || read_all(halves.receiver, incoming));
+            }
+        });
+    }
+}
+
+/// A client and a server of this crate after their handshake.
+fn our_ends(case: Case) -> (rustls::Connection, rustls::Connection) {
+    use crate::kit::Role;
+    let end = |role| Case { role, ..case }.fresh();
+    let (mut client, mut server) = (end(Role::Client), end(Role::Server));
+    while client.wants_write() || server.wants_write() {
+        let mut wire = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut wire).unwrap();
+        }
+        crate::kit::feed_whole(&mut server, &wire);
+        wire.clear();
+        while server.wants_write() {
+            server.write_tls(&mut wire).unwrap();
+        }
+        crate::kit::feed_whole(&mut client, &wire);
+    }
+    (client, server)
+}
+
+fn write_all(mut sender: Sender, updates: bool, mut socket: TcpStream) {
+    let mut sent = 0;
+    while sent < TOTAL {
+        let len = Ord::min(40_000, TOTAL - sent);
+        sent += sender.writer().write(&stretch(sent, len)).unwrap();
+        if updates && sent % 11 == 0 {
+            sender.refresh_traffic_keys().unwrap();
+        }
+        while sender.wants_write() {
+            sender.write_tls(&mut socket).unwrap();
+        }
+    }
+    sender.send_close_notify();
+    while sender.wants_write() {
+        sender.write_tls(&mut socket).unwrap();
+    }
+    socket.shutdown(Shutdown::Write).unwrap();
+}
+
+fn read_all(mut receiver: Box<dyn Receiving>, mut socket: TcpStream) {
+    let mut received = 0;
+    let mut plaintext = vec![0; 20_000];
+    loop {
+        receiver.read_tls(&mut socket).unwrap();
+        receiver.process().unwrap();
+        loop {
+            match receiver.reader().read(&mut plaintext) {
+                Ok(0) => {
+                    assert_eq!(received, TOTAL);
+                    return;
+                }
+                Ok(len) => {
+                    for (at, byte) in plaintext[..len].iter().enumerate() {
+                        assert_eq!(*byte, byte_at(received + at));
+                    }
+                    received += len;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! No allocation for a record, sent or received by the halves of a split connection, whose records and keys are those
+//! of a whole one: counted, not believed.
+//!
+//! One test in a program of its own: the count is of the whole process.
+
+use std::alloc::System;
+use std::io::{BufRead, Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
+use harness::pairs::this::Configs;
+use harness::pairs::this::buffered::Pair;
+use rustls::client::ClientConnectionData;
+use rustls::server::ServerConnectionData;
+use rustls::split::{Receiver, Sender};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Plaintext sizes that lie on either side of each limit there is.
+const SIZES: [usize; 6] = [1, 64, 1400, 16384, 16385, 60_000];
+
+/// Runs `round` until it has what it needs, then counts the allocations of many more.
+fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
+    for _ in 0..10 {
+        round();
+    }
+    let region = Region::new(ALLOCATOR);
+    for _ in 0..50 {
+        round();
+    }
+    let change = region.change();
+    let counts = (
+        change.allocations,
+        change.reallocations,
+        change.deallocations,
+    );
+    assert_eq!(counts, (0, 0, 0), "{what}");
+}
+
+#[test]
+fn no_allocation_for_a_record() {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            let what = format!("{provider:?} {versions:?}");
+            let (mut sender, mut receiver) = from_client_to_server(provider, versions);
+            for size in SIZES {
+                buffered(&what, size, &mut sender, &mut receiver);
+                in_the_callers_buffers(&what, size, &mut sender, &mut receiver);
+            }
+        }
+    }
+    // the count counts
+    let region = Region::new(ALLOCATOR);
+    drop(Box::new([0u8; 100]));
+    assert_ne!(region.change().allocations, 0);
+}
+
+/// A client's sending half, and the receiving half of its server.
+fn from_client_to_server(
+    provider: Provider,
+    versions: Versions,
+) -> (Sender, Receiver<ServerConnectionData>) {
+    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let pair = Pair::connect(&Configs {
+        client: Arc::new(this::client_of(versions, provider.this(), key, auth)),
+        server: Arc::new(this::server_of(versions, provider.this(), key, auth)),
+    })
+    .unwrap();
+    let (sender, _): (_, Receiver<ClientConnectionData>) = pair.client.into_split().unwrap();
+    let (_, receiver) = pair.server.into_split().unwrap();
+    (sender, receiver)
+}
+
+fn buffered(
+    what: &str,
+    size: usize,
+    sender: &mut Sender,
+    receiver: &mut Receiver<ServerConnectionData>,
+) {
+    let plaintext = vec![7; size];
+    let mut received = vec![0; size];
+    let mut wire = Vec::with_capacity(2 * size + 1000);
+    assert_no_allocation(&format!("{what} buffered {size}"), || {
+        wire.clear();
+        sender.writer().write_all(&plaintext).unwrap();
+        while sender.wants_write() {
+            sender.write_tls(&mut wire).unwrap();
+        }
+        let (mut rest, mut used) = (&wire[..], 0);
+        while !rest.is_empty() {
+            receiver.read_tls(&mut rest).unwrap();
+            let state = receiver.process_new_packets().unwrap();
+            let end = used + state.plaintext_bytes_to_read();
+            receiver
+                .reader()
+                .read_exact(&mut received[used..end])
+                .unwrap();
+            used = end;
+        }
+        assert_eq!(received, plaintext);
+    });
+    assert_no_allocation(&format!("{what} vectored {size}"), || {
+        wire.clear();
+        let (front, back) = plaintext.split_at(size / 2);
+        let pieces = [front, back].map(std::io::IoSlice::new);
+        assert_eq!(sender.writer().write_vectored(&pieces).unwrap(), size);
+        while sender.wants_write() {
+            sender.write_tls(&mut wire).unwrap();
+        }
+        let (mut rest, mut used) = (&wire[..], 0);
+        while !rest.is_empty() {
+            receiver.read_tls(&mut rest).unwrap();
+            receiver.process_new_packets().unwrap();
+            let mut reader = receiver.reader();
+            while let Ok(chunk) = reader.fill_buf() {
+                let len = chunk.len();
+                used += len;
+                reader.consume(len);
+            }
+        }
+        assert_eq!(used, size);
+    });
+}
+
+fn in_the_callers_buffers(
+    what: &str,
+    size: usize,
+    sender: &mut Sender,
+    receiver: &mut Receiver<ServerConnectionData>,
+) {
+    let plaintext = vec![7; size];
+    let mut wire = vec![0; 2 * size + 1000];
+    let open = |receiver: &mut Receiver<ServerConnectionData>, wire: &mut [u8]| {
+        let (mut done, mut used) = (0, 0);
+        while done < wire.len() {
+            let record = receiver.open_in_place(&mut wire[done..]).unwrap();
+            done += record.discard;
+            used += record.payload.len();
+        }
+        used
+    };
+    assert_no_allocation(&format!("{what} encrypt {size}"), || {
+        let len = sender.encrypt(&plaintext, &mut wire).unwrap();
+        assert_eq!(open(receiver, &mut wire[..len]), size);
+    });
+    let room = sender.in_place_room();
+    let size = Ord::min(size, room.max_payload);
+    assert_no_allocation(&format!("{what} in place {size}"), || {
+        let payload = room.headroom..room.headroom + size;
+        let record = sender.encrypt_in_place(&mut wire, payload).unwrap();
+        assert_eq!(open(receiver, &mut wire[record]), size);
+    });
+}
