@@ -8,6 +8,7 @@
 //! | [`Stream`], [`StreamOwned`] | the library, through [`Read`] and [`Write`] | the connection | 0 / 1 | blocking sockets, a thread for each connection |
 //! | [`ClientConnection`], [`ServerConnection`] | the application calls `read_tls`, `write_tls` | the connection | 0 / 1, or 0 with [`BufRead`] | event loops; what tokio-rustls and most others use |
 //! | … with `encrypt_in_place` | the same, and records from the application's own buffer | both | 0 / as above | servers of files, proxies |
+//! | [`split::Sender`], [`split::Receiver`](crate::split::Receiver) | as before the split, or the application | either | 0 / 0 or 1 | both directions at once on two threads, without a lock |
 //! | [`UnbufferedClientConnection`], [`UnbufferedServerConnection`] | the application | the application | 0 / 0 | io_uring, `no_std`, own buffer pools, the highest throughput |
 //! | [`KernelConnection`](crate::kernel::KernelConnection) | the kernel (Linux's kTLS) | the kernel | – | `sendfile`, network cards that encrypt |
 #![cfg_attr(
@@ -103,6 +104,14 @@
 //!
 //! The examples `unbuffered_client` and `unbuffered_server` are complete programs, and a good place to begin.
 //!
+//! # Split
+//!
+//! `into_split` takes an established connection apart into a half that sends and a half that receives, each `Send` and
+//! for a thread or a task of its own. Each half has the calls of both worlds: `writer` and `write_tls` or `encrypt` and
+//! `encrypt_in_place`; `read_tls` and `reader` or `open_in_place`. One thing is new: what was received may call for an
+//! answer, and the receiving half does not send. Ask [`sender_wants_write`] after each `process_new_packets`, errors
+//! included, and wake whoever has the sender. A thread that writes all the time needs no waking: each write answers.
+//!
 //! # Which version, which role
 //!
 //! [`Connection`](crate::Connection) is either role, for code that serves both. The version makes no difference to an
@@ -119,6 +128,8 @@
 //! [`UnbufferedClientConnection`]: crate::client::UnbufferedClientConnection
 //! [`UnbufferedServerConnection`]: crate::server::UnbufferedServerConnection
 //! [`set_buffer_limit`]: crate::ConnectionCommon::set_buffer_limit
+//! [`split::Sender`]: crate::split::Sender
+//! [`sender_wants_write`]: crate::split::Receiver::sender_wants_write
 //! [`process_tls_records`]: crate::client::UnbufferedClientConnection
 //! [`ConnectionState`]: crate::unbuffered::ConnectionState
 //! [`EncodeTlsData`]: crate::unbuffered::ConnectionState::EncodeTlsData

@@ -18,7 +18,8 @@
 //!    slower; ChaCha20-Poly1305 takes seven times as long there and is for processors without them. Both providers prefer AES-256-GCM by default, as 0.23; to
 //!    change that, reorder [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites), and set
 //!    [`ignore_client_order`](crate::ServerConfig::ignore_client_order) on a server.
-//! 6. **Both directions at once** on two cores need two threads in one connection. A mutex around it makes them take turns.
+//! 6. **Both directions at once** on two cores need two threads in one connection. A mutex around it makes them take turns;
+//!    [`into_split`](crate::client::UnbufferedClientConnection::into_split) gives each a half of its own.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -61,6 +62,7 @@
 //! cargo run --release -p bench -- bulk TLS13_AES_128_GCM_SHA256 --plaintext-size 1024
 //! cargo run --release -p bench -- bulk TLS13_AES_128_GCM_SHA256 --working-set 64MiB --threads 1..4
 //! cargo run --release -p bench -- tcp                                            # with the kernel
+//! cargo run --release -p bench -- duplex                                         # both directions at once
 //! ```
 //!
 //! Build with `-C target-cpu=native` or not, as you like: the cipher is chosen when the program runs.
