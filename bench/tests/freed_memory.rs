@@ -24,7 +24,7 @@ use rustls::crypto::{
 use rustls::server::{NoServerSessionStorage, ProducesTickets};
 use rustls::{
     ClientConfig, ClientConnection, ConnectionCommon, Error, HandshakeKind, KeyLog, NamedGroup,
-    ServerConfig, ServerConnection, SupportedCipherSuite,
+    ServerConfig, ServerConnection, SupportedCipherSuite, quic,
 };
 
 #[global_allocator]
@@ -155,6 +155,13 @@ enum Sessions {
     Stored,
 }
 
+/// What carries the handshakes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Over {
+    Records,
+    Quic,
+}
+
 fn configs(
     provider: Provider,
     versions: Versions,
@@ -187,7 +194,8 @@ fn configs(
         }));
     } else {
         client.enable_early_data = true;
-        server.max_early_data_size = 1000;
+        // neither carrier refuses it
+        server.max_early_data_size = u32::MAX;
     }
     (Arc::new(client), Arc::new(server))
 }
@@ -235,6 +243,49 @@ fn connect(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> HandshakeK
     client.handshake_kind().unwrap()
 }
 
+/// A connection over QUIC from its beginning to two key updates.
+fn connect_quic(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> HandshakeKind {
+    let version = quic::Version::V1;
+    let parameters = || b"parameters".to_vec();
+    let client = quic::ClientConnection::new(client.clone(), version, server_name(), parameters());
+    let server = quic::ServerConnection::new(server.clone(), version, parameters());
+    let mut ends = [
+        quic::Connection::from(client.unwrap()),
+        quic::Connection::from(server.unwrap()),
+    ];
+    let mut nexts = Vec::new();
+    for _ in 0..3 {
+        for from in [0, 1] {
+            drop(black_box(ends[from].zero_rtt_keys()));
+            loop {
+                let mut bytes = Vec::new();
+                let change = ends[from].write_hs(&mut bytes);
+                ends[1 - from].read_hs(&bytes).unwrap();
+                match change {
+                    Some(quic::KeyChange::Handshake { keys }) => drop(black_box(keys)),
+                    Some(quic::KeyChange::OneRtt { keys, next }) => {
+                        drop(black_box(keys));
+                        nexts.push(next);
+                    }
+                    None if bytes.is_empty() => break,
+                    None => {}
+                }
+            }
+        }
+    }
+    assert_eq!(nexts.len(), 2);
+    for next in &mut nexts {
+        for _ in 0..2 {
+            drop(black_box(next.next_packet_keys()));
+        }
+    }
+    let [client, _server] = ends;
+    client
+        .export_keying_material([0; 32], b"label", None)
+        .unwrap();
+    client.handshake_kind().unwrap()
+}
+
 /// Adds what TLS 1.3 expands the logged secrets to.
 fn expand_secrets(provider: Provider) {
     let suites = provider.this().cipher_suites;
@@ -264,9 +315,12 @@ fn expand_secrets(provider: Provider) {
             &expand(&secret, "traffic upd", 32),
         );
         hear("write_iv", &expand(&secret, "iv", 12));
+        hear("quic iv", &expand(&secret, "quic iv", 12));
+        hear("quic ku", &expand(&secret, "quic ku", 32));
         // ring has the key in the type that it encrypts with, and does not zeroize that
         if matches!(provider, Provider::AwsLc) {
             hear("write_key", &expand(&secret, "key", 16));
+            hear("quic key", &expand(&secret, "quic key", 16));
         }
     }
 }
@@ -274,14 +328,18 @@ fn expand_secrets(provider: Provider) {
 /// The names of the secrets that are left when connections of these kinds were there.
 fn left(
     provider: Provider,
+    over: Over,
     versions: Versions,
     auth: ClientAuth,
     sessions: Sessions,
 ) -> BTreeSet<&'static str> {
-    *SECRETS.lock().unwrap() = Vec::with_capacity(256);
+    *SECRETS.lock().unwrap() = Vec::with_capacity(512);
     let (kinds, freed) = record_freed(|| {
         let (client, server) = configs(provider, versions, auth, sessions);
-        [0; 3].map(|_| connect(&client, &server))
+        [0; 3].map(|_| match over {
+            Over::Records => connect(&client, &server),
+            Over::Quic => connect_quic(&client, &server),
+        })
     });
     let [full, resumed @ ..] = kinds;
     assert_eq!(full, HandshakeKind::Full);
@@ -303,13 +361,17 @@ fn left(
 fn no_secret_is_left_in_memory_that_was_given_back() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for provider in PROVIDERS {
-        for versions in [Versions::Tls13, Versions::Tls12] {
+        for (over, versions) in [
+            (Over::Records, Versions::Tls13),
+            (Over::Records, Versions::Tls12),
+            (Over::Quic, Versions::Tls13),
+        ] {
             for auth in [ClientAuth::None, ClientAuth::Required] {
                 for sessions in [Sessions::Tickets, Sessions::Stored] {
-                    let left = left(provider, versions, auth, sessions);
+                    let left = left(provider, over, versions, auth, sessions);
                     assert!(
                         left.is_empty(),
-                        "{provider:?} {versions:?} {auth:?} {sessions:?}: {left:?}"
+                        "{provider:?} {over:?} {versions:?} {auth:?} {sessions:?}: {left:?}"
                     );
                 }
             }

@@ -17,7 +17,9 @@ use zeroize::Zeroize;
 
 use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
 pub use crate::crypto::quic::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
-use crate::crypto::tls13::{HkdfExpander, OkmBlock, expand_label_block, expand_label_slice};
+use crate::crypto::tls13::{
+    HkdfExpander, OkmBlock, expand_label_block, expand_label_slice, with_expander,
+};
 use crate::enums::Side;
 use crate::suites::Tls13CipherSuite;
 
@@ -168,12 +170,13 @@ impl DirectionalKeys {
         secret: &OkmBlock,
         version: Version,
     ) -> Self {
-        let expander = suite.hkdf_provider.expander_for_okm(secret);
-        let header_key = derive_key(&*expander, version.derivation().header, quic.aead_key_len());
-        Self {
-            header: quic.header_protection_key(header_key),
-            packet: derive_packet_key(&*expander, quic, version),
-        }
+        with_expander(suite.hkdf_provider, secret, |expander| {
+            let header_key = derive_key(expander, version.derivation().header, quic.aead_key_len());
+            Self {
+                header: quic.header_protection_key(header_key),
+                packet: derive_packet_key(expander, quic, version),
+            }
+        })
     }
 }
 
@@ -248,15 +251,15 @@ impl Secrets {
 
     fn next_secret(&self, secret: &OkmBlock) -> OkmBlock {
         let label = self.version.derivation().update;
-        expand_label_block(&*self.expander(secret), label, &[])
+        with_expander(self.suite.suite.hkdf_provider, secret, |expander| {
+            expand_label_block(expander, label, &[])
+        })
     }
 
     fn packet_key(&self, secret: &OkmBlock) -> Box<dyn PacketKey> {
-        derive_packet_key(&*self.expander(secret), self.suite.quic, self.version)
-    }
-
-    fn expander(&self, secret: &OkmBlock) -> Box<dyn HkdfExpander> {
-        self.suite.suite.hkdf_provider.expander_for_okm(secret)
+        with_expander(self.suite.suite.hkdf_provider, secret, |expander| {
+            derive_packet_key(expander, self.suite.quic, self.version)
+        })
     }
 
     fn local_and_remote(&self) -> (&OkmBlock, &OkmBlock) {

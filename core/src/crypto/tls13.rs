@@ -100,6 +100,18 @@ where
     value
 }
 
+/// What `expand` makes with `okm` as the pseudorandom key of `hkdf`.
+pub fn with_expander<T>(
+    hkdf: &dyn Hkdf,
+    okm: &OkmBlock,
+    mut expand: impl FnMut(&dyn HkdfExpander) -> T,
+) -> T {
+    let mut expanded = None;
+    hkdf.with_expander(okm, &mut |expander| expanded = Some(expand(expander)));
+    // a provider that does not call back still has the expander
+    expanded.unwrap_or_else(|| expand(&*hkdf.expander_for_okm(okm)))
+}
+
 /// `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): the next secret of a schedule.
 ///
 /// `label` comes without its "tls13 " prefix.

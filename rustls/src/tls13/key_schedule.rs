@@ -42,6 +42,7 @@ use crate::crypto::hash::Output;
 use crate::crypto::hmac::Tag;
 use crate::crypto::tls13::{
     HkdfExpander, OkmBlock, OutputLengthError, expand_label_block, expand_label_slice,
+    with_expander,
 };
 use crate::error::Error;
 use crate::suites::Tls13CipherSuite;
@@ -223,26 +224,12 @@ fn no_messages(suite: &Tls13CipherSuite) -> Output {
     known.map_or_else(|| hash.hash(&[]), Output::new)
 }
 
-/// What `expand` makes with `okm` as the pseudorandom key.
-fn with_expander<T>(
-    suite: &'static Tls13CipherSuite,
-    okm: &OkmBlock,
-    mut expand: impl FnMut(&dyn HkdfExpander) -> T,
-) -> T {
-    let mut expanded = None;
-    suite
-        .hkdf_provider
-        .with_expander(okm, &mut |expander| expanded = Some(expand(expander)));
-    // a provider that does not call back still has the expander
-    expanded.unwrap_or_else(|| expand(&*suite.hkdf_provider.expander_for_okm(okm)))
-}
-
 /// `application_traffic_secret_N+1` (RFC 9846 §7.2).
 pub(crate) fn next_application_traffic_secret(
     suite: &'static Tls13CipherSuite,
     secret: &OkmBlock,
 ) -> OkmBlock {
-    with_expander(suite, secret, |expander| {
+    with_expander(suite.hkdf_provider, secret, |expander| {
         expand_label_block(expander, b"traffic upd", &[])
     })
 }
@@ -263,7 +250,7 @@ impl TrafficSecret<'_> {
         secret: &OkmBlock,
         mut expand: impl FnMut(&TrafficSecret<'_>) -> T,
     ) -> T {
-        with_expander(suite, secret, |expander| {
+        with_expander(suite.hkdf_provider, secret, |expander| {
             expand(&TrafficSecret {
                 suite,
                 okm: secret,
@@ -392,7 +379,7 @@ pub(crate) fn ticket_psk(
     resumption_secret: &OkmBlock,
     ticket_nonce: &[u8],
 ) -> OkmBlock {
-    with_expander(suite, resumption_secret, |expander| {
+    with_expander(suite.hkdf_provider, resumption_secret, |expander| {
         expand_label_block(expander, b"resumption", ticket_nonce)
     })
 }
