@@ -5,6 +5,7 @@ mod accepted;
 mod clients;
 mod configs;
 
+mod go;
 mod grease;
 mod hellos;
 mod kit;

@@ -121,6 +121,11 @@ impl EchKey {
         self
     }
 
+    /// Its private half.
+    pub fn private_key(&self) -> &[u8] {
+        &self.private_key
+    }
+
     /// Whether `enc` of `extension` is a key that its KEM takes.
     pub fn decapsulates(&self, extension: &EchExtension) -> bool {
         let extension = EchExtension {

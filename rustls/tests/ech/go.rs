@@ -1,0 +1,328 @@
+//! Go's crypto/tls as the server: one that accepts Encrypted Client Hello and is nobody's here. Where Go is not installed,
+//! or is older than 1.26, the tests say so and do nothing.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use harness::client_hello::X25519;
+use harness::configs::PROVIDERS;
+use harness::scripted::ech::{EchKey, SUITES};
+use rustls::client::EchStatus;
+use rustls::pki_types::ServerName;
+use rustls::{
+    ClientConfig, ClientConnection, Error, HandshakeKind, PeerIncompatible, Stream,
+};
+
+use crate::clients::{Mode, Setup, this};
+use crate::kit::{PUBLIC, Peers, SECRET, SUITE};
+
+const P256: u16 = 23;
+
+/// No peer is waited for any longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program, compiled once; `None`, and a word about it, where that cannot be.
+fn program() -> Option<&'static PathBuf> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    PROGRAM.get_or_init(build).as_ref()
+}
+
+fn build() -> Option<PathBuf> {
+    let go = || {
+        let mut go = Command::new("go");
+        // nothing is to be fetched
+        go.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
+        go
+    };
+    let Ok(version) = go().arg("version").output() else {
+        println!("skipped: go is not installed");
+        return None;
+    };
+    let version = String::from_utf8(version.stdout).unwrap();
+    let minor = version.split("go1.").nth(1).unwrap_or_default();
+    let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
+    if minor.parse::<u32>().is_ok_and(|minor| minor < 26) {
+        println!("skipped: {version} has not all suites of HPKE");
+        return None;
+    }
+    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/ech/go_server.go");
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ech_go_server");
+    let built = go().args(["build", "-o"]).args([&program, &source]).status();
+    assert!(built.unwrap().success(), "go build");
+    Some(program)
+}
+
+/// What a server is set up with.
+#[derive(Default)]
+struct Server<'a> {
+    keys: &'a [&'a EchKey],
+    /// All of Go's, if empty.
+    curves: &'a [u16],
+    protocols: &'a [&'a str],
+    /// Go's `ClientAuthType`: 0 asks for no certificate, 1 for one that may be absent, 2 for any.
+    client_auth: u8,
+}
+
+/// A server that runs, until it is dropped.
+struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    port: u16,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server<'_> {
+    /// None where there is no Go.
+    fn start(&self, peers: &Peers) -> Option<Running> {
+        let mut child = Command::new(program()?)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let setup = self.json(peers);
+        child.stdin.take().unwrap().write_all(setup.as_bytes()).unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut running = Running {
+            child,
+            stdout,
+            port: 0,
+        };
+        running.port = running.line().parse().unwrap();
+        Some(running)
+    }
+
+    fn json(&self, peers: &Peers) -> String {
+        let keys = self.keys.iter().map(|key| {
+            let config = hex(&key.config.encoded());
+            let private_key = hex(key.private_key());
+            format!(r#"{{"Config":"{config}","PrivateKey":"{private_key}","SendAsRetry":true}}"#)
+        });
+        let certificates = [&peers.public_certificate, &peers.identity.certificate];
+        let certificates = certificates.map(|certificate| hex(certificate));
+        format!(
+            r#"{{"Keys":[{}],"Certificates":{certificates:?},"Key":"{}","Curves":{:?},"Protocols":{:?},"ClientAuth":{}}}"#,
+            keys.collect::<Vec<_>>().join(","),
+            hex(&peers.client.1),
+            self.curves,
+            self.protocols,
+            self.client_auth,
+        )
+    }
+}
+
+impl Running {
+    /// The next line that the server writes.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn connect(&self, config: &Arc<ClientConfig>, name: &str) -> (ClientConnection, TcpStream) {
+        let socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        (ClientConnection::new(config.clone(), name).unwrap(), socket)
+    }
+
+    /// Sends something, reads it back and closes; returns the connection, and what the server says that it was.
+    fn talk(&mut self, config: &Arc<ClientConfig>) -> (ClientConnection, String) {
+        let (mut conn, mut socket) = self.connect(config, SECRET);
+        let mut tls = Stream::new(&mut conn, &mut socket);
+        let sent = [7; 20_000];
+        tls.write_all(&sent).unwrap();
+        let mut received = [0; 20_000];
+        tls.read_exact(&mut received).unwrap();
+        assert_eq!(received, sent);
+        tls.conn.send_close_notify();
+        tls.flush().unwrap();
+        // the rest, tickets included
+        tls.read_to_end(&mut Vec::new()).unwrap();
+        (conn, self.line())
+    }
+
+    /// The error that the client ends with; what the server says is in the next line.
+    fn fail(&mut self, config: &Arc<ClientConfig>) -> (ClientConnection, Error) {
+        let (mut conn, mut socket) = self.connect(config, SECRET);
+        let mut tls = Stream::new(&mut conn, &mut socket);
+        let error = tls.write_all(b"not for the public server").unwrap_err();
+        let error = error.into_inner().unwrap().downcast().unwrap();
+        (conn, *error)
+    }
+}
+
+fn config(setup: &Setup) -> Arc<ClientConfig> {
+    Arc::new(this::config(setup).unwrap())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The client has offered a share that the server does not take.
+fn to_be_retried(setup: &mut Setup) {
+    setup.groups = vec![X25519, P256];
+}
+
+#[test]
+fn it_accepts() {
+    for provider in PROVIDERS {
+        for suite in SUITES {
+            let peers = Peers::with_key(provider, EchKey::new(3, PUBLIC, suite));
+            let server = Server {
+                keys: &[&peers.key],
+                protocols: &["h2", "http/1.1"],
+                ..Server::default()
+            };
+            let Some(mut server) = server.start(&peers) else {
+                return;
+            };
+            let mut setup = peers.setup();
+            setup.alpn = vec![b"http/1.1".to_vec()];
+            let config = config(&setup);
+            let (conn, line) = server.talk(&config);
+            println!("{suite:?} {line}");
+            let expected = format!(
+                "ech=true resumed=false name={SECRET} protocol=http/1.1 certificates=0 error=<nil>"
+            );
+            assert_eq!(line, expected, "{suite:?}");
+            assert_eq!(conn.ech_status(), EchStatus::Accepted);
+            assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+
+            let (conn, line) = server.talk(&config);
+            assert!(line.starts_with("ech=true resumed=true"), "{line}");
+            assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
+            assert_eq!(conn.ech_status(), EchStatus::Accepted);
+        }
+    }
+}
+
+#[test]
+fn it_accepts_after_a_retry() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let server = Server {
+            keys: &[&EchKey::new(1, "other.example", SUITE), &peers.key],
+            curves: &[P256],
+            client_auth: 2,
+            ..Server::default()
+        };
+        let Some(mut server) = server.start(&peers) else {
+            return;
+        };
+        let mut setup = peers.setup();
+        to_be_retried(&mut setup);
+        setup.client_auth = Some(peers.client.clone());
+        let config = config(&setup);
+        let (conn, line) = server.talk(&config);
+        assert!(line.starts_with("ech=true resumed=false"), "{line}");
+        assert!(line.contains("certificates=1"), "{line}");
+        assert_eq!(conn.handshake_kind(), Some(HandshakeKind::FullWithHelloRetryRequest));
+        assert_eq!(conn.ech_status(), EchStatus::Accepted);
+    }
+}
+
+#[test]
+fn it_rejects_and_the_retry_is_accepted() {
+    for provider in PROVIDERS {
+        for curves in [&[][..], &[P256]] {
+            let peers = Peers::new(provider);
+            let stale = EchKey::new(7, PUBLIC, SUITE);
+            let server = Server {
+                keys: &[&peers.key],
+                curves,
+                client_auth: 1,
+                ..Server::default()
+            };
+            let Some(mut server) = server.start(&peers) else {
+                return;
+            };
+            let mut setup = peers.setup();
+            to_be_retried(&mut setup);
+            setup.mode = Mode::Real(stale.config.list());
+            setup.client_auth = Some(peers.client.clone());
+            let (conn, error) = server.fail(&config(&setup));
+            assert_eq!(conn.ech_status(), EchStatus::Rejected);
+            assert_eq!(conn.peer_certificates(), None);
+            let PeerIncompatible::ServerRejectedEncryptedClientHello(Some(configs)) =
+                (match error {
+                    Error::PeerIncompatible(error) => error,
+                    other => panic!("{other:?}"),
+                })
+            else {
+                panic!("no retry configurations");
+            };
+            let line = server.line();
+            assert!(line.starts_with("ech=false resumed=false"), "{line}");
+            assert!(line.contains(&format!("name={PUBLIC} ")), "{line}");
+            assert!(line.contains("certificates=0"), "{line}");
+            assert!(line.contains("encrypted client hello required"), "{line}");
+
+            setup.mode = Mode::Retry(configs);
+            let (conn, line) = server.talk(&config(&setup));
+            assert!(line.starts_with("ech=true"), "{line}");
+            assert!(line.contains(&format!("name={SECRET} ")), "{line}");
+            assert!(line.contains("certificates=1"), "{line}");
+            assert_eq!(conn.ech_status(), EchStatus::Accepted);
+        }
+    }
+}
+
+#[test]
+fn it_knows_nothing_of_ech() {
+    for provider in PROVIDERS {
+        for curves in [&[][..], &[P256]] {
+            let peers = Peers::new(provider);
+            let server = Server {
+                curves,
+                ..Server::default()
+            };
+            let Some(mut server) = server.start(&peers) else {
+                return;
+            };
+            let mut setup = peers.setup();
+            to_be_retried(&mut setup);
+            let (conn, error) = server.fail(&config(&setup));
+            let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+            assert_eq!(error, rejected.into());
+            assert_eq!(conn.ech_status(), EchStatus::Rejected);
+            assert!(server.line().contains("encrypted client hello required"));
+        }
+    }
+}
+
+#[test]
+fn it_takes_grease_for_what_it_is() {
+    for provider in PROVIDERS {
+        for curves in [&[][..], &[P256]] {
+            let peers = Peers::new(provider);
+            let server = Server {
+                keys: &[&peers.key],
+                curves,
+                ..Server::default()
+            };
+            let Some(mut server) = server.start(&peers) else {
+                return;
+            };
+            let mut setup = peers.setup();
+            to_be_retried(&mut setup);
+            setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
+            let config = config(&setup);
+            for resumed in [false, true] {
+                let (conn, line) = server.talk(&config);
+                assert!(line.starts_with(&format!("ech=false resumed={resumed}")), "{line}");
+                assert_eq!(conn.ech_status(), EchStatus::Grease);
+            }
+        }
+    }
+}
