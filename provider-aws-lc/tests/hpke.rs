@@ -211,7 +211,11 @@ fn invalid_public_keys_are_refused() {
         // X25519: a point of small order; the others: no point
         check(&vec![0; valid.len()]);
         if valid.len() == 32 {
-            X25519_SMALL_ORDER.iter().for_each(|point| check(point));
+            for mut point in X25519_SMALL_ORDER {
+                check(&point);
+                point[31] |= 0x80;
+                check(&point);
+            }
         } else {
             // the point at infinity (SEC 1 §2.3.3)
             check(&[0]);
@@ -239,15 +243,26 @@ fn invalid_public_keys_are_refused() {
     }
 }
 
-/// All points whose order divides 8, canonical or not, as in RFC 7748 §7's reference; with any of them the secret
-/// is zero.
-const X25519_SMALL_ORDER: [[u8; 32]; 5] = [
+/// All points whose order divides 8, canonical or not, without the highest bit, which does not count (RFC 7748 §5); with
+/// any of them the secret is zero.
+const X25519_SMALL_ORDER: [[u8; 32]; 7] = [
     small(0x00, 0x00, 0x00),
     small(0x01, 0x00, 0x00),
     // p - 1, p, p + 1
     small(0xec, 0xff, 0x7f),
     small(0xed, 0xff, 0x7f),
     small(0xee, 0xff, 0x7f),
+    // those of order 8
+    [
+        0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4,
+        0x6a, 0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49,
+        0xb8, 0x00,
+    ],
+    [
+        0x5f, 0x9c, 0x95, 0xbc, 0xa3, 0x50, 0x8c, 0x24, 0xb1, 0xd0, 0xb1, 0x55, 0x9c, 0x83, 0xef,
+        0x5b, 0x04, 0x44, 0x5c, 0xc4, 0x58, 0x1c, 0x8e, 0x86, 0xd8, 0x22, 0x4e, 0xdd, 0xd0, 0x9f,
+        0x11, 0x57,
+    ],
 ];
 
 const fn small(first: u8, middle: u8, last: u8) -> [u8; 32] {

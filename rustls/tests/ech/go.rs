@@ -13,9 +13,7 @@ use harness::configs::PROVIDERS;
 use harness::scripted::ech::{EchKey, SUITES};
 use rustls::client::EchStatus;
 use rustls::pki_types::ServerName;
-use rustls::{
-    ClientConfig, ClientConnection, Error, HandshakeKind, PeerIncompatible, Stream,
-};
+use rustls::{ClientConfig, ClientConnection, Error, HandshakeKind, PeerIncompatible, Stream};
 
 use crate::clients::{Mode, Setup, this};
 use crate::kit::{PUBLIC, Peers, SECRET, SUITE};
@@ -51,7 +49,10 @@ fn build() -> Option<PathBuf> {
     }
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/ech/go_server.go");
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ech_go_server");
-    let built = go().args(["build", "-o"]).args([&program, &source]).status();
+    let built = go()
+        .args(["build", "-o"])
+        .args([&program, &source])
+        .status();
     assert!(built.unwrap().success(), "go build");
     Some(program)
 }
@@ -90,7 +91,12 @@ impl Server<'_> {
             .spawn()
             .unwrap();
         let setup = self.json(peers);
-        child.stdin.take().unwrap().write_all(setup.as_bytes()).unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(setup.as_bytes())
+            .unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut running = Running {
             child,
@@ -227,7 +233,10 @@ fn it_accepts_after_a_retry() {
         let (conn, line) = server.talk(&config);
         assert!(line.starts_with("ech=true resumed=false"), "{line}");
         assert!(line.contains("certificates=1"), "{line}");
-        assert_eq!(conn.handshake_kind(), Some(HandshakeKind::FullWithHelloRetryRequest));
+        assert_eq!(
+            conn.handshake_kind(),
+            Some(HandshakeKind::FullWithHelloRetryRequest)
+        );
         assert_eq!(conn.ech_status(), EchStatus::Accepted);
     }
 }
@@ -254,12 +263,10 @@ fn it_rejects_and_the_retry_is_accepted() {
             let (conn, error) = server.fail(&config(&setup));
             assert_eq!(conn.ech_status(), EchStatus::Rejected);
             assert_eq!(conn.peer_certificates(), None);
-            let PeerIncompatible::ServerRejectedEncryptedClientHello(Some(configs)) =
-                (match error {
-                    Error::PeerIncompatible(error) => error,
-                    other => panic!("{other:?}"),
-                })
-            else {
+            let PeerIncompatible::ServerRejectedEncryptedClientHello(Some(configs)) = (match error {
+                Error::PeerIncompatible(error) => error,
+                other => panic!("{other:?}"),
+            }) else {
                 panic!("no retry configurations");
             };
             let line = server.line();
@@ -320,7 +327,10 @@ fn it_takes_grease_for_what_it_is() {
             let config = config(&setup);
             for resumed in [false, true] {
                 let (conn, line) = server.talk(&config);
-                assert!(line.starts_with(&format!("ech=false resumed={resumed}")), "{line}");
+                assert!(
+                    line.starts_with(&format!("ech=false resumed={resumed}")),
+                    "{line}"
+                );
                 assert_eq!(conn.ech_status(), EchStatus::Grease);
             }
         }

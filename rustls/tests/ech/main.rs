@@ -9,5 +9,8 @@ mod go;
 mod grease;
 mod hellos;
 mod kit;
+mod limits;
 mod rejected;
 mod resumption;
+mod steps;
+mod tampered;

@@ -36,9 +36,11 @@ const CONFIRMATION_LEN: usize = 8;
 pub struct Ech {
     /// What it can open with.
     pub keys: Vec<EchKey>,
-    /// Whether it goes on with ClientHelloInner, and confirms that. A HelloRetryRequest confirms it whose last
-    /// extension is encrypted_client_hello, of 8 bytes.
+    /// Whether it goes on with ClientHelloInner, and confirms that: in a HelloRetryRequest, if that has an
+    /// encrypted_client_hello of 8 bytes.
     pub accepts: bool,
+    /// Whether what it says is changed on the way: the client may then go on as if it had been rejected.
+    pub is_tampered_with: bool,
 }
 
 impl Ech {
@@ -46,6 +48,7 @@ impl Ech {
         Self {
             keys: vec![key.clone()],
             accepts: true,
+            is_tampered_with: false,
         }
     }
 
@@ -82,6 +85,12 @@ impl Connection {
     pub(super) fn choose(&mut self, ech: &Ech, message: &[u8]) -> Vec<u8> {
         if !self.opened.is_empty() && !ech.accepts {
             // RFC 9849 §7.1.1: nothing more is decrypted
+            return message.to_vec();
+        }
+        if ech.is_tampered_with
+            && let Some(context) = &self.context
+            && read_extension(&ClientHello::read(message)).as_ref() == Ok(&context.extension)
+        {
             return message.to_vec();
         }
         let opened = self
@@ -165,17 +174,16 @@ impl Connection {
         }
     }
 
-    /// The same in a HelloRetryRequest, if its last extension is the one for that (RFC 9849 §7.2.1).
+    /// The same in a HelloRetryRequest, if it has the extension for that (RFC 9849 §7.2.1).
     pub(super) fn confirm_retry(&self, ech: &Ech, transcript: &Transcript, retry: &mut [u8]) {
-        let start = [&ENCRYPTED_CLIENT_HELLO.to_be_bytes()[..], &[0, 8]].concat();
-        let Some(at) = retry.len().checked_sub(CONFIRMATION_LEN) else {
-            return;
-        };
-        if ech.accepts && retry[..at].ends_with(&start) {
-            retry[at..].fill(0);
+        let header = [&ENCRYPTED_CLIENT_HELLO.to_be_bytes()[..], &[0, 8]].concat();
+        let found = retry.windows(header.len()).position(|at| at == header);
+        if let Some(found) = found.filter(|_| ech.accepts) {
+            let at = found + header.len()..found + header.len() + CONFIRMATION_LEN;
+            retry[at.clone()].fill(0);
             let label = "hrr ech accept confirmation";
             let confirmation = self.confirmation(label, transcript, retry);
-            retry[at..].copy_from_slice(&confirmation);
+            retry[at].copy_from_slice(&confirmation);
         }
     }
 

@@ -1,0 +1,121 @@
+//! ClientHellos that are too long, and how they are cut into records.
+
+use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
+use harness::configs::PROVIDERS;
+use harness::scripted::ech::EchKey;
+use harness::wire::{message, records, u8_vec, u16_vec};
+use rustls::HandshakeType;
+
+use crate::clients::{Mode, OURS, stacks};
+use crate::kit::{PUBLIC, Peers, SUITE};
+
+/// Both ClientHellos have a ticket, or something of its length, and one of them is in an extension of the other. What does
+/// not fit is left out; the connection is made.
+#[test]
+fn tickets_of_every_length() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for len in [
+            1, 1000, 20_000, 31_000, 32_000, 32_100, 32_200, 32_300, 32_400, 33_000, 40_000, 65_000,
+        ] {
+            let body = [
+                &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
+                &u8_vec(b"nonce"),
+                &u16_vec(&vec![0x71; len]),
+                &u16_vec(&[&[0, 42][..], &u16_vec(&[0, 0, 0x40, 0])].concat()),
+            ];
+            let ticket = message(HandshakeType::NewSessionTicket.into(), &body.concat());
+            for &stack in OURS {
+                let mut setup = peers.setup();
+                setup.early_data = true;
+                let config = stack.config(&setup).unwrap();
+                let mut script = peers.accepting();
+                script.post_handshake = vec![ticket.clone()];
+                let run = peers.run_with(&config, &script);
+                assert_eq!(run.client.tickets_received(), 1, "{len}");
+
+                let mut client = config.connect().unwrap();
+                client.send_early(b"early");
+                let run = peers.run_client(client, &peers.accepting());
+                assert_eq!(run.conversation.outcome.error, None, "{len} {stack:?}");
+                run.assert_status("Accepted");
+                let inner = &run.conversation.opened[0].inner;
+                let has_psk = inner.extension(PRE_SHARED_KEY).is_some();
+                // two of them, and the rest
+                assert_eq!(has_psk, len < 32_500, "{len}");
+                assert_eq!(inner.extension(EARLY_DATA).is_some(), has_psk);
+            }
+        }
+    }
+}
+
+/// A list of protocols is in ClientHelloOuter alone; one that is too long is an error before anything is sent.
+#[test]
+fn protocols_of_every_length() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for count in [1, 100, 200, 220, 230, 240, 250, 256, 257, 300] {
+        let mut setup = peers.setup();
+        setup.alpn = vec![vec![b'p'; 255]; count];
+        for &stack in OURS {
+            let connected = stack.config(&setup).and_then(|config| config.connect());
+            let client = match connected {
+                Ok(client) => client,
+                Err(error) => {
+                    assert!(
+                        count > 220 && error.starts_with("General("),
+                        "{count} {error}"
+                    );
+                    continue;
+                }
+            };
+            assert!(count < 256, "{count}");
+            let run = peers.run_client(client, &peers.accepting());
+            run.assert_accepted();
+        }
+    }
+}
+
+/// A list of configurations that is as long as can be.
+#[test]
+fn configs_of_every_length() {
+    for (suites, data) in [(16_000, 0), (1, 65_000), (8_000, 33_000)] {
+        let key = EchKey::new(255, PUBLIC, SUITE).with(|config| {
+            let (_, kdf, aead) = SUITE;
+            config.suites = vec![(0x7777, aead); suites - 1];
+            config.suites.push((kdf, aead));
+            config.extensions = vec![(0x0a0a, vec![0; data])];
+            config.maximum_name_length = 255;
+        });
+        let peers = Peers::with_key(PROVIDERS[0], key);
+        for stack in stacks() {
+            let run = peers.run(stack, &peers.setup(), &peers.accepting());
+            run.assert_accepted();
+        }
+    }
+}
+
+/// RFC 9846 §5.1: no record is longer than the others may be.
+#[test]
+fn the_hello_is_cut_into_records() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for mode in [
+        peers.setup().mode,
+        Mode::Grease(SUITE, peers.key.config.public_key.clone()),
+    ] {
+        let mut setup = peers.setup();
+        setup.mode = mode;
+        setup.alpn = vec![vec![b'p'; 255]; 150];
+        for stack in stacks() {
+            let mut client = stack.config(&setup).unwrap().connect().unwrap();
+            let output = client.take_output();
+            let lens = records(&output)
+                .into_iter()
+                .map(|record| record.payload.len());
+            let lens: Vec<_> = lens.collect();
+            assert!(
+                lens.len() > 2 && lens.iter().all(|len| *len <= 1 << 14),
+                "{lens:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a client says of ECH as the handshake goes on, and what it says of a server that it does not want to talk to.
+
+use harness::client_hello::COOKIE;
+use harness::configs::PROVIDERS;
+use harness::endpoints::Endpoint;
+use harness::scripted::{Body, KEY_SHARE, Script, bytes};
+use harness::wire::{records, u16_vec};
+
+use crate::clients::{Client, Mode, OURS, stacks};
+use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry};
+
+/// A client that is given one record after the other.
+struct Steps {
+    client: Box<dyn Client>,
+    /// `ech_status` before the first, and after each.
+    seen: Vec<String>,
+}
+
+impl Steps {
+    fn new(client: Box<dyn Client>) -> Self {
+        let seen = vec![client.ech_status()];
+        Self { client, seen }
+    }
+
+    /// Each status once.
+    fn changes(mut self) -> Vec<String> {
+        self.seen.dedup();
+        self.seen
+    }
+}
+
+impl Endpoint for Steps {
+    fn take_output(&mut self) -> Vec<u8> {
+        self.client.take_output()
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        for record in records(bytes) {
+            let result = self.client.receive(&record.to_bytes());
+            self.seen.push(self.client.ech_status());
+            result?;
+        }
+        Ok(())
+    }
+
+    fn process(&mut self) -> Result<(), String> {
+        self.client.process()
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> usize {
+        self.client.send(plaintext)
+    }
+
+    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.client.read_into(plaintext);
+    }
+
+    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.client.read_early_into(plaintext);
+    }
+
+    fn close(&mut self) {
+        self.client.close();
+    }
+
+    fn peer_has_closed(&self) -> bool {
+        self.client.peer_has_closed()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.client.is_handshaking()
+    }
+
+    fn negotiated(&self) -> String {
+        self.client.negotiated()
+    }
+
+    fn exported(&self) -> Option<[u8; 32]> {
+        self.client.exported()
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        self.client.peer_certificates()
+    }
+
+    fn refresh_traffic_keys(&mut self) {
+        self.client.refresh_traffic_keys();
+    }
+}
+
+#[test]
+fn the_status_is_known_from_the_server_hello_on() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let cases = [
+            (peers.accepting(), vec!["Offered", "Accepted"]),
+            // RFC 9849 §6.1.5: the ServerHello has to confirm it once more
+            (
+                peers.to_accept(accepting_retry()),
+                vec!["Offered", "Accepted"],
+            ),
+            (peers.rejecting(), vec!["Offered", "Rejected"]),
+            (
+                peers.to_reject(Script::with_retry()),
+                vec!["Offered", "Rejected"],
+            ),
+        ];
+        for (script, expected) in cases {
+            for stack in stacks() {
+                let client = stack.config(&peers.setup()).unwrap().connect().unwrap();
+                let mut steps = Steps::new(client);
+                let outcome = peers.identity.run(&mut steps, &script);
+                let accepts = expected[1] == "Accepted";
+                assert_eq!(outcome.error.is_none(), accepts);
+                // the first is the ServerHello or the HelloRetryRequest; others follow, which change nothing
+                assert!(steps.seen.len() > 4);
+                assert_ne!(steps.seen[1 + script.retries.len()], "Offered");
+                assert_eq!(steps.changes(), expected, "{stack:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_status_without_a_key_does_not_change() {
+    let peers = Peers::new(PROVIDERS[0]);
+    let key = peers.key.config.public_key.clone();
+    for (mode, expected) in [
+        (Mode::Grease(SUITE, key), "Grease"),
+        (Mode::Off, "NotOffered"),
+    ] {
+        let mut setup = peers.setup();
+        setup.mode = mode;
+        for stack in stacks() {
+            let mut steps = Steps::new(stack.config(&setup).unwrap().connect().unwrap());
+            assert_eq!(peers.identity.run(&mut steps, &Script::new()), ACCEPTED);
+            assert_eq!(steps.changes(), [expected], "{stack:?}");
+        }
+    }
+}
+
+/// RFC 9849 §6.1.7: such a connection is not reported as successful.
+#[test]
+fn nothing_is_told_of_a_server_that_rejects() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let mut setup = peers.setup();
+        setup.alpn = vec![b"h2".to_vec()];
+        let mut script = peers.rejecting();
+        let h2 = harness::client_hello::protocols(&[b"h2"]);
+        script
+            .encrypted_extensions
+            .push(bytes(harness::client_hello::ALPN, &h2));
+        for &stack in OURS {
+            let run = peers.run(stack, &setup, &script);
+            run.assert_status("Rejected");
+            assert!(run.client.is_handshaking(), "{stack:?}");
+            assert!(run.client.peer_certificates().is_empty());
+            assert!(
+                run.client.negotiated().contains(" None "),
+                "{}",
+                run.client.negotiated()
+            );
+        }
+    }
+}
+
+/// RFC 9849 §5: the extension of a HelloRetryRequest may be anywhere in it, and so may what else is asked for.
+#[test]
+fn retries_of_every_form() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        let group = (KEY_SHARE, Body::Bytes(vec![0, 23]));
+        let cookie = bytes(COOKIE, &u16_vec(&[0xc0; 300]));
+        let ech = bytes(ECH, &[0; 8]);
+        let forms = [
+            vec![ech.clone(), group.clone()],
+            vec![group.clone(), ech.clone(), cookie.clone()],
+            vec![cookie.clone(), ech.clone(), group.clone()],
+            vec![cookie.clone(), ech.clone()],
+            vec![ech, cookie.clone()],
+        ];
+        for extensions in forms {
+            let mut script = Script::new();
+            script.retries = vec![script.retry(extensions.clone())];
+            if extensions.iter().any(|(typ, _)| *typ == KEY_SHARE) {
+                script.group = rustls::NamedGroup::secp256r1;
+            }
+            for stack in stacks() {
+                let run = peers.run(stack, &peers.setup(), &peers.to_accept(script.clone()));
+                run.assert_accepted();
+                let has_cookie = extensions.iter().any(|(typ, _)| *typ == COOKIE);
+                let second = &run.conversation.opened[1];
+                assert_eq!(second.inner.extension(COOKIE).is_some(), has_cookie);
+
+                let run = peers.run(stack, &peers.setup(), &peers.to_reject(script.clone()));
+                run.assert_status("Rejected");
+                assert_ne!(run.conversation.plaintext, DATA);
+            }
+        }
+    }
+}
