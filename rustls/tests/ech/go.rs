@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,7 +13,10 @@ use harness::configs::PROVIDERS;
 use harness::scripted::ech::{EchKey, SUITES};
 use rustls::client::EchStatus;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, Error, HandshakeKind, PeerIncompatible, Stream};
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, Error, HandshakeKind, PeerIncompatible,
+    Stream, quic,
+};
 
 use crate::clients::{Mode, Setup, this};
 use crate::kit::{PUBLIC, Peers, SECRET, SUITE};
@@ -66,12 +69,15 @@ struct Server<'a> {
     protocols: &'a [&'a str],
     /// Go's `ClientAuthType`: 0 asks for no certificate, 1 for one that may be absent, 2 for any.
     client_auth: u8,
+    is_quic: bool,
 }
 
 /// A server that runs, until it is dropped.
 struct Running {
     child: Child,
+    stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
+    /// Without QUIC.
     port: u16,
 }
 
@@ -91,19 +97,18 @@ impl Server<'_> {
             .spawn()
             .unwrap();
         let setup = self.json(peers);
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(setup.as_bytes())
-            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        writeln!(stdin, "{setup}").unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut running = Running {
             child,
+            stdin,
             stdout,
             port: 0,
         };
-        running.port = running.line().parse().unwrap();
+        if !self.is_quic {
+            running.port = running.line().parse().unwrap();
+        }
         Some(running)
     }
 
@@ -116,12 +121,13 @@ impl Server<'_> {
         let certificates = [&peers.public_certificate, &peers.identity.certificate];
         let certificates = certificates.map(|certificate| hex(certificate));
         format!(
-            r#"{{"Keys":[{}],"Certificates":{certificates:?},"Key":"{}","Curves":{:?},"Protocols":{:?},"ClientAuth":{}}}"#,
+            r#"{{"Keys":[{}],"Certificates":{certificates:?},"Key":"{}","Curves":{:?},"Protocols":{:?},"ClientAuth":{},"QUIC":{}}}"#,
             keys.collect::<Vec<_>>().join(","),
             hex(&peers.client.1),
             self.curves,
             self.protocols,
             self.client_auth,
+            self.is_quic,
         )
     }
 }
@@ -333,6 +339,108 @@ fn it_takes_grease_for_what_it_is() {
                 );
                 assert_eq!(conn.ech_status(), EchStatus::Grease);
             }
+        }
+    }
+}
+
+/// A handshake over QUIC: how it ended for the client, and what the server says.
+fn converse(
+    server: &mut Running,
+    client: &mut quic::ClientConnection,
+) -> (Result<(), Error>, String) {
+    let mut level = 0;
+    let mut status = String::new();
+    loop {
+        let mut data = Vec::new();
+        let change = client.write_hs(&mut data);
+        if data.is_empty() && change.is_none() {
+            return (Ok(()), status);
+        }
+        if !data.is_empty() {
+            writeln!(server.stdin, "{level} {}", hex(&data)).unwrap();
+            // the name is in none of it, in whatever form
+            assert!(!hex(&data).contains(&hex(SECRET.as_bytes())));
+            loop {
+                status = server.line();
+                let Some((received, data)) = status.split_once(' ') else {
+                    panic!("{status:?}");
+                };
+                let Ok(received) = received.parse::<u8>() else {
+                    break;
+                };
+                assert!([0, 2, 3].contains(&received));
+                let data = (0..data.len() / 2).map(|at| &data[2 * at..2 * at + 2]);
+                let data: Vec<_> = data
+                    .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+                    .collect();
+                if let Err(error) = client.read_hs(&data) {
+                    return (Err(error), status);
+                }
+            }
+        }
+        match change {
+            Some(quic::KeyChange::Handshake { .. }) => level = 2,
+            Some(quic::KeyChange::OneRtt { .. }) => level = 3,
+            None => {}
+        }
+    }
+}
+
+#[test]
+fn over_quic() {
+    for provider in PROVIDERS {
+        for curves in [&[][..], &[P256]] {
+            let peers = Peers::new(provider);
+            let server = Server {
+                keys: &[&peers.key],
+                curves,
+                is_quic: true,
+                ..Server::default()
+            };
+            let mut setup = peers.setup();
+            to_be_retried(&mut setup);
+            let connect = |setup: &Setup| {
+                let name = ServerName::try_from(SECRET).unwrap();
+                let parameters = b"parameters of the client".to_vec();
+                let version = quic::Version::V1;
+                quic::ClientConnection::new(config(setup), version, name, parameters).unwrap()
+            };
+
+            let Some(mut running) = server.start(&peers) else {
+                return;
+            };
+            let mut client = connect(&setup);
+            let (result, line) = converse(&mut running, &mut client);
+            assert_eq!(result, Ok(()));
+            assert!(line.starts_with("ech=true"), "{line}");
+            assert!(line.contains(&format!("name={SECRET} ")), "{line}");
+            assert!(!client.is_handshaking());
+            assert_eq!(
+                client.quic_transport_parameters(),
+                Some(&b"parameters of the server"[..])
+            );
+
+            let mut running = server.start(&peers).unwrap();
+            setup.mode = Mode::Real(EchKey::new(9, PUBLIC, SUITE).config.list());
+            let mut client = connect(&setup);
+            let (result, line) = converse(&mut running, &mut client);
+            let Err(Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(
+                Some(configs),
+            ))) = result
+            else {
+                panic!("{result:?} {line}");
+            };
+            assert_eq!(
+                client.alert(),
+                Some(AlertDescription::EncryptedClientHelloRequired)
+            );
+            assert!(client.is_handshaking());
+
+            let mut running = server.start(&peers).unwrap();
+            setup.mode = Mode::Retry(configs);
+            let (result, line) = converse(&mut running, &mut connect(&setup));
+            assert_eq!(result, Ok(()));
+            assert!(line.starts_with("ech=true"), "{line}");
         }
     }
 }

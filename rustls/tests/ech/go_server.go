@@ -1,10 +1,13 @@
-// A server of Go's crypto/tls with Encrypted Client Hello. It reads what it is set up with from its standard input, as
-// JSON, and says on its standard output which port it listens on, and then in one line what each connection was. What a
-// client sends it sends back, until the client closes.
+// A server of Go's crypto/tls with Encrypted Client Hello. It reads what it is set up with from the first line of its
+// standard input, as JSON, and says on its standard output which port it listens on, and then in one line what each
+// connection was. What a client sends it sends back, until the client closes.
+//
+// With QUIC there is no port: a single handshake goes through its standard input and output, as converse says.
 package main
 
 import (
 	"bufio"
+	"context"
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,13 +32,19 @@ type setup struct {
 	Protocols []string
 	// Of tls.ClientAuthType.
 	ClientAuth int
+	QUIC       bool
 }
 
 func main() {
 	var setup setup
-	must(json.NewDecoder(bufio.NewReader(os.Stdin)).Decode(&setup))
-	listener := must1(net.Listen("tcp", "127.0.0.1:0"))
+	input := bufio.NewReaderSize(os.Stdin, 1<<20)
+	must(json.Unmarshal([]byte(must1(input.ReadString('\n'))), &setup))
 	config := setup.config()
+	if setup.QUIC {
+		converse(input, tls.QUICServer(&tls.QUICConfig{TLSConfig: config}))
+		return
+	}
+	listener := must1(net.Listen("tcp", "127.0.0.1:0"))
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
 	for {
 		socket, err := listener.Accept()
@@ -73,12 +82,44 @@ func serve(conn *tls.Conn) string {
 		return fmt.Sprint("failed: ", err)
 	}
 	_, err := io.Copy(conn, conn)
-	state := conn.ConnectionState()
+	return describe(conn.ConnectionState(), err)
+}
+
+func describe(state tls.ConnectionState, err error) string {
 	return fmt.Sprintf(
 		"ech=%v resumed=%v name=%v protocol=%v certificates=%v error=%v",
 		state.ECHAccepted, state.DidResume, state.ServerName,
 		state.NegotiatedProtocol, len(state.PeerCertificates), err,
 	)
+}
+
+// Each line that comes is a level and what it carries; each is answered with the like, and then with one that says how
+// the connection is: "going on", "failed" and why, or what describe says.
+func converse(input *bufio.Reader, conn *tls.QUICConn) {
+	conn.SetTransportParameters([]byte("parameters of the server"))
+	must(conn.Start(context.Background()))
+	for {
+		line, err := input.ReadString('\n')
+		if err != nil {
+			return
+		}
+		var level tls.QUICEncryptionLevel
+		var data string
+		must1(fmt.Sscan(line, &level, &data))
+		status := "going on"
+		if err := conn.HandleData(level, bytes(data)); err != nil {
+			status = fmt.Sprint("failed: ", err)
+		}
+		for event := conn.NextEvent(); event.Kind != tls.QUICNoEvent; event = conn.NextEvent() {
+			switch event.Kind {
+			case tls.QUICWriteData:
+				fmt.Println(int(event.Level), hex.EncodeToString(event.Data))
+			case tls.QUICHandshakeDone:
+				status = describe(conn.ConnectionState(), nil)
+			}
+		}
+		fmt.Println(status)
+	}
 }
 
 func bytes(digits string) []byte { return must1(hex.DecodeString(digits)) }

@@ -49,6 +49,34 @@ fn tickets_of_every_length() {
     }
 }
 
+/// A ClientHelloInner that just fits, with a ClientHelloOuter that does not.
+#[test]
+fn inner_hellos_on_the_brink() {
+    for max in [0, 255] {
+        let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
+        let peers = Peers::with_key(PROVIDERS[1], key);
+        for len in (64_500..65_480).step_by(14) {
+            let body = [
+                &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
+                &u8_vec(b"nonce"),
+                &u16_vec(&vec![0x71; len]),
+                &[0, 0],
+            ];
+            let ticket = message(HandshakeType::NewSessionTicket.into(), &body.concat());
+            for &stack in OURS {
+                let config = stack.config(&peers.setup()).unwrap();
+                let mut script = peers.accepting();
+                script.post_handshake = vec![ticket.clone()];
+                let run = peers.run_with(&config, &script);
+                assert_eq!(run.client.tickets_received(), 1, "{len}");
+                peers
+                    .run_with(&config, &peers.accepting())
+                    .assert_accepted();
+            }
+        }
+    }
+}
+
 /// A list of protocols is in ClientHelloOuter alone; one that is too long is an error before anything is sent.
 #[test]
 fn protocols_of_every_length() {
