@@ -46,6 +46,25 @@ impl CommonState {
         }
     }
 
+    /// How much [`Self::write_plaintext`] takes in, in bytes; `None` when that is all it is given.
+    #[cfg(feature = "std")]
+    pub(super) fn plaintext_room(&self) -> Option<usize> {
+        let records = &self.records;
+        // RFC 9846 §6.1: nothing follows close_notify, nor a fatal alert
+        if records.is_sending_over() {
+            return Some(0);
+        }
+        let (waits, protectable) = if records.sending == Sending::Traffic {
+            (records.outgoing.len(), self.payload_over_keys())
+        } else {
+            (records.unsent_plaintext.len(), usize::MAX)
+        };
+        let room = self
+            .buffer_limit
+            .map_or(usize::MAX, |limit| limit.saturating_sub(waits));
+        Some(Ord::min(room, protectable)).filter(|room| *room != usize::MAX)
+    }
+
     /// [`Self::write_plaintext`] when there are no keys yet, none any more, or new ones are needed.
     #[cfg(feature = "std")]
     #[cold]

@@ -23,6 +23,38 @@ impl<'a> Writer<'a> {
     pub(super) fn new(common: &'a mut CommonState) -> Self {
         Self { common }
     }
+
+    /// How many bytes of plaintext the next write takes: all that it is given, up to this many. `None` when there is
+    /// no limit.
+    ///
+    /// It is what [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit) leaves: until application data can be
+    /// sent, the limit less the plaintext that waits for that; from then on, less the TLS bytes that wait for
+    /// `write_tls`. A write may fill more than the limit, by what protects its records, so after that much was
+    /// written there is none left, and some again once `write_tls` has written.
+    ///
+    /// It is 0 after `send_close_notify` and after a failure, when writes return errors. Keys of TLS 1.2 cannot be
+    /// replaced (RFC 9846 §5.5, RFC 5246 §6.1): what they can still protect is a limit, too, of 2^38 bytes and more in
+    /// the beginning.
+    ///
+    /// ```
+    /// use std::io::{self, Read, Write};
+    ///
+    /// /// Reads no more of `source` than the connection takes, so that nothing has to be kept elsewhere.
+    /// fn pump(
+    ///     conn: &mut rustls::ClientConnection,
+    ///     source: &mut impl Read,
+    ///     buffer: &mut [u8],
+    /// ) -> io::Result<usize> {
+    ///     let mut writer = conn.writer();
+    ///     let most = writer.room_left().unwrap_or(usize::MAX).min(buffer.len());
+    ///     let len = source.read(&mut buffer[..most])?;
+    ///     writer.write_all(&buffer[..len])?;
+    ///     Ok(len)
+    /// }
+    /// ```
+    pub fn room_left(&self) -> Option<usize> {
+        self.common.plaintext_room()
+    }
 }
 
 impl io::Write for Writer<'_> {

@@ -80,7 +80,7 @@
 //! for an answer, and a peer that sends much while plaintext waits to be read is not read from.
 //!
 //! Memory is bounded: 64 KiB wait to be written, unless [`set_buffer_limit`] says otherwise, and no more than a few
-//! records to be read.
+//! records to be read. [`room_left`] says how much the next write takes.
 //!
 //! # Unbuffered
 //!
@@ -141,3 +141,4 @@
 //! [`PeerClosed`]: crate::unbuffered::ConnectionState::PeerClosed
 //! [`Closed`]: crate::unbuffered::ConnectionState::Closed
 //! [`next_record`]: crate::unbuffered::ReadTraffic::next_record
+//! [`room_left`]: crate::Writer::room_left

@@ -22,6 +22,7 @@ mod key_update;
 mod key_update_io;
 mod next_record;
 mod operations;
+mod room_left;
 mod server_certificate;
 mod shown;
 mod stream_io;

@@ -99,8 +99,11 @@ fn a_worn_key_closes_a_buffered_connection() {
             // two records more than there may be, in one piece: as much is taken as can be sent
             let data = vec![7; (DATA_RECORDS + 2) << 14];
             ours.conn.set_buffer_limit(None);
+            let room = ours.conn.writer().room_left();
+            assert_eq!(room, Some(DATA_RECORDS << 14));
             let written = ours.conn.writer().write(&data).unwrap();
             assert_eq!(written, DATA_RECORDS << 14);
+            assert_eq!(ours.conn.writer().room_left(), Some(0));
             let out = ours.take_output();
             assert_eq!(wire::records(&out).len(), DATA_RECORDS);
             let error = ours.conn.writer().write(&data[written..]).unwrap_err();

@@ -1,0 +1,156 @@
+//! `Writer::room_left`: what it says is what a write takes, whatever the connection is doing.
+
+use std::cell::RefCell;
+use std::io::{ErrorKind, IoSlice, Write};
+use std::sync::Arc;
+
+use harness::Noise;
+use harness::configs::{self, ClientAuth, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+use rustls::Connection;
+
+use crate::compared::for_all;
+use crate::connected::{KEY_TYPE, Role, this};
+
+fn fresh(provider: Provider, role: Role, versions: Versions) -> (Connection, UpstreamBuffered) {
+    let (key, auth) = (KEY_TYPE, ClientAuth::None);
+    let (ours, theirs) = (provider.this(), provider.upstream());
+    match role {
+        Role::Client => {
+            let config = configs::this::client_of(versions, ours, key, auth);
+            let peer = configs::upstream::server_of(versions, theirs, key, auth);
+            let peer = rustls_upstream::ServerConnection::new(Arc::new(peer)).unwrap();
+            (this::client(config), UpstreamBuffered::new(peer))
+        }
+        Role::Server => {
+            let config = configs::this::server_of(versions, ours, key, auth);
+            let peer = configs::upstream::client_of(versions, theirs, key, auth);
+            let peer = rustls_upstream::ClientConnection::new(Arc::new(peer), server_name());
+            (this::server(config), UpstreamBuffered::new(peer.unwrap()))
+        }
+    }
+}
+
+/// Takes what the peer has received; how much that is.
+fn read(peer: &mut UpstreamBuffered) -> usize {
+    let mut plaintext = Vec::new();
+    peer.read_into(&mut plaintext);
+    plaintext.len()
+}
+
+/// The documented cases.
+#[test]
+fn during_the_handshake_and_after() {
+    for_all(|provider, role| {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            let (mut conn, mut peer) = fresh(provider, role, versions);
+            let room = |conn: &mut Connection| conn.writer().room_left();
+            assert_eq!(room(&mut conn), Some(64 * 1024));
+            conn.set_buffer_limit(None);
+            assert_eq!(room(&mut conn), None);
+            conn.set_buffer_limit(Some(100));
+            // what the handshake sends takes nothing of it
+            conn.writer().write_all(&[7; 30]).unwrap();
+            assert_eq!(room(&mut conn), Some(70));
+            assert_eq!(conn.writer().write(&[7; 80]).unwrap(), 70);
+            assert_eq!(room(&mut conn), Some(0));
+            // lowered below what waits
+            conn.set_buffer_limit(Some(10));
+            assert_eq!(room(&mut conn), Some(0));
+            conn.set_buffer_limit(Some(1000));
+            this::settle(&mut conn, &mut peer);
+            assert_eq!(room(&mut conn), Some(1000));
+
+            // from here on TLS bytes count
+            conn.writer().write_all(&[7; 100]).unwrap();
+            let mut out = Vec::new();
+            let waits = 1000 - room(&mut conn).unwrap();
+            assert_eq!(conn.write_tls(&mut out).unwrap(), waits);
+            assert!(waits > 100);
+            assert_eq!(room(&mut conn), Some(1000));
+
+            conn.set_buffer_limit(None);
+            match versions {
+                Versions::Tls13 => assert_eq!(room(&mut conn), None),
+                // keys that cannot be replaced are a limit; that of Chacha20 is none
+                _ => assert!(room(&mut conn).is_none_or(|room| room > 1 << 37)),
+            }
+            conn.send_close_notify();
+            assert_eq!(room(&mut conn), Some(0));
+            let error = conn.writer().write(b"too late").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        }
+    });
+}
+
+#[test]
+fn none_is_left_after_a_failure() {
+    for_all(|provider, role| {
+        let (mut conn, _) = fresh(provider, role, Versions::Tls13);
+        conn.set_buffer_limit(None);
+        this::input(&mut conn, b"this is no TLS").unwrap_err();
+        assert_eq!(conn.writer().room_left(), Some(0));
+        assert!(conn.writer().write(b"too late").is_err());
+    });
+}
+
+/// Any order of writing, limits, sending and handshaking.
+#[test]
+fn a_write_takes_what_is_left() {
+    let noise = RefCell::new(Noise::new(0x700e));
+    for_all(|provider, role| {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            for _ in 0..6 {
+                let (mut conn, mut peer) = fresh(provider, role, versions);
+                let (mut written, mut arrived) = (0, 0);
+                let below = |limit| noise.borrow_mut().next() as usize % limit;
+                for _ in 0..200 {
+                    match below(8) {
+                        0 => conn.set_buffer_limit(match below(4) {
+                            0 => None,
+                            1 => Some(below(100)),
+                            _ => Some(below(100_000)),
+                        }),
+                        1..5 => {
+                            let room = conn.writer().room_left();
+                            let len = match below(3) {
+                                0 => room.filter(|room| *room < 100_000).unwrap_or(1000),
+                                1 => below(100),
+                                _ => below(40_000),
+                            };
+                            let data = vec![7; len];
+                            let taken = if below(2) == 0 {
+                                conn.writer().write(&data)
+                            } else {
+                                let (front, back) = data.split_at(len / 3);
+                                let pieces = [front, &[], back].map(IoSlice::new);
+                                conn.writer().write_vectored(&pieces)
+                            };
+                            let expected = room.map_or(len, |room| Ord::min(room, len));
+                            assert_eq!(taken.unwrap(), expected);
+                            written += expected;
+                            let left = conn.writer().room_left();
+                            assert!(left.unwrap_or(0) <= room.unwrap_or(0));
+                        }
+                        5 if versions == Versions::Tls13 => {
+                            let _ = conn.refresh_traffic_keys();
+                        }
+                        _ => {
+                            let mut out = vec![0; below(30_000)];
+                            let len = conn.write_tls(&mut &mut out[..]).unwrap();
+                            peer.receive(&out[..len]).unwrap();
+                            arrived += read(&mut peer);
+                            this::input(&mut conn, &peer.take_output()).unwrap();
+                        }
+                    }
+                }
+                while conn.wants_write() || conn.is_handshaking() {
+                    peer.receive(&this::output(&mut conn)).unwrap();
+                    arrived += read(&mut peer);
+                    this::input(&mut conn, &peer.take_output()).unwrap();
+                }
+                assert_eq!(arrived, written);
+            }
+        }
+    });
+}
