@@ -86,7 +86,7 @@ fn exchange(
                 Next::Process
             }
             Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                encoded += unbuffered::encode(&mut data, &mut outgoing, encoded)?;
+                encoded += data.encode_to_vec(&mut outgoing, encoded)?;
                 Next::Process
             }
             Ok(ConnectionState::TransmitTlsData(data)) => {
@@ -98,13 +98,13 @@ fn exchange(
             Ok(ConnectionState::WriteTraffic(mut traffic)) if closed || response.is_complete() => {
                 // RFC 9846 §6.1: a close_notify comes before this side closes. If the server has gone already
                 // it needs none, and the page is complete.
-                let len = traffic.queue_close_notify(&mut outgoing)?;
+                let len = traffic.queue_close_notify_to_vec(&mut outgoing, 0)?;
                 let _ = sock.write_all(&outgoing[..len]);
                 return Ok(true);
             }
             Ok(ConnectionState::WriteTraffic(mut traffic)) if !request_sent => {
                 *allocations = heap::allocations();
-                let len = traffic.encrypt(request, &mut outgoing)?;
+                let len = traffic.encrypt_to_vec(request, &mut outgoing, 0)?;
                 sock.write_all(&outgoing[..len])?;
                 request_sent = true;
                 Next::Process

@@ -112,7 +112,7 @@ impl Worker<'_> {
                     Next::Process
                 }
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                    encoded += unbuffered::encode(&mut data, outgoing, encoded)?;
+                    encoded += data.encode_to_vec(outgoing, encoded)?;
                     Next::Process
                 }
                 Ok(ConnectionState::TransmitTlsData(data)) => {

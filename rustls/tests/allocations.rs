@@ -107,6 +107,7 @@ fn no_allocation_for_a_record() {
             let (mut client, mut server) = (pair.client, pair.server);
             for size in SIZES {
                 by_unbuffered(case, size, &mut client, &mut server);
+                by_to_vec(case, size, &mut client, &mut server);
             }
             unbuffered_in_place(case, &mut client, &mut server);
         }
@@ -370,6 +371,38 @@ fn by_unbuffered(
         let len = state.encrypt(&plaintext, &mut wire).unwrap();
         assert_eq!(receive(server, &mut wire[..len], &plaintext), size);
     });
+}
+
+/// Into a `Vec` from nothing, which is allocated once and then long enough.
+fn by_to_vec(
+    case: Case,
+    size: usize,
+    client: &mut UnbufferedClientConnection,
+    server: &mut UnbufferedServerConnection,
+) {
+    let plaintext = vec![7; size];
+    let mut wire = Vec::new();
+    let region = Region::new(ALLOCATOR);
+    let len = encrypt_to_vec(client, &plaintext, &mut wire);
+    let change = region.change();
+    assert_eq!((change.allocations, change.reallocations), (1, 0));
+    assert_eq!(wire.len(), len, "zeroed more than is used");
+    assert_eq!(receive(server, &mut wire, &plaintext), size);
+
+    assert_no_allocation(&format!("{case:?} to a vec {size}"), || {
+        assert_eq!(encrypt_to_vec(client, &plaintext, &mut wire), len);
+        assert_eq!(wire.len(), len);
+        assert_eq!(receive(server, &mut wire, &plaintext), size);
+    });
+}
+
+fn encrypt_to_vec(
+    client: &mut UnbufferedClientConnection,
+    plaintext: &[u8],
+    wire: &mut Vec<u8>,
+) -> usize {
+    let mut traffic = client.write_traffic().unwrap();
+    traffic.encrypt_to_vec(plaintext, wire, 0).unwrap()
 }
 
 fn unbuffered_in_place(

@@ -1,11 +1,8 @@
-//! What the two unbuffered examples have in common: the buffer for what is received, and how bytes of
-//! the connection's own get into the buffer for what is sent.
+//! What the two unbuffered examples have in common: the buffer for what is received.
 
 pub(crate) mod heap;
 
 use std::io::{self, Read};
-
-use rustls::unbuffered::{EncodeError, EncodeTlsData, InsufficientSizeError};
 
 /// What to do next, once the connection's state no longer borrows the buffers.
 pub(crate) enum Next {
@@ -69,23 +66,5 @@ impl Incoming {
         let len = sock.read(&mut self.bytes[self.end..])?;
         self.end += len;
         Ok(len)
-    }
-}
-
-/// Encodes what the connection has to send behind the `used` bytes in `outgoing`; returns how much.
-///
-/// `outgoing` grows when a flight of the handshake, which may carry long certificates, does not fit.
-/// What comes after the handshake is a few dozen bytes.
-pub(crate) fn encode<Data>(
-    data: &mut EncodeTlsData<'_, Data>,
-    outgoing: &mut Vec<u8>,
-    used: usize,
-) -> Result<usize, EncodeError> {
-    match data.encode(&mut outgoing[used..]) {
-        Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) => {
-            outgoing.resize(used + required_size, 0);
-            data.encode(&mut outgoing[used..])
-        }
-        encoded => encoded,
     }
 }

@@ -1,11 +1,13 @@
 //! Early data of a client (0-RTT, RFC 9846 §2.3), as the application writes it into a buffered connection.
 
+use alloc::vec::Vec;
 use core::fmt;
 #[cfg(feature = "std")]
 use std::io;
 
 use crate::conn::common_state::CommonState;
 use crate::conn::unbuffered::EncryptError;
+use crate::conn::unbuffered::to_vec::write_to_vec;
 
 /// Encrypts what is written to it as early data, behind the ClientHello in the connection's outgoing buffer.
 ///
@@ -83,6 +85,23 @@ impl<'c> MayEncryptEarlyData<'c> {
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EarlyDataError> {
         self.common.encrypt_early_data(early_data, outgoing_tls)
+    }
+
+    /// As [`Self::encrypt`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
+    /// written there. [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) says more about
+    /// `used`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::encrypt`]; [`EncryptError::InsufficientSize`] only where the memory cannot be had. The length of
+    /// `outgoing_tls` and its first `used` bytes are as before then.
+    pub fn encrypt_to_vec(
+        &mut self,
+        early_data: &[u8],
+        outgoing_tls: &mut Vec<u8>,
+        used: usize,
+    ) -> Result<usize, EarlyDataError> {
+        write_to_vec(outgoing_tls, used, |out| self.encrypt(early_data, out))
     }
 
     /// How many bytes may still be encrypted: what the server's ticket allows, less what was.

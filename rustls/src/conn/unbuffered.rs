@@ -4,6 +4,7 @@
 //! by a [`ConnectionState`], what to do next; application data is encrypted from the caller's slice into the
 //! caller's slice. The connection itself stores only handshake messages and alerts that wait to be sent.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::num::NonZeroUsize;
 use core::ops::{Deref, Range};
@@ -21,10 +22,12 @@ use crate::suites::ExtractedSecrets;
 
 mod read_early_data;
 mod read_traffic;
+pub(crate) mod to_vec;
 mod write_traffic;
 
 pub use read_early_data::ReadEarlyData;
 pub use read_traffic::{AppDataRecord, ReadTraffic};
+use to_vec::write_to_vec;
 pub use write_traffic::{EncryptError, WriteTraffic};
 
 /// What unbuffered client and server connections have in common.
@@ -180,11 +183,14 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         goes_on: impl Fn(&Self) -> bool,
     ) -> Option<Result<AppDataRecord<'i>, Error>> {
         let opened = match self.opened.take() {
-            Some(opened) => opened,
-            None => match self.open_next(&mut incoming_tls[*used..], goes_on)? {
-                Ok(opened) => opened,
-                Err(error) => return Some(Err(error)),
-            },
+            Some(opened) if !opened.plaintext.is_empty() => opened,
+            processed => {
+                let processed = processed.map_or(0, |processed| processed.record_len);
+                match self.open_next(&mut incoming_tls[*used..], processed, goes_on)? {
+                    Ok(opened) => opened,
+                    Err(error) => return Some(Err(error)),
+                }
+            }
         };
         let record = &incoming_tls[*used..];
         *used += opened.record_len;
@@ -200,14 +206,14 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         NonZeroUsize::new(opened.plaintext.len())
     }
 
-    /// Opens the next record in `incoming_tls` that carries application data, as long as `goes_on`; the length
-    /// returned includes records before it.
+    /// Opens the next record in `incoming_tls`, behind the `skipped` bytes that are processed, that carries
+    /// application data, as long as `goes_on`; the length returned includes what was before it.
     fn open_next(
         &mut self,
         incoming_tls: &mut [u8],
+        mut skipped: usize,
         goes_on: impl Fn(&Self) -> bool,
     ) -> Option<Result<Processed, Error>> {
-        let mut skipped = 0;
         while goes_on(self)
             && self.before_next_record().is_none()
             && !self.driver.common.has_failed()
@@ -363,7 +369,9 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// Application data was received; [`ReadTraffic::next_record`] hands it out.
     ReadTraffic(ReadTraffic<'c, 'i, Data>),
 
-    /// The peer has closed its side: no more application data will come. More may still be sent.
+    /// The peer has closed its side: no more application data will come. More may still be sent, with the
+    /// [`WriteTraffic`] that follows whenever nothing else has to be done, or that of
+    /// [`UnbufferedConnectionCommon::write_traffic`], which can be had here and at once.
     PeerClosed,
 
     /// Both sides have closed.
@@ -432,6 +440,50 @@ impl<Data> EncodeTlsData<'_, Data> {
         self.conn.progress.wants_transmit = true;
         self.encoded = true;
         Ok(written)
+    }
+
+    /// As [`Self::encode`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
+    /// written there. [`WriteTraffic::encrypt_to_vec`] says more about `used`.
+    ///
+    /// ```
+    /// # #[cfg(any(feature = "aws_lc_rs", feature = "ring"))] {
+    /// use std::sync::Arc;
+    ///
+    /// use rustls::client::UnbufferedClientConnection;
+    /// use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+    /// use rustls::{ClientConfig, RootCertStore};
+    ///
+    /// # #[cfg(feature = "aws_lc_rs")]
+    /// # let provider = rustls::crypto::aws_lc_rs::default_provider();
+    /// # #[cfg(not(feature = "aws_lc_rs"))]
+    /// # let provider = rustls::crypto::ring::default_provider();
+    /// let config = ClientConfig::builder_with_provider(provider.into())
+    ///     .with_safe_default_protocol_versions()?
+    ///     .with_root_certificates(RootCertStore::empty())
+    ///     .with_no_client_auth();
+    /// let mut conn = UnbufferedClientConnection::new(Arc::new(config), "localhost".try_into()?)?;
+    ///
+    /// let (mut outgoing, mut used) = (Vec::new(), 0);
+    /// let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+    /// if let ConnectionState::EncodeTlsData(mut state) = state? {
+    ///     used += state.encode_to_vec(&mut outgoing, used)?;
+    /// }
+    /// // a record with a handshake message: the ClientHello, to be sent now
+    /// assert_eq!(outgoing[..used][0], 22);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::encode`]; [`EncodeError::InsufficientSize`] only where the memory cannot be had. The length of
+    /// `outgoing_tls` and its first `used` bytes are as before then.
+    pub fn encode_to_vec(
+        &mut self,
+        outgoing_tls: &mut Vec<u8>,
+        used: usize,
+    ) -> Result<usize, EncodeError> {
+        write_to_vec(outgoing_tls, used, |out| self.encode(out))
     }
 }
 

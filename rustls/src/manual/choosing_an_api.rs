@@ -102,6 +102,13 @@
 //! Whatever the state, the first `discard` bytes of the input are done with. The rest must be given again, with more
 //! behind it: keep bytes until they are discarded.
 //!
+//! Two things are not in 0.23:
+//!
+//! - **Output grows.** [`encrypt_to_vec`] and its like write to a `Vec` that is made longer where a slice would be too
+//!   short. It is zeroed where it grows, and nowhere again.
+//! - **Sending needs no state.** [`write_traffic`] gives the way to send at any time, after the peer has closed as
+//!   well.
+//!
 //! The examples `unbuffered_client` and `unbuffered_server` are complete programs, and a good place to begin.
 //!
 //! # Split
@@ -142,3 +149,5 @@
 //! [`Closed`]: crate::unbuffered::ConnectionState::Closed
 //! [`next_record`]: crate::unbuffered::ReadTraffic::next_record
 //! [`room_left`]: crate::Writer::room_left
+//! [`encrypt_to_vec`]: crate::unbuffered::WriteTraffic::encrypt_to_vec
+//! [`write_traffic`]: crate::unbuffered::UnbufferedConnectionCommon::write_traffic

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
-use rustls::client::{EarlyDataError, UnbufferedClientConnection};
-use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConfig, ClientConnection};
 
 pub(crate) type ServerConfig = rustls_upstream::ServerConfig;
@@ -105,17 +105,8 @@ pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[
     };
     if let Some(mut encrypter) = state.may_encrypt_early_data() {
         for piece in early {
-            let required = match encrypter.encrypt(piece, &mut []) {
-                Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(size))) => {
-                    size.required_size
-                }
-                Ok(0) => 0,
-                other => panic!("{other:?}"),
-            };
-            let start = output.len();
-            output.resize(start + required, 0);
-            let len = encrypter.encrypt(piece, &mut output[start..]).unwrap();
-            assert_eq!(len, required);
+            let used = output.len();
+            encrypter.encrypt_to_vec(piece, &mut output, used).unwrap();
         }
     }
     state.done();
@@ -128,12 +119,8 @@ pub(crate) fn encode(conn: &mut UnbufferedClientConnection, output: &mut Vec<u8>
     let Ok(ConnectionState::EncodeTlsData(mut state)) = state else {
         panic!("{state:?}");
     };
-    let Err(EncodeError::InsufficientSize(size)) = state.encode(&mut []) else {
-        panic!("nothing to encode");
-    };
-    let start = output.len();
-    output.resize(start + size.required_size, 0);
-    state.encode(&mut output[start..]).unwrap();
+    let used = output.len();
+    state.encode_to_vec(output, used).unwrap();
 }
 
 pub(crate) fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {

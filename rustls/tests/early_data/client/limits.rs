@@ -141,6 +141,12 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
                     Err(EarlyDataError::ExceededAllowedEarlyData)
                 ));
                 assert_eq!(encrypter.bytes_left(), limit);
+                let mut vec = b"before".to_vec();
+                assert!(matches!(
+                    encrypter.encrypt_to_vec(&early, &mut vec, 6),
+                    Err(EarlyDataError::ExceededAllowedEarlyData)
+                ));
+                assert_eq!(vec, b"before");
             }
             // too short an output uses nothing up, either
             assert!(matches!(

@@ -1,0 +1,119 @@
+//! After the peer's close_notify, which ends its direction and no other (RFC 9846 §6.1).
+
+use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
+
+use crate::ends::{Case, encrypted, for_all, idle_state, own_output, received_by, take_one};
+
+/// Gives it the peer's close_notify, which it must tell of.
+fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
+    peer.close();
+    let mut incoming = peer.take_output();
+    let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+    assert!(
+        matches!(state, Ok(ConnectionState::PeerClosed)),
+        "{state:?}"
+    );
+    assert_eq!(discard, incoming.len());
+}
+
+/// It sends for as long as it likes, by either way to do so, and closes.
+#[test]
+fn this_side_goes_on_and_closes() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        close_by_peer(&mut conn, &mut peer);
+        // at once
+        let wire = encrypted(&mut conn, b"directly");
+        assert_eq!(received_by(&mut peer, &wire), b"directly");
+        for plaintext in [&b"later"[..], &[5; 40_000]] {
+            let mut wire = Vec::new();
+            match conn.process(&mut []).state {
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                    traffic.encrypt_to_vec(plaintext, &mut wire, 0).unwrap();
+                }
+                other => panic!("{other:?}"),
+            }
+            assert!(received_by(&mut peer, &wire) == plaintext);
+        }
+        if case.is_tls13() {
+            conn.write_traffic()
+                .unwrap()
+                .refresh_traffic_keys()
+                .unwrap();
+            received_by(&mut peer, &own_output(&mut conn));
+            let wire = encrypted(&mut conn, b"new keys");
+            assert_eq!(received_by(&mut peer, &wire), b"new keys");
+        }
+        let mut wire = Vec::new();
+        let mut traffic = conn.write_traffic().unwrap();
+        traffic.queue_close_notify_to_vec(&mut wire, 0).unwrap();
+        assert!(matches!(
+            traffic.encrypt(b"too late", &mut [0; 100]),
+            Err(EncryptError::EncryptExhausted)
+        ));
+        assert!(!peer.peer_has_closed());
+        received_by(&mut peer, &wire);
+        assert!(peer.peer_has_closed());
+        assert!(conn.write_traffic().is_none());
+        assert_eq!(idle_state(&mut conn), "Closed");
+    }
+    for_all!(test);
+}
+
+/// Data that comes with the close_notify is read first, or not at all, and what comes behind it is nothing.
+#[test]
+fn what_came_before_is_read_and_what_comes_after_is_not() {
+    fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        peer.send(b"last");
+        peer.close();
+        let mut incoming = peer.take_output();
+        incoming.extend(b"\x17\x03\x03\x00\x20 whatever this may be");
+        // it can be answered before it is read
+        let wire = encrypted(&mut conn, b"before");
+        assert_eq!(received_by(&mut peer, &wire), b"before");
+        assert_eq!(take_one(&mut conn, &mut incoming), b"last");
+        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+        assert!(matches!(state, Ok(ConnectionState::PeerClosed)));
+        assert_eq!(discard, incoming.len());
+        let wire = encrypted(&mut conn, b"after");
+        assert_eq!(received_by(&mut peer, &wire), b"after");
+    }
+    for_all!(test);
+}
+
+/// The answer to a KeyUpdate that came before the close_notify goes out with what is sent next, or with the close.
+#[test]
+fn a_key_update_is_answered_after_the_close() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        if !case.is_tls13() {
+            return;
+        }
+        peer.refresh_traffic_keys();
+        let mut incoming = peer.take_output();
+        assert_eq!(conn.process(&mut incoming).discard, incoming.len());
+        close_by_peer(&mut conn, &mut peer);
+        let wire = encrypted(&mut conn, b"data");
+        // KeyUpdate and data
+        assert_eq!(wire.len(), 2 * (5 + 1 + 16) + 5 + 4);
+        assert_eq!(received_by(&mut peer, &wire), b"data");
+    }
+    for_all!(test);
+}
+
+/// During a handshake there is nothing to go on with: before TLS 1.3 is authentic, and in all of TLS 1.2 (RFC 5246
+/// §7.2.1).
+#[test]
+fn a_close_in_the_clear_opens_no_way_to_send() {
+    for case in Case::all() {
+        let (mut conn, _) = case.fresh_client();
+        own_output(&mut conn);
+        assert!(conn.write_traffic().is_none());
+        let mut close = *b"\x15\x03\x03\x00\x02\x01\x00";
+        let state = format!("{:?}", conn.process(&mut close).state);
+        assert!(
+            !state.contains("WriteTraffic") && !state.contains("PeerClosed"),
+            "{state}"
+        );
+        assert!(conn.write_traffic().is_none());
+    }
+}

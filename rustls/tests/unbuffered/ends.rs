@@ -1,0 +1,132 @@
+//! An unbuffered connection after its handshake with upstream, in every role, version and provider.
+
+use std::sync::Arc;
+
+use harness::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
+};
+use harness::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered, handshake};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+
+const KEY: KeyType = KeyType::Ed25519;
+
+/// Which connection it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) provider: Provider,
+    pub(crate) versions: Versions,
+}
+
+impl Case {
+    pub(crate) fn is_tls13(self) -> bool {
+        self.versions == Versions::Tls13
+    }
+
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        PROVIDERS.into_iter().flat_map(|provider| {
+            [Versions::Tls12, Versions::Tls13].map(|versions| Self { provider, versions })
+        })
+    }
+
+    /// Our client, and a server that has not received anything yet.
+    pub(crate) fn fresh_client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
+        let (ours, theirs) = (self.provider.this(), self.provider.upstream());
+        let config = this::client_of(self.versions, ours, KEY, ClientAuth::None);
+        let server = upstream::server_of(self.versions, theirs, KEY, ClientAuth::None);
+        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name()).unwrap();
+        let peer = rustls_upstream::ServerConnection::new(Arc::new(server)).unwrap();
+        (conn, UpstreamBuffered::new(peer))
+    }
+
+    /// Our server, which sends no tickets, and a client that has not sent anything yet.
+    pub(crate) fn fresh_server(self) -> (UnbufferedServerConnection, UpstreamBuffered) {
+        let (ours, theirs) = (self.provider.this(), self.provider.upstream());
+        let mut config = this::server_of(self.versions, ours, KEY, ClientAuth::None);
+        config.send_tls13_tickets = 0;
+        let client = upstream::client_of(self.versions, theirs, KEY, ClientAuth::None);
+        let conn = UnbufferedServerConnection::new(Arc::new(config)).unwrap();
+        let peer = rustls_upstream::ClientConnection::new(Arc::new(client), server_name());
+        (conn, UpstreamBuffered::new(peer.unwrap()))
+    }
+
+    pub(crate) fn client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
+        let (conn, mut server) = self.fresh_client();
+        let mut client = ThisUnbuffered::new(conn);
+        handshake(&mut client, &mut server);
+        (client.conn, server)
+    }
+
+    pub(crate) fn server(self) -> (UnbufferedServerConnection, UpstreamBuffered) {
+        let (conn, mut client) = self.fresh_server();
+        let mut server = ThisUnbuffered::new(conn);
+        handshake(&mut client, &mut server);
+        (server.conn, client)
+    }
+}
+
+/// Runs a test of the form `fn test(case: Case, conn: impl Unbuffered, peer: UpstreamBuffered)` with all of them.
+macro_rules! for_all {
+    ($test:path $(, $more:expr)?) => {
+        for case in crate::ends::Case::all() {
+            let (conn, peer) = case.client();
+            $test(case, conn, peer $(, $more)?);
+            let (conn, peer) = case.server();
+            $test(case, conn, peer $(, $more)?);
+        }
+    };
+}
+
+pub(crate) use for_all;
+
+/// What it encrypts `plaintext` to.
+pub(crate) fn encrypted(conn: &mut impl Unbuffered, plaintext: &[u8]) -> Vec<u8> {
+    let mut wire = Vec::new();
+    let mut traffic = conn.write_traffic().unwrap();
+    traffic.encrypt_to_vec(plaintext, &mut wire, 0).unwrap();
+    wire
+}
+
+/// The plaintext that `peer` makes of `wire`.
+pub(crate) fn received_by(peer: &mut UpstreamBuffered, wire: &[u8]) -> Vec<u8> {
+    let mut plaintext = Vec::new();
+    peer.receive(wire).unwrap();
+    peer.read_into(&mut plaintext);
+    plaintext
+}
+
+/// Gives it `incoming`, of which the next thing must be application data; takes one record.
+pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Vec<u8> {
+    let UnbufferedStatus { mut discard, state } = conn.process(incoming);
+    let Ok(ConnectionState::ReadTraffic(mut traffic)) = state else {
+        panic!("{state:?}");
+    };
+    let record = traffic.next_record().unwrap().unwrap();
+    let plaintext = record.payload.to_vec();
+    discard += record.discard;
+    incoming.drain(..discard);
+    plaintext
+}
+
+/// What it says when it is given nothing.
+pub(crate) fn idle_state(conn: &mut impl Unbuffered) -> String {
+    format!("{:?}", conn.process(&mut []).state.unwrap())
+}
+
+/// Hands out what it has to send by itself.
+pub(crate) fn own_output(conn: &mut impl Unbuffered) -> Vec<u8> {
+    let (mut output, mut used) = (Vec::new(), 0);
+    loop {
+        match conn.process(&mut []).state.unwrap() {
+            ConnectionState::EncodeTlsData(mut state) => {
+                used += state.encode_to_vec(&mut output, used).unwrap();
+            }
+            ConnectionState::TransmitTlsData(state) => state.done(),
+            _ => {
+                assert_eq!(output.len(), used);
+                return output;
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Output to a `Vec` that grows: the same records as into a slice, behind what is there, and errors that leave it as
+//! it was. How often it allocates is counted in `allocations.rs`.
+
+use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+
+use crate::ends::{Case, for_all, own_output, received_by};
+
+const UNTOUCHED: u8 = 0xa5;
+
+/// All of a handshake goes through one `Vec` from nothing.
+#[test]
+fn handshakes_grow_it() {
+    fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        let (mut outgoing, mut used) = (Vec::new(), 0);
+        let mut incoming = Vec::new();
+        while conn.is_handshaking() || peer.is_handshaking() {
+            incoming.extend(peer.take_output());
+            let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+            match state.unwrap() {
+                ConnectionState::EncodeTlsData(mut state) => {
+                    let before = outgoing.clone();
+                    used += state.encode_to_vec(&mut outgoing, used).unwrap();
+                    assert!(outgoing.len() >= used);
+                    let again = state.encode_to_vec(&mut outgoing, used);
+                    assert!(matches!(again, Err(EncodeError::AlreadyEncoded)));
+                    assert!(outgoing.len() == Ord::max(used, before.len()));
+                }
+                ConnectionState::TransmitTlsData(state) => {
+                    state.done();
+                    peer.receive(&outgoing[..used]).unwrap();
+                    used = 0;
+                }
+                ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => {}
+                other => panic!("{other:?}"),
+            }
+            incoming.drain(..discard);
+        }
+    }
+    for case in Case::all() {
+        let (conn, peer) = case.fresh_client();
+        test(case, conn, peer);
+        let (conn, peer) = case.fresh_server();
+        test(case, conn, peer);
+    }
+}
+
+/// Behind what is there, byte for byte as long as into a slice; what lies behind that stays as it is.
+#[test]
+fn output_is_appended() {
+    fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        for len in [0, 1, 100, 16_384, 16_385, 40_000] {
+            let plaintext = vec![len as u8; len];
+            let mut traffic = conn.write_traffic().unwrap();
+            let required = match traffic.encrypt(&plaintext, &mut []) {
+                Ok(required) => required,
+                Err(EncryptError::InsufficientSize(size)) => size.required_size,
+                Err(error) => panic!("{error}"),
+            };
+            for (before, spare) in [(0, 0), (7, 0), (7, 3), (0, required), (7, required + 9)] {
+                let mut out = vec![UNTOUCHED; before + spare];
+                let written = traffic
+                    .encrypt_to_vec(&plaintext, &mut out, before)
+                    .unwrap();
+                assert_eq!(written, required);
+                assert_eq!(out.len(), before + Ord::max(spare, required));
+                let behind = out.split_off(before + written);
+                assert!(behind.iter().all(|byte| *byte == UNTOUCHED));
+                assert!(received_by(&mut peer, &out[before..]) == plaintext);
+                out.truncate(before);
+                assert_eq!(out, vec![UNTOUCHED; before]);
+            }
+        }
+    }
+    for_all!(test);
+}
+
+/// What goes first is a part of it: a KeyUpdate, and the close_notify that ends it.
+#[test]
+fn what_waits_goes_first() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        let (mut out, mut used) = (Vec::new(), 0);
+        if case.is_tls13() {
+            conn.write_traffic()
+                .unwrap()
+                .refresh_traffic_keys()
+                .unwrap();
+        }
+        let mut traffic = conn.write_traffic().unwrap();
+        for data in [&b"one"[..], b"two"] {
+            used += traffic.encrypt_to_vec(data, &mut out, used).unwrap();
+        }
+        used += traffic.queue_close_notify_to_vec(&mut out, used).unwrap();
+        assert_eq!(out.len(), used);
+        assert_eq!(received_by(&mut peer, &out), b"onetwo");
+        assert!(peer.peer_has_closed());
+        // nothing of the connection's own is left
+        assert_eq!(own_output(&mut conn), b"");
+    }
+    for_all!(test);
+}
+
+#[test]
+fn errors_leave_it_as_it_was() {
+    fn test(_: Case, mut conn: impl Unbuffered, _: UpstreamBuffered) {
+        let mut out = b"before".to_vec();
+        let mut traffic = conn.write_traffic().unwrap();
+        let closing = traffic.queue_close_notify_to_vec(&mut out, 6).unwrap();
+        out.truncate(6);
+        assert!(closing > 0);
+        for used in [0, 6, 100] {
+            let result = traffic.encrypt_to_vec(b"too late", &mut out, used);
+            assert!(matches!(result, Err(EncryptError::EncryptExhausted)));
+            // a second one is nothing
+            let again = traffic.queue_close_notify_to_vec(&mut out, used).unwrap();
+            assert_eq!(again, 0);
+            assert_eq!(out, b"before");
+        }
+    }
+    for_all!(test);
+}
