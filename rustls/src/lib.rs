@@ -192,6 +192,7 @@ pub mod ticketer {
 /// Connections that leave all buffers to their user.
 pub mod unbuffered {
     pub use rustls_core::crypto::cipher::InsufficientSizeError;
+    pub use rustls_core::record::receiver::WaitingRecord;
     pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};
 
     pub use crate::conn::unbuffered::{

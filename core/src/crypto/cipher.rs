@@ -212,6 +212,12 @@ pub trait MessageDecrypter: Send + Sync {
         msg: InboundOpaqueMessage<'a>,
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error>;
+
+    /// The most bytes of content that [`Self::decrypt`] can make of `payload_len` encrypted ones, padding of TLS 1.3
+    /// (RFC 9846 §5.4) not counted off. It may be more than there can really be; `payload_len` unless implemented.
+    fn max_content_len(&self, payload_len: usize) -> usize {
+        payload_len
+    }
 }
 
 /// Makes record protection for the AEADs of TLS 1.3.

@@ -147,6 +147,10 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
         msg.payload.truncate(len);
         msg.into_tls13_unpadded_message()
     }
+
+    fn max_content_len(&self, payload_len: usize) -> usize {
+        payload_len.saturating_sub(TLS13_OVERHEAD)
+    }
 }
 
 /// TLS 1.2 record protection for AES-GCM (RFC 5288 §3), whose records carry eight bytes of their
@@ -224,15 +228,15 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
     }
 }
 
+/// What a TLS 1.2 GCM record has beyond its payload: explicit nonce and tag.
+const TLS12_GCM_OVERHEAD: usize = GCM_EXPLICIT_NONCE_LEN + TAG_LEN;
+
 struct Tls12GcmEncrypter<K> {
     key: K,
     iv: Iv,
 }
 
 impl<K> Tls12GcmEncrypter<K> {
-    /// What a record has beyond its payload: explicit nonce and tag.
-    const OVERHEAD: usize = GCM_EXPLICIT_NONCE_LEN + TAG_LEN;
-
     /// Writes the explicit nonce; returns the whole nonce and the rest of `out`.
     fn write_nonce<'a>(&self, seq: u64, out: &'a mut [u8]) -> (Nonce, &'a mut [u8]) {
         let nonce = Nonce::new(&self.iv, seq);
@@ -250,7 +254,7 @@ impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
         let len = msg.payload.len();
-        let out = EncryptError::check_size(out, len + Self::OVERHEAD)?;
+        let out = EncryptError::check_size(out, len + TLS12_GCM_OVERHEAD)?;
         let Some(plain) = msg.payload.as_single() else {
             msg.payload
                 .copy_to_slice(&mut out[GCM_EXPLICIT_NONCE_LEN..]);
@@ -270,7 +274,7 @@ impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
         seq: u64,
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let out = EncryptError::check_size(out, payload_len + Self::OVERHEAD)?;
+        let out = EncryptError::check_size(out, payload_len + TLS12_GCM_OVERHEAD)?;
         let aad = make_tls12_aad(seq, typ, version, payload_len);
         let (nonce, sealed) = self.write_nonce(seq, out);
         self.key
@@ -279,7 +283,7 @@ impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
     }
 
     fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-        payload_len + Self::OVERHEAD
+        payload_len + TLS12_GCM_OVERHEAD
     }
 
     fn payload_offset(&self) -> usize {
@@ -302,7 +306,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
         mut msg: InboundOpaqueMessage<'a>,
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error> {
-        let plain_len = tls12_plain_len(&msg, GCM_EXPLICIT_NONCE_LEN + TAG_LEN)?;
+        let plain_len = tls12_plain_len(&msg, TLS12_GCM_OVERHEAD)?;
         let aad = make_tls12_aad(seq, msg.typ, msg.version, plain_len);
         let (explicit, sealed) = msg.payload.split_at_mut(GCM_EXPLICIT_NONCE_LEN);
         let mut nonce = [0u8; NONCE_LEN];
@@ -313,6 +317,10 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
             .map_err(|_| Error::DecryptError)?;
         let payload = GCM_EXPLICIT_NONCE_LEN..GCM_EXPLICIT_NONCE_LEN + plain_len;
         tls12_checked(msg.into_plain_message_range(payload))
+    }
+
+    fn max_content_len(&self, payload_len: usize) -> usize {
+        payload_len.saturating_sub(TLS12_GCM_OVERHEAD)
     }
 }
 
@@ -426,6 +434,10 @@ impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
             .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
             .map_err(|_| Error::DecryptError)?;
         tls12_checked(msg.into_plain_message_range(0..plain_len))
+    }
+
+    fn max_content_len(&self, payload_len: usize) -> usize {
+        payload_len.saturating_sub(TAG_LEN)
     }
 }
 

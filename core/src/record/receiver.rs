@@ -108,6 +108,18 @@ pub struct OpenedRecord {
     pub record_len: usize,
 }
 
+/// A record that was received and waits to be opened, as far as its header tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRecord {
+    /// How many bytes it takes of those that were received.
+    pub record_len: usize,
+    /// The most application data that it can carry, in bytes; 0 when it carries none.
+    ///
+    /// It is exact in TLS 1.2. In TLS 1.3 a record does not show what it carries (RFC 9846 §5.2): a record whose
+    /// sender pads it has less (§5.4), and one with a KeyUpdate, a ticket or an alert has none.
+    pub max_payload: usize,
+}
+
 impl RecordReceiver {
     /// A receiver without keys, which accepts records in the clear.
     pub fn new() -> Self {
@@ -234,6 +246,33 @@ impl RecordReceiver {
             }));
         }
         self.check_opened(&header, body_at, plain).map(Some)
+    }
+
+    /// What is known of the record at the front of `buf` before it is opened; `None` when it is not complete, or
+    /// [`Self::open`] refuses its header.
+    ///
+    /// Whether application data may come now is not looked at.
+    pub fn peek(&self, buf: &[u8]) -> Option<WaitingRecord> {
+        let header = RecordHeader::read(buf).ok().flatten()?;
+        let record_len = header.record_len();
+        let is_clear = passes_in_the_clear(self.protection, &header, self.opened_any);
+        if self.closed
+            || record_len > buf.len()
+            || header.payload_len > self.longest_payload(&header, is_clear)
+        {
+            return None;
+        }
+        let max_payload = match &self.decrypter {
+            Some(decrypter) if header.typ == ContentType::ApplicationData => Ord::min(
+                decrypter.max_content_len(header.payload_len),
+                MAX_FRAGMENT_LEN,
+            ),
+            _ => 0,
+        };
+        Some(WaitingRecord {
+            record_len,
+            max_payload,
+        })
     }
 
     /// [`Self::open`] for all other cases: records in the clear, other types of TLS 1.2, errors, and incomplete

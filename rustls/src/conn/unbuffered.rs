@@ -23,6 +23,7 @@ use crate::suites::ExtractedSecrets;
 mod read_early_data;
 mod read_traffic;
 pub(crate) mod to_vec;
+mod waiting;
 mod write_traffic;
 
 pub use read_early_data::ReadEarlyData;

@@ -102,8 +102,10 @@
 //! Whatever the state, the first `discard` bytes of the input are done with. The rest must be given again, with more
 //! behind it: keep bytes until they are discarded.
 //!
-//! Two things are not in 0.23:
+//! Three things are not in 0.23:
 //!
+//! - **A record can wait.** [`peek_record`] tells how much data the next record can carry, before it is opened. If there
+//!   is no room for that, keep its bytes back; the connection can be used meanwhile, and nothing is lost.
 //! - **Output grows.** [`encrypt_to_vec`] and its like write to a `Vec` that is made longer where a slice would be too
 //!   short. It is zeroed where it grows, and nowhere again.
 //! - **Sending needs no state.** [`write_traffic`] gives the way to send at any time, after the peer has closed as
@@ -149,5 +151,6 @@
 //! [`Closed`]: crate::unbuffered::ConnectionState::Closed
 //! [`next_record`]: crate::unbuffered::ReadTraffic::next_record
 //! [`room_left`]: crate::Writer::room_left
+//! [`peek_record`]: crate::unbuffered::UnbufferedConnectionCommon::peek_record
 //! [`encrypt_to_vec`]: crate::unbuffered::WriteTraffic::encrypt_to_vec
 //! [`write_traffic`]: crate::unbuffered::UnbufferedConnectionCommon::write_traffic

@@ -137,9 +137,11 @@ fn drive(
     let mut calls = 0;
     loop {
         calls += 1;
-        let offered = match below(3) {
-            0 => below(incoming.len() + 1),
-            _ => incoming.len(),
+        let (offered, most) = match (below(3), server.peek_record(&incoming)) {
+            (0, _) => (below(incoming.len() + 1), usize::MAX),
+            // padding of any length is counted, too
+            (1, Some(record)) => (record.record_len, record.max_payload),
+            _ => (incoming.len(), usize::MAX),
         };
         let UnbufferedStatus {
             mut discard, state, ..
@@ -147,13 +149,10 @@ fn drive(
         match state {
             Ok(ConnectionState::ReadTraffic(mut state)) => {
                 for _ in 0..below(5) {
-                    match state.next_record() {
-                        Some(Ok(record)) => {
-                            outcome.plaintext.extend_from_slice(record.payload);
-                            discard += record.discard;
-                        }
-                        Some(Err(_)) => {}
-                        None => break,
+                    if let Some(Ok(record)) = state.next_record() {
+                        assert!((1..=most).contains(&record.payload.len()));
+                        outcome.plaintext.extend_from_slice(record.payload);
+                        discard += record.discard;
                     }
                 }
             }

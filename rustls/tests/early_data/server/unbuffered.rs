@@ -222,3 +222,112 @@ fn longest_record(mut wire: &[u8]) -> usize {
     }
     longest
 }
+
+/// Early data can be refused: nothing is lost by it, whatever is done meanwhile. What is not accepted does not ask to be.
+#[test]
+fn early_data_can_wait() {
+    const EARLY: [&[u8]; 2] = [&[1; 100], &[2; 200]];
+    for provider in PROVIDERS {
+        for is_accepted in [true, false] {
+            let settings = settings(provider);
+            let server_config = Arc::new(settings.ours());
+            let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
+            config.enable_early_data = true;
+            let config = Arc::new(config);
+            let connect = || rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
+            let server = Server::Unbuffered(server_config.clone());
+            handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
+
+            let server_config = if is_accepted {
+                server_config
+            } else {
+                // another one, which knows no session of it
+                Arc::new(settings.ours())
+            };
+            let mut client = connect();
+            for data in EARLY {
+                std::io::Write::write_all(&mut client.early_data().unwrap(), data).unwrap();
+            }
+            let mut client = ThisBuffered::new(client);
+            let mut server = Patient {
+                conn: UnbufferedServerConnection::new(server_config).unwrap(),
+                incoming: client.take_output(),
+                outgoing: Vec::new(),
+                refused: Vec::new(),
+            };
+            let mut early = Vec::new();
+            server.process(&mut early);
+            client.receive(&server.outgoing).unwrap();
+            client.send(&[3; 300]);
+            server.incoming.extend(client.take_output());
+            server.process(&mut early);
+            assert!(!server.conn.is_handshaking());
+            if is_accepted {
+                assert_eq!(early, [EARLY.concat(), vec![3; 300]].concat());
+                // EndOfEarlyData does not show what it is, but how short it is
+                assert_eq!(server.refused, [100, 200, 4, 300]);
+            } else {
+                assert_eq!(early, [3; 300]);
+                assert_eq!(server.refused, [300]);
+            }
+        }
+    }
+}
+
+/// A server that refuses each record once.
+struct Patient {
+    conn: UnbufferedServerConnection,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    /// How much data each of the records could have had.
+    refused: Vec<usize>,
+}
+
+impl Patient {
+    /// Processes what has come; appends early data and data to `plaintext`.
+    fn process(&mut self, plaintext: &mut Vec<u8>) {
+        self.outgoing.clear();
+        while let Some(record) = self.conn.peek_record(&self.incoming) {
+            if record.max_payload != 0 {
+                let before = self.incoming.clone();
+                self.step(0, plaintext);
+                assert_eq!(self.incoming, before);
+                assert_eq!(self.conn.peek_record(&self.incoming), Some(record));
+                self.refused.push(record.max_payload);
+            }
+            let left = self.incoming.len() - record.record_len;
+            while self.incoming.len() != left {
+                self.step(record.record_len, plaintext);
+            }
+        }
+        for _ in 0..2 {
+            self.step(0, plaintext);
+        }
+        assert!(self.incoming.is_empty());
+    }
+
+    /// Offers the first `offered` bytes.
+    fn step(&mut self, offered: usize, plaintext: &mut Vec<u8>) {
+        let used = self.outgoing.len();
+        let UnbufferedStatus { mut discard, state } =
+            self.conn.process_tls_records(&mut self.incoming[..offered]);
+        match state.unwrap() {
+            ConnectionState::EncodeTlsData(mut state) => {
+                state.encode_to_vec(&mut self.outgoing, used).unwrap();
+            }
+            ConnectionState::TransmitTlsData(state) => state.done(),
+            ConnectionState::ReadEarlyData(mut state) => {
+                let record = state.next_record().unwrap().unwrap();
+                plaintext.extend_from_slice(record.payload);
+                discard += record.discard;
+            }
+            ConnectionState::ReadTraffic(mut state) => {
+                let record = state.next_record().unwrap().unwrap();
+                plaintext.extend_from_slice(record.payload);
+                discard += record.discard;
+            }
+            _ => {}
+        }
+        self.incoming.drain(..discard);
+    }
+}

@@ -1,0 +1,236 @@
+//! `peek_record`: what it says of a record that nobody has opened, and that the record can wait.
+
+use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+
+use crate::ends::{Case, encrypted, for_all, idle_state, own_output, received_by, take_one};
+
+/// The length of the first record in `wire`.
+fn record_len(wire: &[u8]) -> usize {
+    5 + usize::from(u16::from_be_bytes([wire[3], wire[4]]))
+}
+
+/// It waits while this side sends, replaces keys and closes, and then it is what it was, wherever its bytes are.
+#[test]
+fn a_refused_record_waits() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        peer.send(b"first");
+        peer.send(b"the second");
+        let incoming = peer.take_output();
+        let len = record_len(&incoming);
+        let record = conn.peek_record(&incoming).unwrap();
+        assert_eq!((record.record_len, record.max_payload), (len, 5));
+
+        for _ in 0..2 {
+            let wire = encrypted(&mut conn, b"meanwhile");
+            assert_eq!(received_by(&mut peer, &wire), b"meanwhile");
+            assert_eq!(idle_state(&mut conn), "WriteTraffic");
+            assert_eq!(conn.peek_record(&incoming), Some(record));
+        }
+        if case.is_tls13() {
+            conn.write_traffic()
+                .unwrap()
+                .refresh_traffic_keys()
+                .unwrap();
+            received_by(&mut peer, &own_output(&mut conn));
+            assert_eq!(conn.peek_record(&incoming), Some(record));
+        }
+        let mut close = Vec::new();
+        let mut traffic = conn.write_traffic().unwrap();
+        traffic.queue_close_notify_to_vec(&mut close, 0).unwrap();
+        received_by(&mut peer, &close);
+        assert!(peer.peer_has_closed());
+
+        // elsewhere in memory
+        let mut elsewhere = incoming[..len].to_vec();
+        assert_eq!(take_one(&mut conn, &mut elsewhere), b"first");
+        assert!(elsewhere.is_empty());
+        let record = conn.peek_record(&incoming[len..]).unwrap();
+        assert_eq!(
+            (record.record_len, record.max_payload),
+            (incoming.len() - len, 10)
+        );
+        let mut elsewhere = incoming[len..].to_vec();
+        assert_eq!(take_one(&mut conn, &mut elsewhere), b"the second");
+        assert_eq!(conn.peek_record(&elsewhere), None);
+    }
+    for_all!(test);
+}
+
+/// Of several records that are there, some can be taken, and the one behind them refused.
+#[test]
+fn a_record_behind_others_is_refused() {
+    fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        for data in [&[1; 10][..], &[2; 20], &[3; 30]] {
+            peer.send(data);
+        }
+        let sent = peer.take_output();
+        let mut incoming = sent.clone();
+        let UnbufferedStatus { mut discard, state } = conn.process(&mut incoming);
+        let Ok(ConnectionState::ReadTraffic(mut traffic)) = state else {
+            panic!("{state:?}");
+        };
+        let record = traffic.next_record().unwrap().unwrap();
+        assert_eq!(record.payload, [1; 10]);
+        discard += record.discard;
+        incoming.drain(..discard);
+        assert_eq!(incoming, sent[discard..], "opened although it was refused");
+        let waiting = conn.peek_record(&incoming).unwrap();
+        assert_eq!(waiting.max_payload, 20);
+        assert_eq!(waiting.record_len, record_len(&incoming));
+
+        // an open one that is dropped stays open, and is told of as it is
+        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+        assert!(matches!(state, Ok(ConnectionState::ReadTraffic(_))));
+        assert_eq!(discard, 0);
+        assert_eq!(conn.peek_record(&incoming), Some(waiting));
+        assert_eq!(conn.peek_record(&incoming[..waiting.record_len - 1]), None);
+        assert_eq!(take_one(&mut conn, &mut incoming), [2; 20]);
+        assert_eq!(take_one(&mut conn, &mut incoming), [3; 30]);
+        assert!(incoming.is_empty());
+    }
+    for_all!(test);
+}
+
+/// A KeyUpdate, and an alert, come in their turn: behind what is refused.
+#[test]
+fn what_is_behind_a_refused_record_waits_too() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        peer.send(b"old keys");
+        if case.is_tls13() {
+            peer.refresh_traffic_keys();
+        }
+        peer.send(b"new keys");
+        peer.close();
+        let mut incoming = peer.take_output();
+        assert_eq!(idle_state(&mut conn), "WriteTraffic");
+
+        assert_eq!(conn.peek_record(&incoming).unwrap().max_payload, 8);
+        assert_eq!(take_one(&mut conn, &mut incoming), b"old keys");
+        if case.is_tls13() {
+            // it does not show what it is
+            let record = conn.peek_record(&incoming).unwrap();
+            assert_eq!(record.max_payload, 5);
+            let UnbufferedStatus { discard, state } =
+                conn.process(&mut incoming[..record.record_len]);
+            assert_eq!(discard, record.record_len);
+            assert!(matches!(state, Ok(ConnectionState::WriteTraffic(_))));
+            incoming.drain(..discard);
+            // the answer that is due goes out while the next record waits
+            let wire = encrypted(&mut conn, b"answer");
+            assert_eq!(received_by(&mut peer, &wire), b"answer");
+        }
+        assert_eq!(conn.peek_record(&incoming).unwrap().max_payload, 8);
+        assert_eq!(take_one(&mut conn, &mut incoming), b"new keys");
+
+        let alert = conn.peek_record(&incoming).unwrap();
+        assert_eq!(alert.record_len, incoming.len());
+        // TLS 1.2 shows that it carries no application data
+        assert_eq!(alert.max_payload, if case.is_tls13() { 2 } else { 0 });
+        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+        assert_eq!(discard, alert.record_len);
+        assert!(matches!(state, Ok(ConnectionState::PeerClosed)));
+        // what comes behind a close_notify is nothing
+        assert_eq!(conn.peek_record(b"\x17\x03\x03\x00\x01a"), None);
+    }
+    for_all!(test);
+}
+
+/// Records that the connection needs for itself carry none, so one at a time is enough for the whole handshake; and
+/// application data directly behind it can be refused.
+#[test]
+fn the_handshake_is_not_refused() {
+    fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        let mut incoming = Vec::new();
+        let mut sent_last = false;
+        loop {
+            incoming.extend(peer.take_output());
+            if !peer.is_handshaking() && !sent_last {
+                peer.send(&[7; 100]);
+                incoming.extend(peer.take_output());
+                sent_last = true;
+            }
+            let record = conn.peek_record(&incoming);
+            let len = record.map_or(0, |record| record.record_len);
+            if !conn.is_handshaking() && record.is_some_and(|record| record.max_payload == 100) {
+                break;
+            }
+            assert!(!conn.is_handshaking() || record.is_none_or(|it| it.max_payload == 0));
+            let mut out = Vec::new();
+            let UnbufferedStatus { discard, state } = conn.process(&mut incoming[..len]);
+            match state.unwrap() {
+                ConnectionState::EncodeTlsData(mut state) => {
+                    state.encode_to_vec(&mut out, 0).unwrap();
+                }
+                ConnectionState::TransmitTlsData(state) => state.done(),
+                ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => {}
+                other => panic!("{other:?}"),
+            }
+            incoming.drain(..discard);
+            peer.receive(&out).unwrap();
+        }
+        assert_eq!(own_output(&mut conn), b"");
+        assert_eq!(take_one(&mut conn, &mut incoming), [7; 100]);
+    }
+    for case in Case::all() {
+        let (conn, peer) = case.fresh_client();
+        test(case, conn, peer);
+        let (conn, peer) = case.fresh_server();
+        test(case, conn, peer);
+    }
+}
+
+/// The limit of a record's content is what RFC 9846 §5.2 and RFC 5246 §6.2.3 allow to be around it.
+#[test]
+fn every_length_is_told() {
+    fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        for len in [1, 2, 100, 16_383, 16_384] {
+            peer.send(&vec![7; len]);
+            let mut incoming = peer.take_output();
+            let record = conn.peek_record(&incoming).unwrap();
+            assert_eq!(
+                (record.record_len, record.max_payload),
+                (incoming.len(), len)
+            );
+            assert_eq!(take_one(&mut conn, &mut incoming).len(), len);
+        }
+    }
+    for_all!(test);
+}
+
+/// Nothing is said of what is not there, and of what `process_tls_records` has to refuse itself.
+#[test]
+fn what_is_no_record_is_not_told_of() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        peer.send(b"whole");
+        let mut incoming = peer.take_output();
+        for len in 0..incoming.len() {
+            assert_eq!(conn.peek_record(&incoming[..len]), None);
+        }
+        let longest = (1 << 14) + if case.is_tls13() { 256 } else { 2048 };
+        for (len, is_told_of) in [(longest, true), (longest + 1, false)] {
+            let [high, low] = u16::try_from(len).unwrap().to_be_bytes();
+            let record = [&[0x17, 3, 3, high, low][..], &vec![0; len]].concat();
+            let most = conn.peek_record(&record).map(|record| record.max_payload);
+            assert_eq!(most, is_told_of.then_some(1 << 14));
+        }
+        for header in [
+            *b"\x63\x03\x03\x00\x01",
+            *b"\x17\x02\x03\x00\x01",
+            *b"\x16\x03\x03\x00\x00",
+        ] {
+            assert_eq!(conn.peek_record(&[&header[..], b"a"].concat()), None);
+        }
+        // nor after a failure, which peeking has not brought about
+        assert_eq!(take_one(&mut conn, &mut incoming), b"whole");
+        peer.send(b"changed");
+        let mut incoming = peer.take_output();
+        incoming[7] ^= 1;
+        assert!(conn.peek_record(&incoming).is_some());
+        conn.process(&mut incoming).state.unwrap_err();
+        peer.send(b"another");
+        assert_eq!(conn.peek_record(&peer.take_output()), None);
+        assert!(conn.write_traffic().is_none());
+    }
+    for_all!(test);
+}
