@@ -65,7 +65,10 @@ fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
     let options = &options.fetch;
     let (conn, sock) = match handshake(options, mode)? {
         Attempt::Connected(conn, sock) => (conn, sock),
-        Attempt::Rejected(retry_configs) => {
+        Attempt::Rejected(None) => {
+            return Err("the server does without ECH, and may be connected to without".into());
+        }
+        Attempt::Rejected(Some(retry_configs)) => {
             eprintln!("ech_client: trying again with the configurations that the server has sent");
             let config = EchConfig::for_retry(&retry_configs, ALL_SUPPORTED_SUITES)?;
             match handshake(options, EchMode::Enable(config))? {
@@ -96,8 +99,8 @@ fn read_config(file: &Path) -> Result<EchConfig, Box<dyn Error>> {
 enum Attempt {
     /// The handshake is complete.
     Connected(Box<ClientConnection>, TcpStream),
-    /// The server has named other configurations.
-    Rejected(Vec<EchConfigPayload>),
+    /// The server has rejected ECH, and named other configurations, if it has any.
+    Rejected(Option<Vec<EchConfigPayload>>),
 }
 
 fn handshake(options: &Options, mode: EchMode) -> Result<Attempt, Box<dyn Error>> {
@@ -110,7 +113,7 @@ fn handshake(options: &Options, mode: EchMode) -> Result<Attempt, Box<dyn Error>
 
     while conn.is_handshaking() {
         if let Err(error) = conn.complete_io(&mut sock) {
-            return match retry_configs(&error) {
+            return match rejection(&error) {
                 Some(configs) => Ok(Attempt::Rejected(configs)),
                 None => Err(format!("no TLS connection: {}", options.explain(&error)).into()),
             };
@@ -120,12 +123,12 @@ fn handshake(options: &Options, mode: EchMode) -> Result<Attempt, Box<dyn Error>
     Ok(Attempt::Connected(Box::new(conn), sock))
 }
 
-/// The configurations that a server has sent which has rejected another one.
-fn retry_configs(error: &io::Error) -> Option<Vec<EchConfigPayload>> {
+/// What a server has sent that has rejected ECH.
+fn rejection(error: &io::Error) -> Option<Option<Vec<EchConfigPayload>>> {
     match error.get_ref()?.downcast_ref()? {
         rustls::Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(
             configs,
-        )) => configs.clone(),
+        )) => Some(configs.clone()),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 //! Both ends are this crate's. What they agree on with upstream's, keys included, is in `quic_matrix`.
 
 mod early_data;
+mod ech;
 mod failures;
 mod levels;
 mod messages;

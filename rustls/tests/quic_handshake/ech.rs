@@ -1,0 +1,77 @@
+//! Encrypted ClientHello (RFC 9849) over QUIC, from a client to a server that does without.
+
+use harness::configs::SERVER_NAME;
+use harness::scripted::ech::EchKey;
+use rustls::client::{EchConfig, EchGreaseConfig, EchMode};
+use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
+use rustls::crypto::hpke::Hpke;
+use rustls::pki_types::{EchConfigListBytes, ServerName};
+use rustls::{AlertDescription as Alert, PeerIncompatible};
+
+use super::*;
+
+const ECH: u16 = 0xfe0d;
+
+fn config(provider: Provider, mode: EchMode) -> Arc<ClientConfig> {
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider.this()))
+        .with_ech(mode)
+        .unwrap()
+        .with_root_certificates(this::roots(KeyType::Ed25519))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    Arc::new(config)
+}
+
+fn connect(config: &Arc<ClientConfig>, name: ServerName<'static>) -> Connection {
+    let parameters = CLIENT_PARAMETERS.to_vec();
+    ClientConnection::new(config.clone(), Version::V1, name, parameters)
+        .unwrap()
+        .into()
+}
+
+/// The handshake goes on for the public name to its end, and that is an alert without keys for anything.
+#[test]
+fn a_rejection_ends_the_connection() {
+    for provider in PROVIDERS {
+        let key = EchKey::new(7, SERVER_NAME, (0x20, 1, 1));
+        let list = EchConfigListBytes::from(key.config.list());
+        let ech = EchConfig::new(list, ALL_SUPPORTED_SUITES).unwrap();
+        let name = ServerName::try_from("secret.example").unwrap();
+        let mut client = connect(&config(provider, ech.into()), name);
+        let mut server = server(&Arc::new(server_config(provider)), Version::V1);
+
+        let hello = write(&mut client).bytes;
+        let types = messages::extension_types(&hello);
+        assert!(types.contains(&ECH) && types.contains(&57));
+        // RFC 9001 §8.4: no legacy_session_id
+        assert_eq!(hello[4 + 2 + 32], 0);
+        server.read_hs(&hello).unwrap();
+        let flight = write_all(&mut server);
+        client.read_hs(&flight[0].bytes).unwrap();
+        assert_eq!(write(&mut client).keys, Some("Handshake"));
+        let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+        assert_eq!(client.read_hs(&flight[1].bytes), Err(rejected.into()));
+        assert_eq!(client.alert(), Some(Alert::EncryptedClientHelloRequired));
+        assert_eq!(client.alpn_protocol(), None);
+        assert!(client.peer_certificates().is_none());
+        assert!(client.is_handshaking());
+        assert!(write_all(&mut client).iter().all(|it| it.keys.is_none()));
+    }
+}
+
+#[test]
+fn grease_changes_nothing() {
+    for provider in PROVIDERS {
+        let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
+        let (key, _) = suite.generate_key_pair().unwrap();
+        let config = config(provider, EchGreaseConfig::new(suite, key).into());
+        let mut client = connect(&config, server_name());
+        let mut server = server(&Arc::new(server_config(provider)), Version::V1);
+        let hello = write(&mut client).bytes;
+        assert!(messages::extension_types(&hello).contains(&ECH));
+        server.read_hs(&hello).unwrap();
+        exchange(&mut client, &mut server);
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        assert_eq!(client.alpn_protocol(), Some(&b"h3"[..]));
+    }
+}
