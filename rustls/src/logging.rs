@@ -1,8 +1,9 @@
 //! What the library tells the [`log`] crate, where feature `logging` is on; otherwise nothing.
 //!
-//! `trace`: each message that is sent or received, by its type. `debug`: what was negotiated, and alerts
-//! sent. `warn`: alerts received that are passed over, certificates and files that cannot be used. Never a secret, nor
-//! the content of a message.
+//! `trace`: each message that is sent or received, by its type, and records that are dropped. `debug`: what was
+//! negotiated, resumed and rejected, and alerts sent. `warn`: alerts received that are passed over, messages that must
+//! not come where they do, certificates and files that cannot be used. Never a secret, nor the content of a message,
+//! and nothing whose length a peer chooses.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};

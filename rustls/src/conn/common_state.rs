@@ -19,6 +19,7 @@ use crate::crypto::SupportedKxGroup;
 use crate::enums::{AlertDescription, ProtocolVersion, Side};
 use crate::error::Error;
 use crate::handshake::Failure;
+use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::{ExtractedSecrets, SupportedCipherSuite};
 
@@ -223,6 +224,13 @@ impl CommonState {
     /// Ends the connection: tells the peer why, drops all secrets, and returns the error of every later call.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
+        // other failures are for whoever gets the error to tell; a peer that has lost its place is rare, and hard to
+        // find from one end alone
+        if let Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } =
+            failure.error
+        {
+            warn!("{}", failure.error);
+        }
         match &mut self.quic {
             Some(quic) => quic.fail(failure.alert),
             None => self.records.fail(failure.alert),

@@ -215,7 +215,10 @@ impl<Data> Driver<Data> {
         }
         match typ {
             // RFC 9846 §4.3.10: early data that was not agreed on
-            ContentType::ApplicationData if is_skipped => Ok(Acted::Done),
+            ContentType::ApplicationData if is_skipped => {
+                trace!("dropped early data that was not agreed on");
+                Ok(Acted::Done)
+            }
             ContentType::ApplicationData => self.handle_application_data(content.len()),
             ContentType::Handshake => self.handle_handshake(content).map(|()| Acted::Done),
             ContentType::Alert => self.handle_alert(content).map(|()| Acted::Done),

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::client::ResolvesClientCert;
 use crate::enums::SignatureScheme;
+use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::sign::{CertifiedKey, Signer};
 
@@ -29,13 +30,20 @@ impl Answer {
             .resolve(&authorities, schemes)
             // RFC 9846 §4.5.2: no CertificateVerify follows a Certificate that is empty
             .filter(|certified_key| !certified_key.cert.is_empty());
-        let Some(certified_key) = certified_key else {
-            return Self::Empty;
-        };
         // RFC 9846 §4.5.2: the scheme is one that the request names
-        match certified_key.key.choose_scheme(schemes) {
-            Some(signer) => Self::Certificate(certified_key, signer),
-            None => Self::Empty,
+        let signed = certified_key.and_then(|certified_key| {
+            let signer = certified_key.key.choose_scheme(schemes)?;
+            Some((certified_key, signer))
+        });
+        match signed {
+            Some((certified_key, signer)) => {
+                debug!("client authentication with a certificate");
+                Self::Certificate(certified_key, signer)
+            }
+            None => {
+                debug!("client authentication is asked for, and there is no certificate for it");
+                Self::Empty
+            }
         }
     }
 }

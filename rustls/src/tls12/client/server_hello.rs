@@ -44,7 +44,10 @@ pub(super) fn read_server_hello(
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_2);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(suite));
     cx.negotiated.handshake_kind = Some(match session {
-        Some(_) => HandshakeKind::Resumed,
+        Some(_) => {
+            debug!("resuming a session");
+            HandshakeKind::Resumed
+        }
         None => HandshakeKind::Full,
     });
 

@@ -10,6 +10,7 @@ use super::parameters::Parameters;
 use crate::conn::HandshakeKind;
 use crate::handshake::flight::Flight;
 use crate::handshake::{Failure, ServerContext};
+use crate::logging::debug;
 use crate::msgs::client_hello::ClientHello;
 use crate::tls12::key_schedule::MasterSecret;
 
@@ -21,6 +22,7 @@ pub(super) fn resume(
     hello: &ClientHello<'_>,
     cx: &mut ServerContext<'_>,
 ) -> Result<State, Failure> {
+    debug!("resuming a session");
     cx.negotiated.handshake_kind = Some(HandshakeKind::Resumed);
     let server_hello = server_hello(
         hello,

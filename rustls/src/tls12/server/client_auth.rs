@@ -8,6 +8,7 @@ use crate::certificates::Found;
 use crate::enums::AlertDescription;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Failure, ServerContext};
+use crate::logging::debug;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::session::chain::ChainKind;
@@ -36,6 +37,7 @@ impl WaitCertificate {
                     AlertDescription::HandshakeFailure,
                 ));
             }
+            debug!("client authentication: the client has no certificate");
             // no CertificateVerify will come
             handshake.transcript.take_kept();
             return Ok(next);

@@ -34,6 +34,9 @@ pub(crate) fn negotiate(
     let certified_key = resolve_certificate(hello, &schemes, server_name, &config)?;
     let parameters = Parameters::new(hello, certified_key, &config)?;
     debug!("cipher suite {:?}", parameters.suite.common.suite);
+    if let Some(protocol) = &parameters.alpn_protocol {
+        debug!("application protocol {}", protocol.escape_ascii());
+    }
 
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_2);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(parameters.suite));

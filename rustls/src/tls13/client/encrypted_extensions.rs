@@ -33,8 +33,9 @@ impl WaitEncryptedExtensions {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<Authentication, Failure> {
-        debug!("extensions of the server: {:?}", extensions.received);
+        // no more than were offered, and so a short line
         self.check_extensions(&extensions.received)?;
+        debug!("extensions of the server: {:?}", extensions.received);
         let ech = extensions.encrypted_client_hello;
         self.0.offer.ech.read_encrypted_extensions(ech)?;
         // no certificate goes with a resumed session, which is one of the same verifier and resolver

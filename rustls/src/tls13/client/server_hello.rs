@@ -46,7 +46,10 @@ pub(super) fn read_server_hello(
     let is_retried = sent.is_retried();
     let resumed = resumed_session(sent.session.take(), hello.extensions.pre_shared_key, suite)?;
     cx.negotiated.handshake_kind = Some(match &resumed {
-        Some(_) => HandshakeKind::Resumed,
+        Some(_) => {
+            debug!("resuming a session");
+            HandshakeKind::Resumed
+        }
         None if is_retried => HandshakeKind::FullWithHelloRetryRequest,
         None => HandshakeKind::Full,
     });

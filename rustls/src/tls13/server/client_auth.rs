@@ -8,6 +8,7 @@ use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::{Failure, ServerContext};
+use crate::logging::debug;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
@@ -67,6 +68,7 @@ impl WaitCertificate {
         check_received(certificate, is_raw)?;
         let verifier = finished.config.verifier();
         if certificate.entries.is_empty() && !verifier.client_auth_mandatory() {
+            debug!("client authentication: the client has no certificate");
             finished.transcript.add(encoded);
             return Ok(ClientChain::Empty(finished));
         }

@@ -23,6 +23,7 @@ use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
+use crate::logging::debug;
 use crate::msgs::Finished;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
@@ -189,7 +190,10 @@ impl FlightSender<'_> {
         cx.negotiated.kx_group = Some(*group);
         let kind = &mut cx.negotiated.handshake_kind;
         match self.authentication {
-            Authentication::Session(_) => *kind = Some(HandshakeKind::Resumed),
+            Authentication::Session(_) => {
+                debug!("resuming a session");
+                *kind = Some(HandshakeKind::Resumed);
+            }
             Authentication::Certificate { .. } => {
                 kind.get_or_insert(HandshakeKind::Full);
             }

@@ -115,6 +115,11 @@ fn agree<'a>(
         }
     };
     let found = find_session(hello, &mut transcript, &parameters, config, cx)?;
+    let accepts_early_data =
+        matches!(&found, Some((resumed, _)) if resumed.early_data_limit.is_some());
+    if hello.extensions.early_data && !accepts_early_data {
+        debug!("the client's early data is not accepted");
+    }
     let (authentication, early_secret) = match found {
         Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
         None => (

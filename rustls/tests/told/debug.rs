@@ -1,0 +1,327 @@
+//! What `Debug` shows of connections, configurations and what they hold: no secret, no private key, no data of the
+//! application. Every secret that the key schedule derives is looked for.
+
+use std::fmt::Debug;
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
+    Tls13ClientSessionValue, UnbufferedClientConnection,
+};
+use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::server::{
+    Acceptor, ClientHello, ResolvesServerCert, ServerSessionMemoryCache, UnbufferedServerConnection,
+};
+use rustls::sign::CertifiedKey;
+use rustls::{
+    ClientConfig, ClientConnection, Connection, NamedGroup, ServerConfig, ServerConnection,
+    SignatureScheme, Stream, StreamOwned,
+};
+
+use crate::recording::{self, assert_no_secret, forget, keep};
+
+const EARLY: &[u8] = b"early data of the application";
+const DATA: &[u8] = b"confidential data of the application";
+const FLEET: &[u8; 32] = b"the secret of a fleet's tickets.";
+
+/// Looks for secrets in both forms of `Debug`.
+#[track_caller]
+fn check(value: &dyn Debug) {
+    assert_no_secret(&format!("{value:?}"));
+    assert_no_secret(&format!("{value:#?}"));
+}
+
+/// Shows what it is asked to store, and the ClientHello that it chooses a certificate for.
+#[derive(Debug)]
+struct Showing<T>(Arc<T>);
+
+impl ClientSessionStore for Showing<ClientSessionMemoryCache> {
+    fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
+        self.0.set_kx_hint(name, group);
+    }
+
+    fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
+        self.0.kx_hint(name)
+    }
+
+    fn set_tls12_session(&self, name: ServerName<'static>, value: Tls12ClientSessionValue) {
+        check(&value);
+        self.0.set_tls12_session(name, value);
+    }
+
+    fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.0.tls12_session(name)
+    }
+
+    fn remove_tls12_session(&self, name: &ServerName<'static>) {
+        self.0.remove_tls12_session(name);
+    }
+
+    fn insert_tls13_ticket(&self, name: ServerName<'static>, value: Tls13ClientSessionValue) {
+        check(&value);
+        self.0.insert_tls13_ticket(name, value);
+    }
+
+    fn take_tls13_ticket(&self, name: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.0.take_tls13_ticket(name)
+    }
+}
+
+impl ResolvesServerCert for Showing<CertifiedKey> {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        check(&hello);
+        Some(self.0.clone())
+    }
+}
+
+/// Two configurations that keep sessions, and what they keep them in.
+struct Ends {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+    client_sessions: Arc<ClientSessionMemoryCache>,
+    server_sessions: Arc<ServerSessionMemoryCache>,
+}
+
+impl Ends {
+    fn new(provider: Provider, versions: Versions, tickets: bool) -> Self {
+        let key_type = KeyType::EcdsaP256;
+        for identity in [&key_type.identities().server, &key_type.identities().client] {
+            keep(&private_scalar(&identity.key()));
+        }
+        keep(FLEET);
+        keep(EARLY);
+        keep(DATA);
+        let recorded = || recording::this::provider(provider);
+        let auth = ClientAuth::Required;
+        let mut client = configs::this::client_of(versions, recorded(), key_type, auth);
+        let client_sessions = Arc::new(ClientSessionMemoryCache::new(16));
+        client.resumption = Resumption::store(Arc::new(Showing(client_sessions.clone())));
+        client.enable_early_data = true;
+        client.enable_secret_extraction = true;
+        let mut server = configs::this::server_of(versions, recorded(), key_type, auth);
+        let server_sessions = ServerSessionMemoryCache::new(16);
+        server.session_storage = server_sessions.clone();
+        server.max_early_data_size = 1000;
+        server.enable_secret_extraction = true;
+        if tickets {
+            server.ticketer = match provider {
+                Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::for_fleet(FLEET, 3600),
+                Provider::Ring => rustls::crypto::ring::Ticketer::for_fleet(FLEET, 3600),
+            }
+            .unwrap();
+        }
+        let identity = &key_type.identities().server;
+        let key = recorded().key_provider.load_private_key(identity.key());
+        let certified = CertifiedKey::new(identity.chain.clone(), key.unwrap());
+        check(&certified);
+        server.cert_resolver = Arc::new(Showing(Arc::new(certified)));
+        Self {
+            client: Arc::new(client),
+            server: Arc::new(server),
+            client_sessions,
+            server_sessions,
+        }
+    }
+
+    fn check(&self) {
+        check(&self.client);
+        check(&self.server);
+        check(&self.client_sessions);
+        check(&self.server_sessions);
+        check(&self.server.ticketer);
+        check(&self.client.client_auth_cert_resolver);
+    }
+
+    fn connect(&self) -> [Connection; 2] {
+        let client = ClientConnection::new(self.client.clone(), server_name()).unwrap();
+        let server = ServerConnection::new(self.server.clone()).unwrap();
+        [client.into(), server.into()]
+    }
+}
+
+/// The private key in PKCS#8 of a P-256 key.
+fn private_scalar(key: &PrivateKeyDer<'_>) -> Vec<u8> {
+    const BEFORE: &[u8] = b"\x02\x01\x01\x04\x20";
+    let der = key.secret_der();
+    let at = der
+        .windows(BEFORE.len())
+        .position(|it| it == BEFORE)
+        .unwrap()
+        + BEFORE.len();
+    der[at..at + 32].to_vec()
+}
+
+fn output(conn: &mut Connection) -> Vec<u8> {
+    let mut out = Vec::new();
+    while conn.wants_write() {
+        conn.write_tls(&mut out).unwrap();
+    }
+    out
+}
+
+/// Processes `bytes`, a few at a time, and looks at the connection after each.
+fn input(conn: &mut Connection, bytes: &[u8]) {
+    for piece in bytes.chunks(700) {
+        let mut piece = piece;
+        while !piece.is_empty() {
+            conn.read_tls(&mut piece).unwrap();
+            conn.process_new_packets().unwrap();
+        }
+        check(conn);
+    }
+}
+
+fn settle([client, server]: &mut [Connection; 2]) {
+    loop {
+        let to_server = output(client);
+        input(server, &to_server);
+        let to_client = output(server);
+        input(client, &to_client);
+        if to_server.is_empty() && to_client.is_empty() {
+            break;
+        }
+    }
+}
+
+fn for_all(test: impl Fn(Provider, Versions, bool)) {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            for tickets in [false, true] {
+                test(provider, versions, tickets);
+                assert!(forget() > 5);
+            }
+        }
+    }
+}
+
+#[test]
+fn connections_and_their_sessions() {
+    for_all(|provider, versions, tickets| {
+        let ends = Ends::new(provider, versions, tickets);
+        ends.check();
+        // the second is resumed
+        for _ in 0..2 {
+            let mut pair = ends.connect();
+            if let Connection::Client(conn) = &mut pair[0]
+                && let Some(mut early) = conn.early_data()
+            {
+                early.write_all(EARLY).unwrap();
+                check(&early);
+                check(&**conn);
+            }
+            settle(&mut pair);
+            for conn in &mut pair {
+                conn.writer().write_all(DATA).unwrap();
+                check(&conn.writer());
+                check(conn);
+            }
+            settle(&mut pair);
+            for conn in &mut pair {
+                check(&conn.reader());
+                assert_eq!(conn.reader().fill_buf().unwrap(), DATA);
+                check(&conn.process_new_packets());
+            }
+            ends.check();
+            let [client, server] = pair;
+            let (Connection::Client(mut client), Connection::Server(server)) = (client, server)
+            else {
+                panic!("not in this order");
+            };
+            check(&Stream::new(&mut client, &mut std::io::empty()));
+            check(&client);
+            check(&StreamOwned::new(server, std::io::empty()));
+        }
+    });
+}
+
+#[test]
+fn connections_that_have_failed() {
+    for_all(|provider, versions, tickets| {
+        let ends = Ends::new(provider, versions, tickets);
+        let mut pair = ends.connect();
+        settle(&mut pair);
+        for conn in &mut pair {
+            conn.writer().write_all(DATA).unwrap();
+            let bad = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
+            conn.read_tls(&mut &bad[..]).unwrap();
+            check(&conn.process_new_packets().unwrap_err());
+            check(conn);
+        }
+    });
+}
+
+#[test]
+fn unbuffered_connections_and_acceptors() {
+    for_all(|provider, versions, tickets| {
+        let ends = Ends::new(provider, versions, tickets);
+        let mut pair = ends.connect();
+        settle(&mut pair);
+        let mut client = UnbufferedClientConnection::new(ends.client.clone(), server_name());
+        let client = client.as_mut().unwrap();
+        for _ in 0..2 {
+            let status = client.process_tls_records(&mut []);
+            check(&status);
+            if let Ok(rustls::unbuffered::ConnectionState::EncodeTlsData(mut state)) = status.state
+            {
+                state.encode(&mut [0; 4096]).unwrap();
+            }
+        }
+        check(&client);
+        let mut server = UnbufferedServerConnection::new(ends.server.clone()).unwrap();
+        let [mut client, _] = ends.connect();
+        let mut hello = output(&mut client);
+        for _ in 0..2 {
+            check(&server.process_tls_records(&mut hello));
+        }
+        check(&server);
+
+        let [mut client, _] = ends.connect();
+        let hello = output(&mut client);
+        let mut acceptor = Acceptor::default();
+        acceptor.read_tls(&mut &hello[..]).unwrap();
+        check(&acceptor.accept().unwrap_or_else(|_| panic!("refused")));
+    });
+}
+
+/// Keys of every kind, and what signs with them.
+#[test]
+fn keys() {
+    for provider in PROVIDERS {
+        for key_type in configs::KEY_TYPES {
+            if !key_type.usable_with(provider) {
+                continue;
+            }
+            let identity = &key_type.identities().server;
+            let loaded = provider
+                .this()
+                .key_provider
+                .load_private_key(identity.key());
+            let key = loaded.unwrap();
+            // a whole key holds the public one, which may be shown
+            let public = key.public_key().unwrap().to_vec();
+            let der = identity.key();
+            for piece in der.secret_der().chunks_exact(16) {
+                if !public
+                    .windows(8)
+                    .any(|it| it == &piece[..8] || it == &piece[8..])
+                {
+                    keep(piece);
+                }
+            }
+            check(&key);
+            for scheme in [
+                SignatureScheme::ECDSA_NISTP256_SHA256,
+                SignatureScheme::ED25519,
+                SignatureScheme::RSA_PSS_SHA256,
+            ] {
+                if let Some(signer) = key.choose_scheme(&[scheme]) {
+                    check(&signer);
+                }
+            }
+            check(&CertifiedKey::new(identity.chain.clone(), key));
+            assert!(forget() > 1);
+        }
+    }
+}
