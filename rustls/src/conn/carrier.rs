@@ -101,14 +101,14 @@ impl Carrier {
         }
     }
 
-    /// Checks how many bytes of early data a server allows with a ticket.
+    /// Checks how many bytes of early data a server says it allows with a ticket.
     ///
     /// # Errors
     ///
     /// [`PeerMisbehaved::InvalidMaxEarlyDataSize`].
     pub(crate) fn check_early_data_size(self, size: u32) -> Result<(), Failure> {
         match (self, size) {
-            (Self::Records, _) | (Self::Quic { .. }, 0 | u32::MAX) => Ok(()),
+            (Self::Records, _) | (Self::Quic { .. }, u32::MAX) => Ok(()),
             // RFC 9001 §4.6.1: QUIC limits early data by itself. Anything else is a PROTOCOL_VIOLATION
             _ => Err(Failure::without_alert(
                 PeerMisbehaved::InvalidMaxEarlyDataSize,

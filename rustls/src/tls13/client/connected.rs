@@ -45,9 +45,9 @@ impl Connected {
         cx: &mut ClientContext<'_>,
     ) -> Result<(), Failure> {
         check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
-        cx.transport
-            .carrier()
-            .check_early_data_size(ticket.max_early_data_size.unwrap_or_default())?;
+        if let Some(size) = ticket.max_early_data_size {
+            cx.transport.carrier().check_early_data_size(size)?;
+        }
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
         self.store(ticket, cx.transport.peer_parameters(), cx.negotiated);
         Ok(())
