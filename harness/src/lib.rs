@@ -7,6 +7,7 @@
 //!     │               Encrypted Client Hello that takes nothing but what its rules allow
 //!     └── fuzzed ──── what the fuzz targets do with their input
 //!
+//!   quic ──────── the same for QUIC: CRYPTO bytes level by level, and packets under their keys
 //!   pairs ─────── connected sides over their user's memory, for what is measured and counted
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   pki ───────── chains that are good, or bad in the way that a test says
@@ -39,6 +40,7 @@ pub mod fuzzed;
 mod noise;
 pub mod pairs;
 pub mod pki;
+pub mod quic;
 pub mod raw_keys;
 pub mod refusing;
 pub mod scripted;

@@ -11,9 +11,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::configs::{self, ClientAuth, KeyType, Versions};
+use crate::quic::{self, Framed, Version};
 
 /// What ends every protected record.
 pub const TAG: [u8; 16] = [0x77; 16];
+/// The transport parameters of both sides.
+const PARAMETERS: &[u8] = b"transport parameters";
 const SHARE: [u8; 32] = [9; 32];
 const SECRET: [u8; 32] = [5; 32];
 
@@ -41,6 +44,8 @@ pub struct Setup {
     pub early_data: bool,
     /// Whether certificates are compressed, with zlib, which takes the feature `compression`.
     pub compresses: bool,
+    /// Whether the connections are QUIC's. Their packets are protected by the provider underneath.
+    pub quic: bool,
 }
 
 impl Setup {
@@ -54,6 +59,7 @@ impl Setup {
             resumes: None,
             early_data: false,
             compresses: false,
+            quic: false,
         }
     }
 }
@@ -137,7 +143,7 @@ macro_rules! transparent {
                     server.send_tls13_tickets = 1;
                     if setup.early_data {
                         client.enable_early_data = true;
-                        server.max_early_data_size = 1000;
+                        server.max_early_data_size = if setup.quic { u32::MAX } else { 1000 };
                     }
                     let kept = Arc::new(Kept::default());
                     client.resumption = Resumption::store(Arc::new(OfThread::default()));
@@ -169,6 +175,17 @@ macro_rules! transparent {
 
                 pub fn server(&self) -> $tls::ServerConnection {
                     $tls::ServerConnection::new(self.server.clone()).unwrap()
+                }
+
+                /// A client of QUIC, of a setup for it.
+                pub fn quic_client(&self) -> Framed {
+                    let client = quic::$module::client(&self.client, Version::V1, PARAMETERS);
+                    Framed::new(Box::new(client.unwrap()))
+                }
+
+                pub fn quic_server(&self) -> Framed {
+                    let server = quic::$module::server(&self.server, Version::V1, PARAMETERS);
+                    Framed::new(Box::new(server.unwrap()))
                 }
             }
 
@@ -216,7 +233,7 @@ macro_rules! transparent {
                         },
                         hkdf_provider: suite.hkdf_provider,
                         aead_alg: &Identity13,
-                        quic: None,
+                        quic: suite.quic,
                     }
                 })
             }

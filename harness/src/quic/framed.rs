@@ -1,0 +1,140 @@
+//! A QUIC connection where connections over records are expected.
+
+use super::{Crypto, Level, QuicEndpoint};
+use crate::endpoints::Endpoint;
+use crate::transparent::TAG;
+
+/// CRYPTO bytes and alerts as the records that TLS would have them in under the transparent cipher
+/// ([`crate::transparent`]): all that is above the level Initial is in protected ones. Each record is read on its
+/// own, whatever its protection. There is no application data; in its place are the peer's transport parameters.
+pub struct Framed {
+    end: Box<dyn QuicEndpoint>,
+    incoming: Vec<u8>,
+    outgoing: Vec<Crypto>,
+    /// Whether the alert for an error was taken.
+    alert_sent: bool,
+    error: Option<String>,
+}
+
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+const HEADER_LEN: usize = 5;
+
+impl Framed {
+    pub fn new(end: Box<dyn QuicEndpoint>) -> Self {
+        Self {
+            end,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            alert_sent: false,
+            error: None,
+        }
+    }
+
+    /// The CRYPTO bytes in a record, if that is what is in it.
+    fn read(&mut self, typ: u8, body: &[u8]) -> Result<(), String> {
+        let crypto = match (typ, body.strip_suffix(&TAG)) {
+            (HANDSHAKE, _) => body,
+            (APPLICATION_DATA, Some([crypto @ .., HANDSHAKE])) => crypto,
+            _ => return Err("no CRYPTO bytes".into()),
+        };
+        self.end.receive(crypto)?;
+        // before the next bytes, so that the keys for those are taken
+        self.outgoing.extend(self.end.take_crypto());
+        Ok(())
+    }
+}
+
+impl Endpoint for Framed {
+    fn take_output(&mut self) -> Vec<u8> {
+        let mut output = Vec::new();
+        self.outgoing.extend(self.end.take_crypto());
+        for Crypto { level, bytes } in self.outgoing.drain(..) {
+            // longer than any record; but no record is
+            for piece in bytes.chunks(1 << 14) {
+                match level {
+                    Level::Initial => push(&mut output, HANDSHAKE, &[piece]),
+                    _ => push(&mut output, APPLICATION_DATA, &[piece, &[HANDSHAKE], &TAG]),
+                }
+            }
+        }
+        if let Some(alert) = self.end.alert()
+            && !self.alert_sent
+        {
+            self.alert_sent = true;
+            push(&mut output, ALERT, &[&[2, alert]]);
+        }
+        output
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.incoming.extend(bytes);
+        while let [typ, _, _, high, low, ..] = self.incoming[..] {
+            let end = HEADER_LEN + usize::from(u16::from_be_bytes([high, low]));
+            if self.incoming.len() < end {
+                break;
+            }
+            let rest = self.incoming.split_off(end);
+            let record = std::mem::replace(&mut self.incoming, rest);
+            if let Err(error) = self.read(typ, &record[HEADER_LEN..]) {
+                self.error = Some(error.clone());
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn process(&mut self) -> Result<(), String> {
+        match &self.error {
+            // of this layer
+            Some(error) if error == "no CRYPTO bytes" => Err(error.clone()),
+            _ => self.end.receive(&[]),
+        }
+    }
+
+    fn send(&mut self, _: &[u8]) -> usize {
+        0
+    }
+
+    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+        // what an end that failed has heard is of no use
+        if self.error.is_none() {
+            plaintext.extend(self.end.peer_parameters().unwrap_or_default());
+        }
+    }
+
+    fn read_early_into(&mut self, _: &mut Vec<u8>) {}
+
+    fn close(&mut self) {}
+
+    fn peer_has_closed(&self) -> bool {
+        false
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.end.is_handshaking()
+    }
+
+    fn negotiated(&self) -> String {
+        self.end.negotiated()
+    }
+
+    fn exported(&self) -> Option<[u8; 32]> {
+        self.end.exported().ok()
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        self.end.peer_certificates()
+    }
+
+    fn refresh_traffic_keys(&mut self) {}
+}
+
+fn push(output: &mut Vec<u8>, typ: u8, body: &[&[u8]]) {
+    let body = body.concat();
+    let len = u16::try_from(body.len()).unwrap().to_be_bytes();
+    output.extend([typ, 3, 3]);
+    output.extend(len);
+    output.extend(body);
+}

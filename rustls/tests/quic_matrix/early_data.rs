@@ -1,0 +1,220 @@
+//! 0-RTT: taken, and refused for each reason there is (RFC 9001 §4.6).
+
+use harness::configs::PROVIDERS;
+use harness::quic::{
+    Level, QuicEndpoint, Use, VERSIONS, check_connected, deliver, exchange, handshake,
+    send_and_check,
+};
+
+use crate::ends::{
+    Case, Client, Crate, ENDS, SERVER_PARAMETERS, SUITES, Server, Sessions, for_all_ends,
+};
+
+/// Makes a session, on which there is no early data.
+fn first(client: &Client, server: &Server) {
+    let (mut client, mut server) = (client.connect(), server.accept());
+    assert_eq!(client.has_keys(Level::EarlyData), [false; 2]);
+    assert_eq!(client.peer_parameters(), None);
+    handshake(&mut *client, &mut *server);
+    assert_eq!(client.has_keys(Level::EarlyData), [false; 2]);
+    assert_eq!(server.has_keys(Level::EarlyData), [false; 2]);
+    assert!(!client.is_early_data_accepted());
+}
+
+/// What became of the second connection of a client that offers early data.
+struct Second {
+    client: Box<dyn QuicEndpoint>,
+    server: Box<dyn QuicEndpoint>,
+}
+
+/// Connects for the second time, with `meddle` done to the server before it reads.
+fn second(client: &Client, server: &Server, meddle: impl FnOnce(&mut dyn QuicEndpoint)) -> Second {
+    let (mut client, mut server) = (client.connect(), server.accept());
+    let hello = client.take_crypto();
+    assert_eq!(client.has_keys(Level::EarlyData), [true, false]);
+    // RFC 9000 §7.4.1: by which early data goes
+    assert_eq!(client.peer_parameters().unwrap(), SERVER_PARAMETERS);
+    let early = client.seal(Level::EarlyData, Use::First, 0, b"early data");
+    meddle(&mut *server);
+    let mut to_client = deliver(&mut *server, Level::Initial, &hello[0].bytes).unwrap();
+    if server.has_keys(Level::EarlyData)[1] {
+        let opened = server.open(Level::EarlyData, Use::First, &early);
+        assert_eq!(opened, Ok((0, b"early data".to_vec())));
+        send_and_check(&*client, &*server, Level::EarlyData, Use::First);
+    }
+    while let Some(crypto) = to_client.first().cloned() {
+        to_client.remove(0);
+        for answer in deliver(&mut *client, crypto.level, &crypto.bytes).unwrap() {
+            // RFC 9001 §8.3: there is no EndOfEarlyData
+            assert_ne!(answer.bytes[0], 5);
+            to_client.extend(deliver(&mut *server, answer.level, &answer.bytes).unwrap());
+        }
+    }
+    exchange(&mut *client, &mut *server).unwrap();
+    check_connected(&mut *client, &mut *server);
+    Second { client, server }
+}
+
+impl Second {
+    fn is_accepted(&self) -> bool {
+        let on_server = self.server.has_keys(Level::EarlyData)[1];
+        assert_eq!(self.client.is_early_data_accepted(), on_server);
+        on_server
+    }
+
+    fn kind(&self) -> String {
+        self.client.negotiated()
+    }
+}
+
+#[test]
+fn early_data_is_accepted_with_a_stored_session() {
+    for_all_ends(|ends, provider| {
+        for version in VERSIONS {
+            for suite in SUITES {
+                let (client, server) = Case {
+                    version,
+                    suite,
+                    ..Case::with_early_data(ends, provider)
+                }
+                .sides();
+                first(&client, &server);
+                // the sessions that it brings do for a third
+                for _ in 0..2 {
+                    let second = second(&client, &server, |_| ());
+                    assert!(second.is_accepted());
+                    assert!(second.kind().ends_with("Some(Resumed)"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_server_may_reject_early_data_by_hand() {
+    for_all_ends(|ends, provider| {
+        let (client, server) = Case::with_early_data(ends, provider).sides();
+        first(&client, &server);
+        let second = second(&client, &server, |server| server.reject_early_data());
+        assert!(!second.is_accepted());
+        assert!(second.kind().ends_with("Some(Resumed)"));
+    });
+}
+
+#[test]
+fn early_data_is_rejected_with_another_protocol() {
+    for_all_ends(|ends, provider| {
+        let (client, server) = Case::with_early_data(ends, provider).sides();
+        first(&client, &server);
+        let server = server.with(
+            |config| config.alpn_protocols = vec![b"other".to_vec()],
+            |config| config.alpn_protocols = vec![b"other".to_vec()],
+        );
+        let second = second(&client, &server, |_| ());
+        assert!(!second.is_accepted());
+        assert!(second.kind().contains(&format!("Some({:?})", b"other")));
+    });
+}
+
+#[test]
+fn early_data_is_rejected_by_a_server_that_takes_none() {
+    for_all_ends(|ends, provider| {
+        let (client, server) = Case::with_early_data(ends, provider).sides();
+        first(&client, &server);
+        let server = server.with(
+            |config| config.max_early_data_size = 0,
+            |config| config.max_early_data_size = 0,
+        );
+        assert!(!second(&client, &server, |_| ()).is_accepted());
+    });
+}
+
+/// RFC 9846 §4.2.10: not after a HelloRetryRequest.
+#[test]
+fn early_data_is_rejected_by_a_retry() {
+    for_all_ends(|ends, provider| {
+        let usual = Case::with_early_data(ends, provider);
+        let (client, with_other_group) = Case {
+            retry: true,
+            ..usual
+        }
+        .sides();
+        let (_, server) = usual.sides();
+        first(&client, &server);
+        let server = with_other_group.with_sessions_of(&server);
+        let second = second(&client, &server, |_| ());
+        assert!(!second.is_accepted());
+        assert_eq!(second.client.read_level(), Level::OneRtt);
+        assert!(second.kind().contains("Some(secp256r1)"));
+    });
+}
+
+/// A server that does not know the session: the handshake is a full one.
+#[test]
+fn early_data_is_rejected_without_the_session() {
+    for_all_ends(|ends, provider| {
+        let case = Case::with_early_data(ends, provider);
+        let (client, server) = case.sides();
+        first(&client, &server);
+        let (_, other) = case.sides();
+        let second = second(&client, &other, |_| ());
+        assert!(!second.is_accepted());
+        assert!(second.kind().ends_with("Some(Full)"));
+    });
+}
+
+/// A client that may not, or that has a session from a server that took none, offers none.
+#[test]
+fn early_data_is_offered_only_where_it_may_be_taken() {
+    for ends in ENDS {
+        let (client, server) = Case::with_early_data(ends, PROVIDERS[0]).sides();
+        first(&client, &server);
+        let client = client.with(
+            |config| config.enable_early_data = false,
+            |config| config.enable_early_data = false,
+        );
+        assert_eq!(client.connect().has_keys(Level::EarlyData), [false; 2]);
+
+        let case = Case {
+            sessions: Sessions::Stored,
+            ..Case::usual(ends, PROVIDERS[0])
+        };
+        let (client, server) = case.sides();
+        first(&client, &server);
+        assert_eq!(client.connect().has_keys(Level::EarlyData), [false; 2]);
+    }
+}
+
+/// The parameters that early data went by are those of the session; the server's own take their place.
+#[test]
+fn remembered_parameters_are_replaced() {
+    for_all_ends(|ends, provider| {
+        let (client, server) = Case::with_early_data(ends, provider).sides();
+        first(&client, &server);
+        let mut of_client = client.connect();
+        let mut of_server = server.try_with(b"others").unwrap();
+        assert_eq!(of_client.peer_parameters().unwrap(), SERVER_PARAMETERS);
+        handshake(&mut *of_client, &mut *of_server);
+        assert!(of_client.is_early_data_accepted());
+        assert_eq!(of_client.peer_parameters().unwrap(), b"others");
+        assert_eq!(client.connect().peer_parameters().unwrap(), b"others");
+    });
+}
+
+/// What a session remembers of its server is for early data; upstream shows it without, too.
+#[test]
+fn parameters_are_remembered_for_early_data() {
+    for ends in ENDS {
+        let case = Case {
+            early_data: false,
+            ..Case::with_early_data(ends, PROVIDERS[0])
+        };
+        let (client, server) = case.sides();
+        first(&client, &server);
+        let remembered = client.connect().peer_parameters();
+        match ends {
+            [Crate::This, _] => assert_eq!(remembered, None),
+            [Crate::Upstream, _] => assert_eq!(remembered.unwrap(), SERVER_PARAMETERS),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Keys: updates, paths, and the same bytes from both crates for the same secrets.
+
+use harness::configs::ClientAuth;
+use harness::quic::{
+    self, Level, QuicEndpoint, Use, VERSIONS, exchange, handshake, send_and_check,
+};
+use harness::transparent::{self, Resumes, Setup};
+
+use crate::ends::{Case, Crate, SUITES, for_all_ends};
+
+const GENERATIONS: usize = 5;
+
+#[test]
+fn keys_are_updated_again_and_again() {
+    for_all_ends(|ends, provider| {
+        for version in VERSIONS {
+            for suite in SUITES {
+                let case = Case {
+                    version,
+                    suite,
+                    ..Case::usual(ends, provider)
+                };
+                let (client, server) = case.sides();
+                let (mut client, mut server) = (client.connect(), server.accept());
+                handshake(&mut *client, &mut *server);
+                for generation in 1..=GENERATIONS {
+                    client.update_keys();
+                    server.update_keys();
+                    let which = Use::Updated(generation);
+                    send_and_check(&*client, &*server, Level::OneRtt, which);
+                    send_and_check(&*server, &*client, Level::OneRtt, which);
+                    let packet = client.seal(Level::OneRtt, which, 7, b"payload");
+                    let before = match generation {
+                        1 => Use::First,
+                        _ => Use::Updated(generation - 1),
+                    };
+                    server.open(Level::OneRtt, before, &packet).unwrap_err();
+                }
+            }
+        }
+    });
+}
+
+/// Every path has nonces of its own, and the path 0 those of a connection without paths.
+#[test]
+fn packets_belong_to_their_path() {
+    for_all_ends(|ends, provider| {
+        for suite in SUITES {
+            let case = Case {
+                suite,
+                ..Case::usual(ends, provider)
+            };
+            let (client, server) = case.sides();
+            let (mut client, mut server) = (client.connect(), server.accept());
+            handshake(&mut *client, &mut *server);
+            for path in [0, 1, 0x0102_0304, u32::MAX] {
+                send_and_check(&*client, &*server, Level::OneRtt, Use::Path(path));
+                send_and_check(&*server, &*client, Level::OneRtt, Use::Path(path));
+                let packet = client.seal(Level::OneRtt, Use::Path(path), 7, b"payload");
+                let other = Use::Path(path ^ 1);
+                server.open(Level::OneRtt, other, &packet).unwrap_err();
+            }
+            let without = client.seal(Level::OneRtt, Use::First, 7, b"payload");
+            let path_0 = client.seal(Level::OneRtt, Use::Path(0), 7, b"payload");
+            assert_eq!(without, path_0);
+        }
+    });
+}
+
+#[test]
+fn initial_packets_are_the_same_in_both_crates() {
+    for version in VERSIONS {
+        for id in [&[][..], &[1], b"12345678", &[0xff; 20]] {
+            let ours = quic::this::initial_keys(version, id, rustls::Side::Client);
+            let theirs = quic::upstream::initial_keys(version, id, rustls_upstream::Side::Client);
+            for (level, payload) in [(Level::Initial, &[7; 4][..]), (Level::OneRtt, &[8; 1200])] {
+                let ours_local = (&*ours.local.header, &*ours.local.packet);
+                let theirs_local = (&*theirs.local.header, &*theirs.local.packet);
+                let ours = quic::this::seal(ours_local.0, ours_local.1, None, level, 9, payload);
+                assert_eq!(
+                    ours,
+                    quic::upstream::seal(theirs_local.0, theirs_local.1, None, level, 9, payload)
+                );
+            }
+            let [ours, theirs] = [
+                (
+                    ours.remote.packet.confidentiality_limit(),
+                    ours.remote.packet.integrity_limit(),
+                ),
+                (
+                    theirs.remote.packet.confidentiality_limit(),
+                    theirs.remote.packet.integrity_limit(),
+                ),
+            ];
+            assert_eq!(ours, theirs);
+        }
+    }
+}
+
+/// Without chance and without a transcript, the secrets are the same whoever is connected; so are the packets. Those
+/// of a resumed connection depend on the nonce of its ticket, so on the server.
+#[test]
+fn packets_of_all_levels_are_the_same_in_both_crates() {
+    let setup = Setup {
+        hashes_transcript: false,
+        resumes: Some(Resumes::Stored),
+        early_data: true,
+        quic: true,
+        ..Setup::usual(ClientAuth::None)
+    };
+    for version in VERSIONS {
+        let mut all_first = Vec::new();
+        for server in [Crate::This, Crate::Upstream] {
+            let [ours, theirs] = [Crate::This, Crate::Upstream].map(|client| {
+                let this = transparent::this::Configs::new(setup);
+                let upstream = transparent::upstream::Configs::new(setup);
+                ["Full", "Resumed"].map(|kind| {
+                    let client: Box<dyn QuicEndpoint> = match client {
+                        Crate::This => {
+                            Box::new(quic::this::client(&this.client, version, b"c").unwrap())
+                        }
+                        Crate::Upstream => Box::new(
+                            quic::upstream::client(&upstream.client, version, b"c").unwrap(),
+                        ),
+                    };
+                    let server: Box<dyn QuicEndpoint> = match server {
+                        Crate::This => {
+                            Box::new(quic::this::server(&this.server, version, b"s").unwrap())
+                        }
+                        Crate::Upstream => Box::new(
+                            quic::upstream::server(&upstream.server, version, b"s").unwrap(),
+                        ),
+                    };
+                    all_packets([client, server], kind)
+                })
+            });
+            assert!(ours == theirs, "{version:?}, {server:?}");
+            let [first, resumed] = ours;
+            // with a packet of early data
+            assert_eq!(resumed.len(), first.len() + 1);
+            all_first.push(first);
+        }
+        assert!(all_first[0] == all_first[1], "{version:?}");
+    }
+}
+
+/// Packets of all levels, generations and some paths, of both sides.
+fn all_packets([mut client, mut server]: [Box<dyn QuicEndpoint>; 2], kind: &str) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    if client.has_keys(Level::EarlyData)[0] {
+        packets.push(client.seal(Level::EarlyData, Use::First, 1, b"early"));
+    }
+    exchange(&mut *client, &mut *server).unwrap();
+    assert!(
+        client.negotiated().ends_with(&format!("Some({kind})")),
+        "{}",
+        client.negotiated()
+    );
+    for end in [&mut client, &mut server] {
+        for level in [Level::Initial, Level::Handshake, Level::OneRtt] {
+            packets.push(end.seal(level, Use::First, 2, b"some payload"));
+        }
+        for path in [0, 1, u32::MAX] {
+            packets.push(end.seal(Level::OneRtt, Use::Path(path), 3, b"other payload"));
+        }
+        for generation in 1..=GENERATIONS {
+            end.update_keys();
+            packets.push(end.seal(Level::OneRtt, Use::Updated(generation), 4, b"later"));
+        }
+        packets.push(end.exported().unwrap().to_vec());
+    }
+    packets
+}

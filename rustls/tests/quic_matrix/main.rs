@@ -1,0 +1,239 @@
+//! QUIC with upstream rustls as the peer in either role, with itself, and upstream with itself: whatever can be
+//! negotiated is, and both ends have the same keys at every level.
+//!
+//! `ends.rs` makes the ends of a case; here are the handshakes.
+
+mod early_data;
+mod ends;
+mod keys;
+mod parameters;
+mod refused;
+
+use ends::{
+    CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends,
+};
+use harness::configs::{CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME};
+use harness::quic::{
+    Level, QuicEndpoint, VERSIONS, Version, check_connected, deliver, exchange, exchange_in_pieces,
+};
+
+/// Checks a connection that is complete.
+fn check(case: &Case, kind: &str, client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpoint) {
+    check_connected(client, server);
+    let suite = case.suite;
+    let group = if case.retry { "secp256r1" } else { "X25519" };
+    let expected = format!(
+        "Some(TLSv1_3) Some({suite}) Some({group}) Some({:?}) Some({kind})",
+        b"h3"
+    );
+    assert_eq!(client.negotiated(), expected);
+    assert_eq!(server.peer_parameters().unwrap(), CLIENT_PARAMETERS);
+    assert_eq!(client.peer_parameters().unwrap(), SERVER_PARAMETERS);
+    assert_eq!(server.server_name().unwrap(), SERVER_NAME);
+    assert_eq!((client.alert(), server.alert()), (None, None));
+    let identities = KeyType::EcdsaP256.identities();
+    let certificate = |certificates: Vec<Vec<u8>>| certificates.first().cloned();
+    assert_eq!(
+        certificate(client.peer_certificates()).unwrap(),
+        identities.server.chain[0].to_vec()
+    );
+    let of_client = case
+        .auth
+        .is_presented()
+        .then(|| identities.client.chain[0].to_vec());
+    assert_eq!(certificate(server.peer_certificates()), of_client);
+}
+
+/// Connects, and again if there are sessions.
+fn connect_twice(case: &Case) {
+    let (client, server) = case.sides();
+    let first = if case.retry {
+        "FullWithHelloRetryRequest"
+    } else {
+        "Full"
+    };
+    let again = match case.sessions {
+        // a client remembers which group the server had
+        Sessions::None => "Full",
+        _ => "Resumed",
+    };
+    for kind in [first, again] {
+        let (mut client, mut server) = (client.connect(), server.accept());
+        exchange(&mut *client, &mut *server).unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        check(case, kind, &mut *client, &mut *server);
+        let tickets = match case.sessions {
+            Sessions::None => 0,
+            _ => 2,
+        };
+        assert_eq!(client.tickets_received(), tickets, "{case:?}");
+    }
+}
+
+#[test]
+fn every_version_and_suite_connects() {
+    for_all_ends(|ends, provider| {
+        for version in VERSIONS {
+            for suite in SUITES {
+                for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
+                    connect_twice(&Case {
+                        version,
+                        suite,
+                        sessions,
+                        ..Case::usual(ends, provider)
+                    });
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn retries_and_client_certificates_go_with_everything() {
+    for_all_ends(|ends, provider| {
+        for auth in CLIENT_AUTHS {
+            for retry in [false, true] {
+                for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
+                    connect_twice(&Case {
+                        retry,
+                        auth,
+                        sessions,
+                        ..Case::usual(ends, provider)
+                    });
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn pieces_of_any_length_do_as_the_whole() {
+    let case = |ends| Case {
+        retry: true,
+        auth: ClientAuth::Required,
+        sessions: Sessions::Stored,
+        ..Case::usual(ends, PROVIDERS[1])
+    };
+    for ends in ENDS {
+        let case = case(ends);
+        let (client, server) = case.sides();
+        for len in [1, 2, 3, 5, 16, 100, 1000] {
+            let (mut client, mut server) = (client.connect(), server.accept());
+            exchange_in_pieces(&mut *client, &mut *server, |bytes| {
+                bytes.chunks(len).collect()
+            })
+            .unwrap();
+            check_connected(&mut *client, &mut *server);
+        }
+    }
+}
+
+/// Whatever two pieces a level's bytes come in, wherever the cut is, and empty ones before them.
+#[test]
+fn every_level_may_be_cut_anywhere() {
+    for ends in ENDS {
+        let case = Case {
+            auth: ClientAuth::Required,
+            ..Case::usual(ends, PROVIDERS[1])
+        };
+        let (client, server) = case.sides();
+        let (mut at, mut is_inside) = (0, true);
+        while is_inside {
+            // where messages begin and end, and some places between
+            at += if at < 200 { 1 } else { 7 };
+            is_inside = false;
+            let (mut client, mut server) = (client.connect(), server.accept());
+            exchange_in_pieces(&mut *client, &mut *server, |bytes| {
+                is_inside |= at < bytes.len();
+                let (start, end) = bytes.split_at(at.min(bytes.len()));
+                match end {
+                    [] => vec![&[], start],
+                    _ => vec![&[], start, end],
+                }
+            })
+            .unwrap();
+            check_connected(&mut *client, &mut *server);
+        }
+    }
+}
+
+#[test]
+fn levels_come_in_their_order() {
+    for_all_ends(|ends, provider| {
+        let case = Case::usual(ends, provider);
+        let (client, server) = case.sides();
+        let (mut client, mut server) = (client.connect(), server.accept());
+        assert_eq!(client.has_keys(Level::Handshake), [false; 2]);
+        assert_eq!(client.read_level(), Level::Initial);
+
+        let hello = client.take_crypto();
+        assert_eq!(levels(&hello), [Level::Initial]);
+        let flight = deliver(&mut *server, Level::Initial, &hello[0].bytes).unwrap();
+        // RFC 9001 §4.1.4, figure 5
+        assert_eq!(levels(&flight), [Level::Initial, Level::Handshake]);
+        assert_eq!(server.has_keys(Level::OneRtt), [true; 2]);
+        assert_eq!(server.read_level(), Level::Handshake);
+
+        let error = deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap_err();
+        assert_eq!(error, "Handshake where Initial is read");
+        assert_eq!(
+            deliver(&mut *client, Level::Initial, &flight[0].bytes),
+            Ok(vec![])
+        );
+        assert_eq!(client.has_keys(Level::Handshake), [true; 2]);
+        assert_eq!(client.has_keys(Level::OneRtt), [false; 2]);
+        let error = deliver(&mut *client, Level::Initial, &flight[1].bytes).unwrap_err();
+        assert_eq!(error, "Initial where Handshake is read");
+
+        let finished = deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap();
+        assert_eq!(levels(&finished), [Level::Handshake]);
+        assert!(!client.is_handshaking());
+        assert_eq!(client.has_keys(Level::OneRtt), [true; 2]);
+        assert!(server.is_handshaking());
+        let rest = deliver(&mut *server, Level::Handshake, &finished[0].bytes).unwrap();
+        assert_eq!(rest, []);
+        check_connected(&mut *client, &mut *server);
+    });
+}
+
+fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
+    crypto.iter().map(|crypto| crypto.level).collect()
+}
+
+/// RFC 9001 §8.4, and what a ClientHello for QUIC does without.
+#[test]
+fn no_compatibility_with_middleboxes_is_offered() {
+    for of in [Crate::This, Crate::Upstream] {
+        let case = Case::usual([of; 2], PROVIDERS[0]);
+        let (client, server) = case.sides();
+        let (mut client, mut server) = (client.connect(), server.accept());
+        let hello = client.take_crypto().remove(0).bytes;
+        let read = harness::client_hello::ClientHello::read(&hello);
+        assert_eq!(read.session_id, b"");
+        assert_eq!(read.extension(0x39), Some(CLIENT_PARAMETERS));
+        // supported_versions: TLS 1.3 alone (RFC 9001 §4.2)
+        assert_eq!(read.extension(43), Some(&[2, 3, 4][..]));
+        deliver(&mut *server, Level::Initial, &hello).unwrap();
+    }
+}
+
+/// Ends of different versions have different keys, and do not notice before they use them.
+#[test]
+fn versions_do_not_mix() {
+    for ends in ENDS {
+        let with = |version| Case {
+            version,
+            ..Case::usual(ends, PROVIDERS[0])
+        };
+        let (client, _) = with(Version::V1).sides();
+        let (_, server) = with(Version::V2).sides();
+        let (mut client, mut server) = (client.connect(), server.accept());
+        exchange(&mut *client, &mut *server).unwrap();
+        for level in [Level::Initial, Level::Handshake, Level::OneRtt] {
+            let packet = client.seal(level, harness::quic::Use::First, 1, b"payload");
+            server
+                .open(level, harness::quic::Use::First, &packet)
+                .unwrap_err();
+        }
+        assert_eq!(client.exported(), server.exported());
+    }
+}
