@@ -2,12 +2,14 @@
 //! here the tests can replay them.
 //!
 //! Connections use the transparent provider, which encrypts nothing and has no randomness, so that an input
-//! reaches the code behind the encryption and takes the same path every time.
+//! reaches the code behind the encryption and takes the same path every time; but for those of `ech`, whose server has
+//! the keys that it takes.
 
 #[cfg(feature = "x509")]
 mod certificate;
 #[cfg(feature = "compression")]
 mod compressed;
+mod ech;
 mod records;
 mod scenes;
 mod sending;
@@ -26,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     ("server", server),
     ("flights", flights),
     ("sending", sending::sending),
+    ("ech", ech::ech),
     #[cfg(feature = "compression")]
     ("compressed", compressed::compressed),
     #[cfg(feature = "x509")]

@@ -252,5 +252,12 @@ fn the_extension_is_in_no_other_message() {
             &refused(unknown, Alert::UnsupportedExtension),
             &refused(unknown, Alert::DecodeError),
         );
+
+        let mut script = peers.to_accept(Script::with_request());
+        script.request_extensions.push(extension);
+        // upstream passes over it
+        let unexpected = PeerMisbehaved::DisallowedEncryptedExtension;
+        let ours = refused(unexpected, Alert::IllegalParameter);
+        peers.expect(&peers.setup(), &script, &ours, &ACCEPTED);
     }
 }

@@ -95,6 +95,23 @@ fn optional_extensions_are_no_obstacle() {
     }
 }
 
+/// HPKE is bound to the config as it came, whatever the case of its name.
+#[test]
+fn names_keep_their_case() {
+    let peers = Peers::with_key(PROVIDERS[0], EchKey::new(7, "PUBLIC.Example", SUITE));
+    for stack in stacks() {
+        let run = peers.run(stack, &peers.setup(), &peers.accepting());
+        run.assert_accepted();
+        let run = peers.run(stack, &peers.setup(), &peers.rejecting());
+        run.assert_status("Rejected");
+        let error = run.conversation.outcome.error.unwrap();
+        assert!(
+            error.contains("ServerRejectedEncryptedClientHello"),
+            "{error}"
+        );
+    }
+}
+
 /// A suite that the config has, and not merely the KEM's first.
 #[test]
 fn a_suite_of_the_config_is_used() {

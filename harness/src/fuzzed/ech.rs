@@ -1,0 +1,161 @@
+//! Bytes of a server, or of the DNS, that say something of Encrypted Client Hello.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::{EchConfig, EchConfigPayload, EchMode};
+use rustls::{ClientConfig, ClientConnection, Error, PeerIncompatible, RootCertStore};
+use rustls_core::codec::Reader;
+use rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES;
+
+use crate::client_hello::ClientHello;
+use crate::configs::Provider;
+use crate::endpoints::{Endpoint, ThisBuffered};
+use crate::scripted::ech::{ENCRYPTED_CLIENT_HELLO, Ech, EchKey, read_extension};
+use crate::scripted::{Identity, Outcome, Script, bytes};
+use crate::wire::plain_messages;
+
+/// The name that the only certificate is for.
+const NAME: &str = "localhost";
+
+/// What all connections have.
+struct Fixed {
+    identity: Identity,
+    key: EchKey,
+    config: Arc<ClientConfig>,
+}
+
+fn fixed() -> &'static Fixed {
+    static FIXED: OnceLock<Fixed> = OnceLock::new();
+    FIXED.get_or_init(|| {
+        let identity = Identity::new(Provider::AwsLc.this());
+        let key = EchKey::new(7, NAME, (0x20, 1, 1));
+        let ech = EchConfig::new(key.config.list().into(), ALL_SUPPORTED_SUITES).unwrap();
+        let config = Arc::new(client_config(&identity, ech));
+        Fixed {
+            identity,
+            key,
+            config,
+        }
+    })
+}
+
+fn client_config(identity: &Identity, ech: EchConfig) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(identity.certificate.clone()).unwrap();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(Provider::AwsLc.this()))
+        .with_ech(EchMode::Enable(ech))
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    // nothing is to be remembered of another input
+    config.resumption = rustls::client::Resumption::disabled();
+    config
+}
+
+/// The first byte says what the others are.
+pub(super) fn ech(input: &[u8]) {
+    let &[what, ref bytes @ ..] = input else {
+        return;
+    };
+    match what % 4 {
+        0 => list(bytes),
+        1 => retry_configs(bytes),
+        2 => confirmation(bytes),
+        _ => changes(bytes),
+    }
+}
+
+/// An ECHConfigList. What can be read is what is written; what can be used makes a ClientHello.
+fn list(bytes: &[u8]) {
+    let mut reader = Reader::new(bytes);
+    let read = EchConfigPayload::read_list(&mut reader);
+    let is_all = !reader.any_left();
+    if let (Ok(list), true) = (&read, is_all) {
+        assert_eq!(encoded(list), bytes);
+    }
+    let Ok(ech) = EchConfig::new(bytes.to_vec().into(), ALL_SUPPORTED_SUITES) else {
+        return;
+    };
+    assert!(read.is_ok() && is_all);
+    let config = Arc::new(client_config(&fixed().identity, ech));
+    // not every key is one
+    let Ok(client) = ClientConnection::new(config, NAME.try_into().unwrap()) else {
+        return;
+    };
+    let output = ThisBuffered::new(client).take_output();
+    let hello = ClientHello::read(&plain_messages(&output));
+    read_extension(&hello).unwrap();
+}
+
+/// The content of the extension in EncryptedExtensions of a server that rejects.
+fn retry_configs(body: &[u8]) {
+    let mut script = Script::new();
+    script.ech = Some(Ech::rejecting(&fixed().key));
+    let extension = bytes(ENCRYPTED_CLIENT_HELLO, body);
+    script.encrypted_extensions.push(extension);
+    let (mut client, outcome) = run(&script);
+    assert!(outcome.error.is_some());
+    let error = client.conn.process_new_packets().unwrap_err();
+    if let Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(configs)) =
+        error
+    {
+        let configs = configs.unwrap();
+        assert_eq!(encoded(&configs), body);
+        let _ = EchConfig::for_retry(&configs, ALL_SUPPORTED_SUITES);
+    }
+}
+
+/// The content of the extension in a HelloRetryRequest of a server that accepts. Other lengths are refused, zeros are
+/// replaced by what is right, and all else is a rejection.
+fn confirmation(body: &[u8]) {
+    let mut script = Script::with_retry();
+    let extension = bytes(ENCRYPTED_CLIENT_HELLO, body);
+    script.retries[0].extensions.push(extension);
+    script.ech = Some(Ech {
+        accepts: false,
+        ..Ech::accepting(&fixed().key)
+    });
+    let (_, outcome) = run(&script);
+    assert!(outcome.error.is_some());
+}
+
+/// Changes to what a server says that accepts: which message, where (two bytes), and a value.
+fn changes(changes: &[u8]) {
+    let changes = changes.to_vec();
+    let mut script = Script::with_retry();
+    let extension = bytes(ENCRYPTED_CLIENT_HELLO, &[0; 8]);
+    script.retries[0].extensions.push(extension);
+    script.ech = Some(Ech {
+        is_tampered_with: true,
+        ..Ech::accepting(&fixed().key)
+    });
+    script.corrupt = Arc::new(move |position, message| {
+        for change in changes.chunks_exact(4) {
+            let &[which, high, low, value] = change else {
+                return;
+            };
+            // the type and the length of a message are for other targets
+            let at = 4 + usize::from(u16::from_be_bytes([high, low])) % (message.len() - 4);
+            if usize::from(which % 4) == position {
+                message[at] ^= value;
+            }
+        }
+    });
+    run(&script);
+}
+
+fn run(script: &Script) -> (ThisBuffered, Outcome) {
+    let Fixed {
+        identity, config, ..
+    } = fixed();
+    let client = ClientConnection::new(config.clone(), NAME.try_into().unwrap());
+    let mut client = ThisBuffered::new(client.unwrap());
+    let outcome = identity.run(&mut client, script);
+    (client, outcome)
+}
+
+fn encoded(list: &[EchConfigPayload]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    EchConfigPayload::encode_list(list, &mut bytes);
+    bytes
+}
