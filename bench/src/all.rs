@@ -37,11 +37,12 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         format!("--working-set={}", args.working_set),
         format!("--threads={}", threads(args)),
     ];
-    let fixed: [&[&str]; 10] = [
+    let fixed: [&[&str]; 11] = [
         &["bulk", TLS13],
         &["bulk", TLS13, "--plaintext-size=64"],
         &["bulk", TLS12],
         &["tcp"],
+        &["duplex"],
         &["memory"],
         &["handshake"],
         &["handshake-resume"],
@@ -117,6 +118,7 @@ mod tests {
         for job in [
             "bulk",
             "tcp",
+            "duplex",
             "memory",
             "handshake",
             "handshake-resume",

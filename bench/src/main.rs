@@ -3,7 +3,7 @@
 //! ```text
 //!   cli ─► report ─► processes: one for each allocator
 //!            │            bulk, handshake, primitives, ─► measure ─┬─► this::connection ─────┐ one source
-//!            │            tcp, memory                             ├─► upstream::connection ─┘ for both
+//!            │            tcp, duplex, memory                     ├─► upstream::connection ─┘ for both
 //!            ▼                                                    └─► limit, primitives
 //!   tables, JSON, plot ◄─ rows
 //! ```
@@ -15,6 +15,7 @@ mod all;
 mod bulk;
 mod certificates;
 mod cli;
+mod duplex;
 mod handshake;
 mod limit;
 mod measure;
@@ -64,6 +65,7 @@ fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
     match command {
         Command::Bulk(args) => report::run(args, line),
         Command::Tcp(args) => report::run(args, line),
+        Command::Duplex(args) => report::run(args, line),
         Command::Handshake(args) => handshakes(Sessions::Nothing, args),
         Command::HandshakeResume(args) => handshakes(Sessions::Stored, args),
         Command::HandshakeTicket(args) => handshakes(Sessions::Tickets, args),

@@ -14,6 +14,7 @@ pub(crate) mod in_place;
 pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
+pub(crate) mod split;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().this()

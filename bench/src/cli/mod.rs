@@ -27,6 +27,9 @@ pub(crate) enum Command {
     /// Both ends over loopback TCP in one process, each on a thread of its own
     Tcp(TcpArgs),
 
+    /// Both directions of one end at once, on two threads: split halves beside a mutex and one direction alone
+    Duplex(DuplexArgs),
+
     /// Full handshakes, each side's time apart
     Handshake(HandshakeArgs),
 
@@ -61,6 +64,7 @@ impl Command {
         match self {
             Self::Bulk(args) => Some(&args.run.output),
             Self::Tcp(args) => Some(&args.run.output),
+            Self::Duplex(args) => Some(&args.run.output),
             Self::Handshake(args) | Self::HandshakeResume(args) | Self::HandshakeTicket(args) => {
                 Some(&args.run.output)
             }
@@ -134,6 +138,32 @@ pub(crate) struct TcpArgs {
     /// Bytes that the receiving application asks for at a time
     #[arg(long, default_value_t = 65536, value_name = "BYTES", value_parser = in_range(1, 1 << 20))]
     pub(crate) read_size: usize,
+
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DuplexArgs {
+    /// The cipher suite; `list-suites` lists them
+    #[arg(default_value = "TLS13_AES_128_GCM_SHA256")]
+    pub(crate) suite: String,
+
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+
+    /// Bytes that the application hands over at a time, several separated by commas
+    #[arg(
+        long,
+        value_name = "BYTES",
+        value_delimiter = ',',
+        default_value = "16384",
+        value_parser = in_range(1, 1 << 20)
+    )]
+    pub(crate) write_sizes: Vec<usize>,
 
     #[command(flatten)]
     pub(crate) time: TimeArgs,

@@ -6,6 +6,7 @@
 
 mod believes;
 pub(crate) mod buffered;
+pub(crate) mod duplex;
 pub(crate) mod handshake;
 pub(crate) mod heap;
 pub(crate) mod own;
