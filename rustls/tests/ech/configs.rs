@@ -250,3 +250,37 @@ fn keys_that_are_none_are_refused() {
         }
     }
 }
+
+/// The answer is about the suite alone, and that of a configuration takes the provider's, too.
+#[test]
+fn fips_is_the_suites_answer_and_the_providers() {
+    use rustls::client::{EchGreaseConfig, EchMode};
+    use rustls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
+    use rustls_upstream::client as upstream;
+    use rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES as THEIR_SUITES;
+
+    assert_eq!(ALL_SUPPORTED_SUITES.len(), THEIR_SUITES.len());
+    let mut approved = 0;
+    for &suite in ALL_SUPPORTED_SUITES {
+        let (key, _) = suite.generate_key_pair().unwrap();
+        let mode = EchMode::from(EchGreaseConfig::new(suite, key));
+        let id = format!("{:?}", suite.suite());
+        let mut theirs = THEIR_SUITES.iter();
+        let theirs = theirs.find(|suite| format!("{:?}", suite.suite()) == id);
+        let (key, _) = theirs.unwrap().generate_key_pair().unwrap();
+        let theirs = upstream::EchGreaseConfig::new(*theirs.unwrap(), key);
+        assert_eq!(mode.fips(), upstream::EchMode::from(theirs).fips(), "{id}");
+        approved += usize::from(mode.fips());
+        for provider in PROVIDERS {
+            let provider = provider.this();
+            let is_fips = provider.fips() && mode.fips();
+            let config = rustls::ClientConfig::builder_with_provider(provider.into())
+                .with_ech(mode.clone())
+                .unwrap()
+                .with_root_certificates(rustls::RootCertStore::empty())
+                .with_no_client_auth();
+            assert_eq!(config.fips(), is_fips, "{id}");
+        }
+    }
+    assert!((1..ALL_SUPPORTED_SUITES.len()).contains(&approved));
+}
