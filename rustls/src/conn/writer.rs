@@ -4,6 +4,7 @@ use core::fmt;
 use std::io;
 
 use super::common_state::CommonState;
+use super::sending::invalid_data;
 use crate::crypto::cipher::OutboundChunks;
 
 /// Encrypts what is written to it into the connection's outgoing buffer, from which `write_tls`
@@ -87,9 +88,9 @@ impl io::Write for Writer<'_> {
         self.common.write_plaintext(OutboundChunks::new(chunks))
     }
 
-    /// Does nothing: `write_tls` sends.
+    /// Sends nothing, `write_tls` does; returns the connection's failure if there is one.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.common.check_failed().map_err(invalid_data)
     }
 }
 

@@ -20,6 +20,7 @@ mod in_place;
 mod key_log_and_exporters;
 mod key_update;
 mod key_update_io;
+mod misuse;
 mod next_record;
 mod operations;
 mod room_left;

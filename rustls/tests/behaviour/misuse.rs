@@ -1,0 +1,345 @@
+//! Calls that make no sense where a connection stands: each returns what upstream's returns, in every state, and
+//! panics where upstream's does. Of errors that have nothing but a text, the text is this crate's own.
+
+use std::fmt::Debug;
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+
+use crate::connected::{KEY_TYPE, ROLES, Role};
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stands {
+    Fresh,
+    InHandshake,
+    Connected,
+    /// With something to send, and something to read.
+    Busy,
+    HasClosed,
+    PeerHasClosed,
+    BothClosed,
+    Failed,
+}
+
+const ALL: [Stands; 8] = [
+    Stands::Fresh,
+    Stands::InHandshake,
+    Stands::Connected,
+    Stands::Busy,
+    Stands::HasClosed,
+    Stands::PeerHasClosed,
+    Stands::BothClosed,
+    Stands::Failed,
+];
+
+/// A call whose outcome is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    Export,
+    ExportNothing,
+    ExportMuch,
+    ExportTooMuch,
+    ExportContext,
+    Refresh,
+    Extract,
+    ExtractDisabled,
+    Write,
+    WriteNothing,
+    Flush,
+    Read,
+    ReadNothing,
+    Close,
+    EarlyData,
+    Facts,
+    SetResumptionData(usize),
+    RejectEarlyData,
+    ReadTls,
+    WriteTls,
+    Process,
+}
+
+const CALLS: [Call; 24] = [
+    Call::Export,
+    Call::ExportNothing,
+    Call::ExportMuch,
+    Call::ExportTooMuch,
+    Call::ExportContext,
+    Call::Refresh,
+    Call::Extract,
+    Call::ExtractDisabled,
+    Call::Write,
+    Call::WriteNothing,
+    Call::Flush,
+    Call::Read,
+    Call::ReadNothing,
+    Call::Close,
+    Call::EarlyData,
+    Call::Facts,
+    Call::SetResumptionData(0),
+    Call::SetResumptionData(32_767),
+    Call::SetResumptionData(32_768),
+    Call::SetResumptionData(100_000),
+    Call::RejectEarlyData,
+    Call::ReadTls,
+    Call::WriteTls,
+    Call::Process,
+];
+
+/// What came of a call; of errors that are only a text, that they are errors.
+fn outcome<T: Debug, E: Debug>(result: Result<T, E>) -> String {
+    match result {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => {
+            let shown = format!("{error:?}");
+            match shown.contains("General(") {
+                true => "General".to_string(),
+                false => shown,
+            }
+        }
+    }
+}
+
+macro_rules! misuse {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use $tls::Connection;
+
+            use super::*;
+            use crate::connected::$module::{input, output, settle};
+
+            pub(super) fn run(
+                provider: Provider,
+                versions: Versions,
+                role: Role,
+                stands: Stands,
+                call: Call,
+            ) -> String {
+                let (mut conn, mut peer) = fresh(provider, versions, role, call);
+                bring(&mut conn, &mut peer, stands);
+                let made = catch_unwind(AssertUnwindSafe(|| make(conn, call)));
+                made.unwrap_or_else(|_| "panic".to_string())
+            }
+
+            fn fresh(
+                provider: Provider,
+                versions: Versions,
+                role: Role,
+                call: Call,
+            ) -> (Connection, UpstreamBuffered) {
+                let auth = ClientAuth::None;
+                let extracts = call == Call::Extract;
+                match role {
+                    Role::Client => {
+                        let mut config = configs::$module::client_of(
+                            versions,
+                            provider.$module(),
+                            KEY_TYPE,
+                            auth,
+                        );
+                        config.enable_secret_extraction = extracts;
+                        let conn = $tls::ClientConnection::new(Arc::new(config), server_name());
+                        (conn.unwrap().into(), peer(provider, versions, role))
+                    }
+                    Role::Server => {
+                        let mut config = configs::$module::server_of(
+                            versions,
+                            provider.$module(),
+                            KEY_TYPE,
+                            auth,
+                        );
+                        config.enable_secret_extraction = extracts;
+                        let conn = $tls::ServerConnection::new(Arc::new(config));
+                        (conn.unwrap().into(), peer(provider, versions, role))
+                    }
+                }
+            }
+
+            fn bring(conn: &mut Connection, peer: &mut UpstreamBuffered, stands: Stands) {
+                match stands {
+                    Stands::Fresh => return,
+                    Stands::InHandshake => {
+                        peer.receive(&output(conn)).unwrap();
+                        input(conn, &peer.take_output()).unwrap();
+                        if !conn.is_handshaking() {
+                            return;
+                        }
+                        peer.receive(&output(conn)).unwrap();
+                        return;
+                    }
+                    _ => settle(conn, peer),
+                }
+                match stands {
+                    Stands::Busy => {
+                        conn.writer().write_all(b"to be sent").unwrap();
+                        peer.send(b"to be read");
+                        input(conn, &peer.take_output()).unwrap();
+                    }
+                    Stands::HasClosed => conn.send_close_notify(),
+                    Stands::PeerHasClosed => {
+                        peer.close();
+                        input(conn, &peer.take_output()).unwrap();
+                    }
+                    Stands::BothClosed => {
+                        conn.send_close_notify();
+                        peer.close();
+                        settle(conn, peer);
+                    }
+                    Stands::Failed => {
+                        let bad = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
+                        input(conn, &bad).unwrap_err();
+                    }
+                    _ => {}
+                }
+            }
+
+            fn make(mut conn: Connection, call: Call) -> String {
+                let export = |len: usize, context: Option<&[u8]>| {
+                    let exported = conn.export_keying_material(vec![0; len], b"label", context);
+                    outcome(exported.map(|exported| exported.len()))
+                };
+                match call {
+                    Call::Export => export(32, None),
+                    Call::ExportNothing => export(0, None),
+                    Call::ExportMuch => export(8000, None),
+                    Call::ExportTooMuch => export(70_000, None),
+                    Call::ExportContext => export(32, Some(b"context")),
+                    Call::Refresh => outcome(conn.refresh_traffic_keys()),
+                    Call::Extract | Call::ExtractDisabled => {
+                        let extracted = conn.dangerous_extract_secrets();
+                        outcome(extracted.map(|secrets| (secrets.tx.0, secrets.rx.0)))
+                    }
+                    Call::Write => io(conn.writer().write(b"data")),
+                    Call::WriteNothing => io(conn.writer().write(b"")),
+                    Call::Flush => io(conn.writer().flush()),
+                    Call::Read => io(conn.reader().read(&mut [0; 10])),
+                    Call::ReadNothing => io(conn.reader().read(&mut [])),
+                    Call::Close => {
+                        let before = conn.wants_write();
+                        conn.send_close_notify();
+                        conn.send_close_notify();
+                        format!("{before} {}", conn.wants_write())
+                    }
+                    Call::EarlyData => match &mut conn {
+                        Connection::Client(conn) => {
+                            let accepted = conn.is_early_data_accepted();
+                            format!("{} {accepted}", conn.early_data().is_none())
+                        }
+                        Connection::Server(conn) => format!("{}", conn.early_data().is_none()),
+                    },
+                    Call::Facts => facts(&conn),
+                    Call::SetResumptionData(len) => match &mut conn {
+                        Connection::Client(_) => String::new(),
+                        Connection::Server(conn) => {
+                            conn.set_resumption_data(&vec![7; len]);
+                            "set".to_string()
+                        }
+                    },
+                    Call::RejectEarlyData => match &mut conn {
+                        Connection::Client(_) => String::new(),
+                        Connection::Server(conn) => {
+                            conn.reject_early_data();
+                            "rejected".to_string()
+                        }
+                    },
+                    Call::ReadTls => io(conn.read_tls(&mut &b"\x17\x03"[..])),
+                    Call::WriteTls => io(conn.write_tls(&mut std::io::sink()).map(|_| ())),
+                    Call::Process => {
+                        let state = conn.process_new_packets();
+                        outcome(state.map(|state| {
+                            (state.plaintext_bytes_to_read(), state.peer_has_closed())
+                        }))
+                    }
+                }
+            }
+
+            fn io<T: Debug>(result: std::io::Result<T>) -> String {
+                outcome(result.map_err(|error| error.kind()))
+            }
+
+            fn facts(conn: &Connection) -> String {
+                let common = format!(
+                    "{:?} {:?} {:?}",
+                    conn.protocol_version(),
+                    conn.alpn_protocol(),
+                    conn.peer_certificates().map(<[_]>::len),
+                );
+                match conn {
+                    Connection::Client(conn) => {
+                        format!("{common} {}", conn.tls13_tickets_received())
+                    }
+                    Connection::Server(conn) => format!(
+                        "{common} {:?} {:?}",
+                        conn.server_name(),
+                        conn.received_resumption_data()
+                    ),
+                }
+            }
+        }
+    };
+}
+
+misuse!(this, rustls);
+misuse!(upstream, rustls_upstream);
+
+/// The peer of a connection in `role`.
+fn peer(provider: Provider, versions: Versions, role: Role) -> UpstreamBuffered {
+    let (provider, auth) = (provider.upstream(), ClientAuth::None);
+    match role {
+        Role::Client => {
+            let config = configs::upstream::server_of(versions, provider, KEY_TYPE, auth);
+            let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
+            UpstreamBuffered::new(conn.unwrap())
+        }
+        Role::Server => {
+            let config = configs::upstream::client_of(versions, provider, KEY_TYPE, auth);
+            let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
+            UpstreamBuffered::new(conn.unwrap())
+        }
+    }
+}
+
+/// What this crate does otherwise on purpose.
+fn is_deviation(stands: Stands, call: Call) -> bool {
+    match call {
+        // two things are wrong, and this one is told first
+        Call::ExportNothing => {
+            matches!(stands, Stands::Fresh | Stands::InHandshake | Stands::Failed)
+        }
+        // RFC 9846 §6.1: upstream takes what it will never send
+        Call::Write | Call::WriteNothing => {
+            matches!(stands, Stands::HasClosed | Stands::BothClosed)
+        }
+        // the failure is told, rather than that its alert waits to be sent
+        Call::Extract => stands == Stands::Failed,
+        _ => false,
+    }
+}
+
+#[test]
+fn calls_in_every_state() {
+    let mut different = Vec::new();
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            for role in ROLES {
+                for (stands, call) in ALL.iter().flat_map(|it| CALLS.map(|call| (*it, call))) {
+                    if is_deviation(stands, call) {
+                        continue;
+                    }
+                    let ours = this::run(provider, versions, role, stands, call);
+                    let theirs = upstream::run(provider, versions, role, stands, call);
+                    if ours != theirs {
+                        different.push(format!(
+                            "{provider:?} {versions:?} {role:?} {stands:?} {call:?}: \
+                             ours {ours}, theirs {theirs}"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
