@@ -1,5 +1,6 @@
 //! The trust anchors: where every path of certificates must end.
 
+use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -98,7 +99,8 @@ impl fmt::Debug for RootCertStore {
     /// Prints how many roots there are: a system's store has more than anybody wants to read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RootCertStore")
-            .field("roots", &format_args!("[ {} roots ]", self.roots.len()))
+            // text, as in 0.23
+            .field("roots", &format!("({} roots)", self.roots.len()))
             .finish()
     }
 }

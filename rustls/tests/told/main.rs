@@ -9,3 +9,4 @@ mod collector;
 mod debug;
 mod log_lines;
 mod recording;
+mod values;
