@@ -29,6 +29,8 @@ pub(crate) const KEY_UPDATE_LEN: usize = 5;
 /// What is left of the key schedule once the handshake is complete.
 pub(crate) enum Established {
     Tls13(Tls13Secrets),
+    /// Of a connection over QUIC, whose traffic secrets others have.
+    Tls13Exporter(ExporterSecret),
     /// Of a connection's sending half.
     Tls13Sending(SendingSecrets),
     /// Of a connection's receiving half.
@@ -50,7 +52,7 @@ impl Established {
                 *self = Self::Tls13Receiving(receiving, link.clone());
                 Some(Self::Tls13Sending(sending))
             }
-            Self::Tls13Sending(_) | Self::Tls13Receiving(..) => None,
+            Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => None,
             #[cfg(feature = "tls12")]
             Self::Tls12(_) => Some(Self::Tls12Sending),
             #[cfg(feature = "tls12")]
@@ -62,7 +64,7 @@ impl Established {
     pub(crate) fn can_refresh(&self) -> bool {
         match self {
             Self::Tls13(_) | Self::Tls13Sending(_) => true,
-            Self::Tls13Receiving(..) => false,
+            Self::Tls13Exporter(_) | Self::Tls13Receiving(..) => false,
             #[cfg(feature = "tls12")]
             Self::Tls12(_) | Self::Tls12Sending => false,
         }
@@ -73,7 +75,7 @@ impl Established {
         match self {
             Self::Tls13(secrets) => Some(&mut secrets.sending),
             Self::Tls13Sending(sending) => Some(sending),
-            Self::Tls13Receiving(..) => None,
+            Self::Tls13Exporter(_) | Self::Tls13Receiving(..) => None,
             #[cfg(feature = "tls12")]
             Self::Tls12(_) | Self::Tls12Sending => None,
         }
@@ -87,9 +89,16 @@ impl Established {
                 AnsweredBy::This(&mut secrets.sending),
             )),
             Self::Tls13Receiving(receiving, link) => Some((receiving, AnsweredBy::Sender(link))),
-            Self::Tls13Sending(_) => None,
+            Self::Tls13Exporter(_) | Self::Tls13Sending(_) => None,
             #[cfg(feature = "tls12")]
             Self::Tls12(_) | Self::Tls12Sending => None,
+        }
+    }
+
+    /// Drops the traffic secrets of TLS 1.3. No KeyUpdate is sent or taken any more.
+    pub(super) fn keep_exporter_secret(&mut self) {
+        if let Self::Tls13(secrets) = self {
+            *self = Self::Tls13Exporter(secrets.receiving.exporter.clone());
         }
     }
 
@@ -107,7 +116,7 @@ impl Established {
         match self {
             Self::Tls13(secrets) => secrets.sending.owes_update,
             Self::Tls13Sending(sending) => sending.owes_update,
-            Self::Tls13Receiving(..) => false,
+            Self::Tls13Exporter(_) | Self::Tls13Receiving(..) => false,
             #[cfg(feature = "tls12")]
             Self::Tls12(_) | Self::Tls12Sending => false,
         }
@@ -143,7 +152,9 @@ impl Established {
                 let keys = secret.key_block();
                 Ok((keys.extract_sending(side)?, keys.extract_receiving(side)?))
             }
-            Self::Tls13Sending(_) | Self::Tls13Receiving(..) => Err(half_has_not_all()),
+            Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => {
+                Err(half_has_not_all())
+            }
             #[cfg(feature = "tls12")]
             Self::Tls12Sending => Err(half_has_not_all()),
         }
@@ -194,8 +205,9 @@ impl Established {
         }
         match self {
             Self::Tls13(Tls13Secrets { receiving, .. }) | Self::Tls13Receiving(receiving, _) => {
-                receiving.export_keying_material(output, label, context)
+                receiving.exporter.export(output, label, context)
             }
+            Self::Tls13Exporter(exporter) => exporter.export(output, label, context),
             #[cfg(feature = "tls12")]
             Self::Tls12(secret) => secret.export(output, label, context),
             Self::Tls13Sending(_) => Err(half_has_not_all()),
@@ -246,7 +258,10 @@ impl Tls13Secrets {
             receiving: ReceivingSecrets {
                 suite,
                 secret: receiving,
-                exporter_secret,
+                exporter: ExporterSecret {
+                    suite,
+                    secret: exporter_secret,
+                },
             },
         }
     }
@@ -284,7 +299,10 @@ impl Tls13Secrets {
         let receiving = ReceivingSecrets {
             suite: self.receiving.suite,
             secret: take(&mut self.receiving.secret),
-            exporter_secret: take(&mut self.receiving.exporter_secret),
+            exporter: ExporterSecret {
+                suite: self.receiving.suite,
+                secret: take(&mut self.receiving.exporter.secret),
+            },
         };
         (sending, receiving)
     }
@@ -446,7 +464,21 @@ pub(crate) struct ReceivingSecrets {
     suite: &'static Tls13CipherSuite,
     /// The present `application_traffic_secret_N`.
     pub(super) secret: OkmBlock,
-    exporter_secret: OkmBlock,
+    exporter: ExporterSecret,
+}
+
+/// `exporter_secret`.
+#[derive(Clone)]
+pub(crate) struct ExporterSecret {
+    suite: &'static Tls13CipherSuite,
+    secret: OkmBlock,
+}
+
+impl ExporterSecret {
+    fn export(&self, output: &mut [u8], label: &[u8], context: Option<&[u8]>) -> Result<(), Error> {
+        key_schedule::exporter(self.suite, &self.secret, label, context, output)
+            .map_err(|_| Error::General("the exporter's output or label is too long".into()))
+    }
 }
 
 impl ReceivingSecrets {
@@ -472,16 +504,6 @@ impl ReceivingSecrets {
 
     fn next(&mut self) {
         self.secret = key_schedule::next_application_traffic_secret(self.suite, &self.secret);
-    }
-
-    fn export_keying_material(
-        &self,
-        output: &mut [u8],
-        label: &[u8],
-        context: Option<&[u8]>,
-    ) -> Result<(), Error> {
-        key_schedule::exporter(self.suite, &self.exporter_secret, label, context, output)
-            .map_err(|_| Error::General("the exporter's output or label is too long".into()))
     }
 }
 

@@ -154,6 +154,12 @@ impl CommonState {
     /// Appends what waits for the present packets to `buf`. Returns the keys of the next packets, once there are any:
     /// what is written from then on is for those.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
+        let change = self.next_keys(buf);
+        self.drop_traffic_secrets();
+        change
+    }
+
+    fn next_keys(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
         let quic = self.quic.as_deref_mut()?;
         let space = quic.writing;
         let mut messages = mem::take(quic.waiting(space));
@@ -178,6 +184,17 @@ impl CommonState {
                 })
             }
             Space::Handshake | Space::OneRtt => None,
+        }
+    }
+
+    /// Drops the traffic secrets as soon as they were handed out and the handshake needs them no more: RFC 9001 §6.1,
+    /// the keys of a connection change, and who learns the present ones must not learn those before.
+    fn drop_traffic_secrets(&mut self) {
+        if let (Some(quic), Some(established)) = (&self.quic, &mut self.established)
+            && quic.writing == Space::OneRtt
+            && !quic.is_handshaking
+        {
+            established.keep_exporter_secret();
         }
     }
 }
@@ -357,5 +374,69 @@ impl Transport for Quic {
     #[cfg(feature = "tls12")]
     fn send_warning(&mut self, _: AlertDescription) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use super::*;
+    use crate::conn::established::Tls13Secrets;
+    #[cfg(feature = "aws_lc_rs")]
+    use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+    #[cfg(not(feature = "aws_lc_rs"))]
+    use crate::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
+
+    fn secret(byte: u8) -> OkmBlock {
+        OkmBlock::new(&[byte; 32])
+    }
+
+    /// A connection up to this side's Finished, which only a server may send first.
+    fn after_finished(side: Side) -> CommonState {
+        let suite = TLS13_AES_128_GCM_SHA256.tls13().unwrap();
+        let mut common = CommonState::over_quic(side, Quic::new(Version::V1, Vec::new()));
+        let quic = common.quic.as_deref_mut().unwrap();
+        TrafficSecret::with(suite, &secret(1), |secret| {
+            quic.set_sending_secret(Level::Handshake, secret);
+            quic.set_receiving_secret(Level::Handshake, secret).unwrap();
+        });
+        let secrets = Tls13Secrets::new(suite, secret(2), secret(3), secret(4));
+        secrets.install_sending(quic);
+        common.established = Some(Established::Tls13(secrets));
+        common
+    }
+
+    fn finish(common: &mut CommonState) {
+        let quic = common.quic.as_deref_mut().unwrap();
+        let secrets = common.established.as_ref().and_then(Established::tls13);
+        secrets.unwrap().install_receiving(quic).unwrap();
+    }
+
+    fn has_traffic_secrets(common: &CommonState) -> bool {
+        common.established.as_ref().unwrap().tls13().is_some()
+    }
+
+    #[test]
+    fn traffic_secrets_go_when_handed_out_and_done_with() {
+        for side in [Side::Client, Side::Server] {
+            let mut common = after_finished(side);
+            if side == Side::Client {
+                finish(&mut common);
+            }
+            let write = |common: &mut CommonState| common.write_crypto(&mut Vec::new());
+            assert!(matches!(
+                write(&mut common),
+                Some(KeyChange::Handshake { .. })
+            ));
+            assert!(has_traffic_secrets(&common));
+            assert!(matches!(write(&mut common), Some(KeyChange::OneRtt { .. })));
+            if side == Side::Server {
+                assert!(has_traffic_secrets(&common));
+                finish(&mut common);
+                assert!(write(&mut common).is_none());
+            }
+            assert!(!has_traffic_secrets(&common));
+            let exported = common.export_keying_material([0; 16], b"label", None);
+            assert_ne!(exported.unwrap(), [0; 16]);
+        }
     }
 }
