@@ -14,6 +14,7 @@
 //!   raw_keys ──── keys without certificates, and who trusts them
 //!   ffdhe ─────── finite-field groups, which no provider here has
 //!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
+//!   ports ─────── for servers of other stacks
 //!   servers ───── servers of both crates that scripted peers and clients talk to again and again
 //!   refusing ──── a crypto provider that does not seal everything
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
@@ -40,6 +41,7 @@ pub mod fuzzed;
 mod noise;
 pub mod pairs;
 pub mod pki;
+pub mod ports;
 pub mod quic;
 pub mod raw_keys;
 pub mod refusing;

@@ -9,6 +9,7 @@ use std::{fs, io, thread};
 
 use harness::client_hello::{ClientHello, read_u16s};
 use harness::configs::{Identity, KEY_TYPES, KeyType, PROVIDERS, server_name};
+use harness::ports::ReservedPort;
 use harness::wire::Reader;
 use pki_types::PrivateKeyDer;
 use rustls::compress::{
@@ -20,8 +21,8 @@ use rustls::{ClientConnection, ServerConnection, Stream};
 use crate::compression::Counting;
 use crate::kit::{KINDS, Kind, Setup, this};
 
-/// A running tool, ended when it is dropped.
-struct GnuTls(Child);
+/// A running tool, ended when it is dropped, and the port that it listens on, released after that.
+struct GnuTls(Child, Option<ReservedPort>);
 
 impl Drop for GnuTls {
     fn drop(&mut self) {
@@ -40,7 +41,7 @@ impl GnuTls {
             .stderr(Stdio::null())
             .spawn();
         match child {
-            Ok(child) => Some(Self(child)),
+            Ok(child) => Some(Self(child, None)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 println!("skipped: {program} is not installed");
                 None
@@ -130,11 +131,10 @@ fn setups() -> Vec<Setup> {
 
 /// Starts `gnutls-serv`, which sends lines back, and connects to it.
 fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStream)> {
-    // another program may take the port in between
+    // the port may be used by a program that knows nothing of tests
     for _ in 0..10 {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let reserved = ReservedPort::take();
+        let port = reserved.number();
         let mut args = files.identity_args("server", setup.server);
         args.extend([
             "--echo".to_owned(),
@@ -151,6 +151,7 @@ fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStr
         }
         args.extend_from_slice(more);
         let mut server = GnuTls::start("gnutls-serv", &args)?;
+        server.1 = Some(reserved);
         // its output is buffered, so that it does not say in time that it listens
         while server.0.try_wait().unwrap().is_none() {
             match TcpStream::connect(("127.0.0.1", port)) {

@@ -1,16 +1,17 @@
 //! Programs that are started, and files for them.
 
 use std::io::ErrorKind;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
 use harness::configs::KeyType;
+use harness::ports::ReservedPort;
 
-/// A running program, ended when it is dropped.
-pub(crate) struct Program(pub(crate) Child);
+/// A running program, ended when it is dropped, and the port that it listens on, released after that.
+pub(crate) struct Program(pub(crate) Child, Option<ReservedPort>);
 
 impl Program {
     /// `None`, and a word about it, where it is not installed.
@@ -22,7 +23,7 @@ impl Program {
             .stderr(Stdio::null())
             .spawn();
         match child {
-            Ok(child) => Some(Self(child)),
+            Ok(child) => Some(Self(child, None)),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 println!("skipped: {name} is not installed");
                 None
@@ -45,12 +46,12 @@ impl Program {
         name: &str,
         args: impl Fn(u16) -> Vec<String>,
     ) -> Option<(Self, u16, TcpStream)> {
-        // another program may take the port in between
+        // the port may be used by a program that knows nothing of tests
         for _ in 0..10 {
-            let free = TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = free.local_addr().unwrap().port();
-            drop(free);
+            let reserved = ReservedPort::take();
+            let port = reserved.number();
             let mut server = Self::start(name, &args(port))?;
+            server.1 = Some(reserved);
             // nobody reads what it says
             let mut output = server.0.stdout.take().unwrap();
             thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
