@@ -117,12 +117,27 @@ fn an_idle_sender_answers() {
         assert_eq!(halves.sender.take_tls(&mut out).unwrap(), KEY_UPDATE);
         peer.receive(&out).unwrap();
         is_settled(&mut halves, &mut peer);
+
+        let (mut halves, mut peer) = requested(case, 3);
+        let mut out = b"before".to_vec();
+        let len = halves.sender.take_tls_to_vec(&mut out, 6).unwrap();
+        assert_eq!((len, out.len()), (KEY_UPDATE, 6 + KEY_UPDATE));
+        peer.receive(&out[6..]).unwrap();
+        is_settled(&mut halves, &mut peer);
     }
 }
 
 #[test]
 fn the_callers_buffers_get_the_answer_first() {
     for case in tls13_cases() {
+        let (mut halves, mut peer) = requested(case, 1);
+        let mut out = b"before".to_vec();
+        let len = halves.sender.encrypt_to_vec(b"data", &mut out, 6).unwrap();
+        assert_eq!(len, KEY_UPDATE + PROTECTION + 4);
+        peer.receive(&out[6..]).unwrap();
+        peer.read_into(&mut Vec::new());
+        is_settled(&mut halves, &mut peer);
+
         let (mut halves, mut peer) = requested(case, 1);
         let mut out = [0; 100];
         let len = halves.sender.encrypt(b"data", &mut out).unwrap();

@@ -1,6 +1,7 @@
 //! The sending half of a split connection.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, Range};
 #[cfg(feature = "std")]
@@ -15,6 +16,7 @@ use crate::conn::records::Sending;
 #[cfg(feature = "tls12")]
 use crate::conn::transport::Transport;
 use crate::conn::unbuffered::EncryptError;
+use crate::conn::unbuffered::to_vec::write_to_vec;
 use crate::crypto::cipher::InsufficientSizeError;
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
@@ -81,6 +83,26 @@ impl Sender {
         self.common.encrypt(application_data, outgoing_tls)
     }
 
+    /// As [`Self::encrypt`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
+    /// written there. [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) says more about
+    /// `used`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::encrypt`]; [`EncryptError::InsufficientSize`] only where the memory cannot be had. The length of
+    /// `outgoing_tls` and its first `used` bytes are as before then.
+    pub fn encrypt_to_vec(
+        &mut self,
+        application_data: &[u8],
+        outgoing_tls: &mut Vec<u8>,
+        used: usize,
+    ) -> Result<usize, EncryptError> {
+        self.hear();
+        write_to_vec(outgoing_tls, used, |out| {
+            self.common.encrypt(application_data, out)
+        })
+    }
+
     /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload. They stay the same.
     pub fn in_place_room(&self) -> InPlaceRoom {
         self.common.records.sender.in_place_room()
@@ -121,6 +143,21 @@ impl Sender {
         self.hear();
         self.settle();
         self.common.take_output(outgoing_tls)
+    }
+
+    /// As [`Self::take_tls`], behind the first `used` bytes of a `Vec`, as [`Self::encrypt_to_vec`] writes.
+    ///
+    /// # Errors
+    ///
+    /// [`InsufficientSizeError`] only where the memory cannot be had; nothing is lost.
+    pub fn take_tls_to_vec(
+        &mut self,
+        outgoing_tls: &mut Vec<u8>,
+        used: usize,
+    ) -> Result<usize, InsufficientSizeError> {
+        self.hear();
+        self.settle();
+        write_to_vec(outgoing_tls, used, |out| self.common.take_output(out))
     }
 
     /// Queues a close_notify: nothing more will be sent (RFC 9846 §6.1), not even an answer to what the peer asks for.

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use super::{EncodeError, EncryptError};
 use crate::client::EarlyDataError;
+use crate::crypto::cipher::InsufficientSizeError;
 
 /// Has `write` write behind the first `used` bytes of `out`, which is made longer if that is too short.
 ///
@@ -63,6 +64,12 @@ pub(crate) trait TooShort {
     fn required_size(&self) -> Option<usize>;
 }
 
+impl TooShort for InsufficientSizeError {
+    fn required_size(&self) -> Option<usize> {
+        Some(self.required_size)
+    }
+}
+
 impl TooShort for EncryptError {
     fn required_size(&self) -> Option<usize> {
         match self {
@@ -95,7 +102,6 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::crypto::cipher::InsufficientSizeError;
 
     /// Writes ten bytes, and checks what lies there before.
     fn ten(before: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, EncryptError> {
