@@ -26,12 +26,11 @@ const SIZES: [usize; 2] = [64, 16384];
 /// Sends or receives [`RECORDS`] records of so many bytes.
 type Workload = fn(&Configs, usize);
 
-const WORKLOADS: [(&str, Workload); 6] = [
+const WORKLOADS: [(&str, Workload); 5] = [
     ("buffered/send", buffered_send),
     ("buffered/receive", buffered_receive),
     ("unbuffered/send", unbuffered_send),
     ("unbuffered/receive", unbuffered_receive),
-    ("to-vec/send", to_vec_send),
     ("in-place/send", in_place_send),
 ];
 
@@ -296,25 +295,6 @@ fn unbuffered_send(configs: &Configs, size: usize) {
     let mut send = || {
         for _ in 0..RECORDS {
             seal(&mut client, black_box(&plaintext), black_box(&mut wire));
-        }
-    };
-    (0..WARM_UP).for_each(|_| send());
-    collected_by_callgrind(&mut send);
-}
-
-/// The same to a `Vec` that has grown before.
-fn to_vec_send(configs: &Configs, size: usize) {
-    let (mut client, _server) = configs.unbuffered_pair();
-    let (plaintext, mut wire) = (plaintext(size), Vec::new());
-    let mut send = || {
-        for _ in 0..RECORDS {
-            let (plaintext, wire) = (black_box(&plaintext), black_box(&mut wire));
-            match client.process_tls_records(&mut []).state.unwrap() {
-                ConnectionState::WriteTraffic(mut traffic) => {
-                    traffic.encrypt_to_vec(plaintext, wire, 0).unwrap()
-                }
-                other => panic!("{other:?}"),
-            };
         }
     };
     (0..WARM_UP).for_each(|_| send());

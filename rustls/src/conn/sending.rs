@@ -173,8 +173,7 @@ impl CommonState {
     }
 
     /// Encrypts `payload` into the front of `out`, behind what waits to be sent.
-    // a program that has both a slice and a `Vec` would have it as a call, a seventh longer
-    #[inline(always)]
+    #[inline]
     pub(super) fn encrypt(
         &mut self,
         payload: &[u8],
