@@ -10,7 +10,9 @@ use harness::scripted::{Script, bytes};
 use rustls::{AlertDescription as Alert, PeerMisbehaved};
 
 use crate::clients::{Mode, Setup, stacks};
-use crate::kit::{ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, refused};
+use crate::kit::{
+    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, refused,
+};
 
 fn greasing(peers: &Peers, suite: (u16, u16, u16)) -> Setup {
     Setup {
@@ -41,7 +43,7 @@ fn every_suite() {
                         assert_eq!(extension.enc.len(), peers.key.config.public_key.len());
                         assert!(peers.key.decapsulates(&extension), "{suite:?}");
                         // the second is the first
-                        assert_eq!(hello.extension(ECH), hellos[0].extension(ECH));
+                        assert_eq!(lasting(hello), lasting(&hellos[0]));
                     }
                 }
             }

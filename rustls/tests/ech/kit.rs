@@ -1,6 +1,6 @@
 //! Names, keys and certificates of the tests, and what they do again and again.
 
-use harness::client_hello::ClientHello;
+use harness::client_hello::{ClientHello, KEY_SHARE};
 use harness::configs::Provider;
 use harness::pki;
 use harness::scripted::ech::{Ech, EchKey};
@@ -224,6 +224,11 @@ pub(crate) fn accepting_retry() -> Script {
     let mut script = Script::with_retry();
     script.retries[0].extensions.push(bytes(ECH, &[0; 8]));
     script
+}
+
+/// What a HelloRetryRequest without a cookie must not change of a ClientHello without a session (RFC 9846 §4.2.2).
+pub(crate) fn lasting(hello: &ClientHello) -> ClientHello {
+    hello.clone().without(KEY_SHARE)
 }
 
 /// The error for a certificate of `presented` where `expected` is asked for.
