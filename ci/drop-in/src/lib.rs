@@ -8,7 +8,7 @@ mod table;
 use std::future::Future;
 
 pub use credentials::Credentials;
-pub use program::{Program, find_program, free_port};
+pub use program::{Program, find_program};
 pub use server::{Server, ServerStream, answer};
 pub use table::{moved, skipped};
 

@@ -57,8 +57,22 @@ impl Program {
         command
     }
 
-    /// Starts the server, and waits until it prints `ready` to its standard error or output.
-    pub fn start(&mut self, mut command: Command, ready: &str) {
+    /// Starts the server that `command` makes for a port of the loopback, waits until it prints `ready` to its standard
+    /// error or output, and returns the port.
+    pub fn start(&mut self, ready: &str, command: impl Fn(&Self, u16) -> Command) -> u16 {
+        let mut printed = String::new();
+        // neither program can choose a port itself, so that somebody else may take it first
+        for _ in 0..5 {
+            let port = free_port();
+            match self.start_once(command(self, port), ready) {
+                Ok(()) => return port,
+                Err(lines) => printed = lines,
+            }
+        }
+        panic!("{:?} ended:\n{printed}", command(self, 0));
+    }
+
+    fn start_once(&mut self, mut command: Command, ready: &str) -> Result<(), String> {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -68,7 +82,9 @@ impl Program {
             Box::new(child.stdout.take().unwrap()),
             Box::new(child.stderr.take().unwrap()),
         ];
-        self.child = Some(child);
+        if let Some(mut ended) = self.child.replace(child) {
+            let _ = ended.wait();
+        }
         let (sender, lines) = std::sync::mpsc::channel();
         for output in outputs {
             let sender = sender.clone();
@@ -83,11 +99,11 @@ impl Program {
         let mut printed = Vec::new();
         for line in lines {
             if line.contains(ready) {
-                return;
+                return Ok(());
             }
             printed.push(line);
         }
-        panic!("{command:?} ended:\n{}", printed.join("\n"));
+        Err(printed.join("\n"))
     }
 }
 
@@ -131,8 +147,8 @@ pub fn find_program(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> O
         .find(|path| path.is_file())
 }
 
-/// A port of the loopback that nobody has, for a server that cannot choose one itself.
-pub fn free_port() -> u16 {
+/// A port of the loopback that nobody has at present.
+fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.local_addr().unwrap().port()
 }

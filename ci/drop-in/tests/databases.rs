@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use drop_in::{Credentials, Program, find_program, free_port, moved, page, run, skipped};
+use drop_in::{Credentials, Program, find_program, moved, page, run, skipped};
 
 const PASSWORD: &str = "the password";
 
@@ -44,19 +44,20 @@ fn postgres(name: &str, credentials: &Credentials) -> Option<(Program, u16)> {
         .unwrap();
     assert!(made.status.success(), "{made:?}");
 
-    let port = free_port();
-    let mut command = program.command(&server);
-    command.args(["-D", "data", "-F", "-h", "127.0.0.1", "-k", "", "-p"]);
-    command.arg(port.to_string());
     let set = |name: &str, value: &Path| format!("--{name}={}", value.display());
-    command.args([
+    let settings = [
         "--ssl=on".to_owned(),
         set("ssl_cert_file", &certificate),
         set("ssl_key_file", &key),
         set("ssl_ca_file", &authority),
         set("hba_file", &access),
-    ]);
-    program.start(command, "ready to accept connections");
+    ];
+    let port = program.start("ready to accept connections", |program, port| {
+        let mut command = program.command(&server);
+        command.args(["-D", "data", "-F", "-h", "127.0.0.1", "-k", ""]);
+        command.args(["-p", &port.to_string()]).args(&settings);
+        command
+    });
     Some((program, port))
 }
 
@@ -171,18 +172,21 @@ fn redis_sets_and_gets() {
     };
     let credentials = Credentials::new();
     let mut program = Program::new("redis", "redis");
-    let port = free_port();
-    let mut command = program.command(&server);
-    command.args(["--port", "0", "--bind", "127.0.0.1", "--save", ""]);
-    command.args(["--tls-port", &port.to_string(), "--tls-auth-clients", "yes"]);
-    for (name, content) in [
+    let files = [
         ("--tls-cert-file", &credentials.certificate_pem),
         ("--tls-key-file", &credentials.key_pem),
         ("--tls-ca-cert-file", &credentials.authority_pem),
-    ] {
-        command.arg(name).arg(program.write(&name[2..], content));
-    }
-    program.start(command, "Ready to accept connections");
+    ]
+    .map(|(name, content)| (name, program.write(&name[2..], content)));
+    let port = program.start("Ready to accept connections", |program, port| {
+        let mut command = program.command(&server);
+        command.args(["--port", "0", "--bind", "127.0.0.1", "--save", ""]);
+        command.args(["--tls-auth-clients", "yes", "--tls-port", &port.to_string()]);
+        for (name, path) in &files {
+            command.arg(name).arg(path);
+        }
+        command
+    });
 
     let (client_cert, client_key) = credentials.client_pem("a client");
     let certificates = TlsCertificates {
