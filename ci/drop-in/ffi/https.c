@@ -171,6 +171,7 @@ static struct rustls_connection *accept_tls(int socket, const struct rustls_serv
   check(protocol.len == alpn.len && memcmp(protocol.data, alpn.data, alpn.len) == 0, "another offer");
   struct rustls_connection *conn;
   check_result(rustls_accepted_into_connection(accepted, config, &conn, &alert), "accepting");
+  rustls_accepted_free(accepted);
   rustls_acceptor_free(acceptor);
   return conn;
 }
@@ -235,8 +236,18 @@ static void fetch(const struct sockaddr_in *address, const char *authority) {
   printf("%zu\n", len + sizeof request - 1);
 }
 
+/* Both providers are compiled in, so that neither is the default by itself. */
+static void choose_provider(void) {
+  const struct rustls_crypto_provider *provider = rustls_aws_lc_rs_crypto_provider();
+  struct rustls_crypto_provider_builder *builder = rustls_crypto_provider_builder_new_with_base(provider);
+  check_result(rustls_crypto_provider_builder_build_as_default(builder), "the provider");
+  rustls_crypto_provider_builder_free(builder);
+  rustls_crypto_provider_free(provider);
+}
+
 int main(int argc, char **argv) {
   check(argc == 4, "three files are needed: of the authority, the certificate and its key");
+  choose_provider();
   int listener = socket(AF_INET, SOCK_STREAM, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t len = sizeof address;
