@@ -21,6 +21,7 @@ fn ours_ends_the_sender() {
         assert_eq!(received, b"the last");
         assert!(peer.peer_has_closed());
 
+        assert_eq!(halves.sender.writer().room_left(), Some(0));
         let error = halves.sender.writer().write(b"more").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
         assert!(halves.sender.encrypt(b"more", &mut [0; 100]).is_err());

@@ -134,6 +134,7 @@ fn the_sender_tells_what_the_receiver_has_met() {
 
                 // whatever the sender does first
                 let sender = &mut halves.sender;
+                assert_eq!(sender.writer().room_left(), Some(0));
                 let mut buf = [0; 100];
                 match noticed_by {
                     0 => drop(sender.writer().write(b"more").unwrap_err()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
-use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::client::{EchStatus, Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
 use rustls::{ClientConnection, Error, ServerConnection};
@@ -98,6 +98,7 @@ fn what_waits_moves_along() {
     for case in cases() {
         let (mut conn, mut peer) = case.connected();
         conn.writer().write_all(b"waits to be sent").unwrap();
+        let room = conn.writer().room_left();
         peer.send(b"waits to be read");
         let mut bytes = peer.take_output();
         peer.send(b"waits to be completed");
@@ -108,7 +109,9 @@ fn what_waits_moves_along() {
 
         let mut halves = split(conn);
         assert!(halves.sender.wants_write());
+        assert_eq!(halves.sender.writer().room_left(), room);
         let out = halves.output();
+        assert_eq!(halves.sender.writer().room_left(), Some(64 * 1024));
         peer.receive(&out).unwrap();
         let mut received = Vec::new();
         peer.read_into(&mut received);
@@ -221,6 +224,7 @@ fn both_halves_know_what_was_negotiated() {
                 assert_eq!(facts!(receiver), expected);
                 assert_eq!(receiver.exported_for_test(), exported);
                 assert_eq!(receiver.tls13_tickets_received() != 0, case.is_tls13());
+                assert_eq!(receiver.ech_status(), EchStatus::NotOffered);
             }
             rustls::Connection::Server(conn) => {
                 let (sender, receiver) = conn.into_split().unwrap();

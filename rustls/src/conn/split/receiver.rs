@@ -13,6 +13,7 @@ use crate::conn::driver::{Driver, Processed};
 use crate::conn::reader::Reader;
 use crate::conn::records::Receiving;
 use crate::conn::unbuffered::AppDataRecord;
+use crate::ech::EchStatus;
 use crate::error::Error;
 use crate::handshake::Failure;
 #[cfg(feature = "std")]
@@ -245,6 +246,12 @@ impl Receiver<ClientConnectionData> {
     /// How many session tickets the server has sent.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.driver.data.tickets_received
+    }
+
+    /// What became of Encrypted ClientHello; see
+    /// [`UnbufferedClientConnection::ech_status`](crate::client::UnbufferedClientConnection::ech_status).
+    pub fn ech_status(&self) -> EchStatus {
+        self.driver.data.ech_status
     }
 
     /// True if the server has accepted early data.

@@ -311,6 +311,16 @@ pub struct Writer<'a> {
 
 #[cfg(feature = "std")]
 impl Writer<'_> {
+    /// How many bytes of plaintext the next write takes; `None` when there is no limit. It is that of
+    /// [`rustls::Writer`](crate::Writer::room_left), and 0 after a failure of either half, too.
+    pub fn room_left(&self) -> Option<usize> {
+        if self.sender.link.has_failed() {
+            Some(0)
+        } else {
+            self.sender.common.plaintext_room()
+        }
+    }
+
     /// The writer of a whole connection, once what has to be acted on is.
     #[inline]
     fn whole(&mut self) -> crate::Writer<'_> {
