@@ -24,6 +24,8 @@ macro_rules! public_api_of {
             #[derive(Debug)]
             struct Everything;
 
+            impl r::SideData for Everything {}
+
             impl r::client::danger::ServerCertVerifier for Everything {
                 fn verify_server_cert(
                     &self,

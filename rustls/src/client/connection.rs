@@ -16,7 +16,7 @@ use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::kernel::KernelConnection;
-use crate::conn::side_data::{Sealed, SideData};
+use crate::conn::side_data::SideData;
 #[cfg(feature = "std")]
 use crate::conn::split::split;
 use crate::conn::split::{IntoSplitError, Receiver, Sender};
@@ -29,7 +29,6 @@ use crate::handshake::Context;
 use crate::handshake::client::ClientHandshake;
 use crate::suites::ExtractedSecrets;
 
-impl Sealed for ClientConnectionData {}
 impl SideData for ClientConnectionData {}
 
 /// Starts a handshake on a new connection: the ClientHello waits to be sent.

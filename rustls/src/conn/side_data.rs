@@ -4,8 +4,6 @@ use core::fmt::Debug;
 
 /// Data of a connection that only clients, or only servers, have.
 ///
-/// Implemented by the types of this crate alone.
-#[expect(private_bounds, reason = "the private bound seals the trait")]
-pub trait SideData: Debug + Sealed {}
-
-pub(crate) trait Sealed {}
+/// There are two such types, [`ClientConnectionData`](crate::client::ClientConnectionData) and
+/// [`ServerConnectionData`](crate::server::ServerConnectionData), and no connection is made over others.
+pub trait SideData: Debug {}

@@ -13,7 +13,7 @@ use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::kernel::KernelConnection;
-use crate::conn::side_data::{Sealed, SideData};
+use crate::conn::side_data::SideData;
 #[cfg(feature = "std")]
 use crate::conn::split::split;
 use crate::conn::split::{IntoSplitError, Receiver, Sender};
@@ -24,7 +24,6 @@ use crate::handshake::Machine;
 use crate::handshake::server::ServerHandshake;
 use crate::suites::ExtractedSecrets;
 
-impl Sealed for ServerConnectionData {}
 impl SideData for ServerConnectionData {}
 
 /// Has a new connection wait for a ClientHello.
