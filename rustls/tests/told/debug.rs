@@ -285,6 +285,67 @@ fn unbuffered_connections_and_acceptors() {
     });
 }
 
+#[test]
+fn quic_connections() {
+    use rustls::quic::{ClientConnection, Connection, ServerConnection, Version};
+
+    for provider in PROVIDERS {
+        let mut ends = Ends::new(provider, Versions::Tls13, false);
+        let mut server = (*ends.server).clone();
+        server.max_early_data_size = u32::MAX;
+        ends.server = Arc::new(server);
+        // the second is resumed, with keys for early data
+        for _ in 0..2 {
+            let (client, server) = (ends.client.clone(), ends.server.clone());
+            let client = ClientConnection::new(client, Version::V1, server_name(), vec![1, 2]);
+            let server = ServerConnection::new(server, Version::V1, vec![3, 4]);
+            let mut pair: [Connection; 2] = [client.unwrap().into(), server.unwrap().into()];
+            let mut turns = 0;
+            while turns < 2 || pair.iter().any(|conn| conn.is_handshaking()) {
+                for from in 0..2 {
+                    // level by level; the keys between them have no `Debug`
+                    let mut goes_on = true;
+                    while goes_on {
+                        let mut crypto = Vec::new();
+                        goes_on = pair[from].write_hs(&mut crypto).is_some();
+                        pair[1 - from].read_hs(&crypto).unwrap();
+                    }
+                    pair.iter().for_each(|conn| check(conn));
+                }
+                turns += 1;
+            }
+            ends.check();
+        }
+        assert!(forget() > 10);
+    }
+}
+
+#[test]
+fn split_connections() {
+    for_all(|provider, versions, tickets| {
+        let ends = Ends::new(provider, versions, tickets);
+        let mut pair = ends.connect();
+        settle(&mut pair);
+        for conn in &mut pair {
+            conn.writer().write_all(DATA).unwrap();
+        }
+        let [client, server] = pair;
+        let (Connection::Client(client), Connection::Server(server)) = (client, server) else {
+            panic!("not in this order");
+        };
+        let (mut sender, mut receiver) = client.into_split().unwrap();
+        sender.writer().write_all(DATA).unwrap();
+        check(&sender);
+        check(&sender.writer());
+        check(&receiver);
+        check(&receiver.process_new_packets());
+        check(&receiver.reader());
+        let (sender, receiver) = server.into_split().unwrap();
+        check(&sender);
+        check(&receiver);
+    });
+}
+
 /// Keys of every kind, and what signs with them.
 #[test]
 fn keys() {
