@@ -184,14 +184,16 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         goes_on: impl Fn(&Self) -> bool,
     ) -> Option<Result<AppDataRecord<'i>, Error>> {
         let opened = match self.opened.take() {
-            Some(opened) if !opened.plaintext.is_empty() => opened,
-            processed => {
-                let processed = processed.map_or(0, |processed| processed.record_len);
-                match self.open_next(&mut incoming_tls[*used..], processed, goes_on)? {
-                    Ok(opened) => opened,
-                    Err(error) => return Some(Err(error)),
-                }
+            // `open_next` has come to the end before
+            Some(processed) if processed.plaintext.is_empty() => {
+                self.opened = Some(processed);
+                return None;
             }
+            Some(opened) => opened,
+            None => match self.open_next(&mut incoming_tls[*used..], goes_on)? {
+                Ok(opened) => opened,
+                Err(error) => return Some(Err(error)),
+            },
         };
         let record = &incoming_tls[*used..];
         *used += opened.record_len;
@@ -207,14 +209,14 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         NonZeroUsize::new(opened.plaintext.len())
     }
 
-    /// Opens the next record in `incoming_tls`, behind the `skipped` bytes that are processed, that carries
-    /// application data, as long as `goes_on`; the length returned includes what was before it.
+    /// Opens the next record in `incoming_tls` that carries application data, as long as `goes_on`; the length
+    /// returned includes records before it.
     fn open_next(
         &mut self,
         incoming_tls: &mut [u8],
-        mut skipped: usize,
         goes_on: impl Fn(&Self) -> bool,
     ) -> Option<Result<Processed, Error>> {
+        let mut skipped = 0;
         while goes_on(self)
             && self.before_next_record().is_none()
             && !self.driver.common.has_failed()
