@@ -184,3 +184,118 @@ impl core::error::Error for ReloadError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::borrow::ToOwned;
+    use alloc::string::ToString;
+    use alloc::vec;
+    use core::error::Error as _;
+
+    use super::*;
+    use crate::certificates::{FileErrorCause, IgnoredReason};
+
+    fn file() -> FileError {
+        FileError {
+            path: "a.pem".into(),
+            cause: FileErrorCause::NotRegular,
+        }
+    }
+
+    /// Whoever reads it in a log knows which file to look at, and for what.
+    #[test]
+    fn says_which_file_and_why() {
+        let path = || PathBuf::from("a.pem");
+        let why = Error::General("why".into());
+        let reason = "why".to_owned();
+        let errors = [
+            ReloadError::File(file()),
+            ReloadError::Pem {
+                path: path(),
+                reason,
+            },
+            ReloadError::NoCertificate { path: path() },
+            ReloadError::NoPrivateKey { path: path() },
+            ReloadError::PrivateKey {
+                path: path(),
+                error: why.clone(),
+            },
+            ReloadError::Certificate {
+                path: path(),
+                position: 2,
+                error: why.clone(),
+            },
+            ReloadError::OcspResponse {
+                path: path(),
+                reason: "why",
+            },
+            ReloadError::KeyMismatch {
+                chain: path(),
+                key: "a.key".into(),
+            },
+        ];
+        let texts = errors.each_ref().map(ToString::to_string);
+        for (text, what) in texts.iter().zip([
+            "",
+            "malformed PEM: why",
+            "no certificate",
+            "no private key, or an encrypted one",
+            "unusable private key: ",
+            "certificate 2: ",
+            "no OCSP response to staple: why",
+            "the private key in a.key is not that of",
+        ]) {
+            assert!(text.contains("a.pem") && text.contains(what), "{text}");
+        }
+        assert_eq!(texts[0], file().to_string());
+        let sources = errors.each_ref().map(|error| error.source().is_some());
+        assert_eq!(
+            sources,
+            [true, false, false, false, true, true, false, false]
+        );
+    }
+
+    #[test]
+    fn says_what_is_about_no_file() {
+        let name = ReloadError::Name("a b".into()).to_string();
+        assert_eq!(name, "not a DNS name: \"a b\"");
+        assert!(ReloadError::Nothing.to_string().contains("no files"));
+        assert!(ReloadError::NoTime.to_string().contains("time"));
+        let error = Error::General("why".into());
+        let authorities = ReloadError::Authorities(error.clone());
+        assert_eq!(authorities.to_string(), error.to_string());
+        let verifier = VerifierBuilderError::NoRootAnchors;
+        let text = verifier.to_string();
+        assert_eq!(ReloadError::from(verifier).to_string(), text);
+    }
+
+    /// All of them, but no more certificates than a line has room for.
+    #[test]
+    fn several_are_told_together() {
+        assert!(ReloadError::of(vec![]).is_none());
+        let one = ReloadError::of(vec![ReloadError::NoTime]).unwrap();
+        assert!(matches!(one, ReloadError::NoTime));
+        let both = ReloadError::of(vec![ReloadError::Nothing, ReloadError::from(file())]);
+        let [first, second] = [ReloadError::Nothing, file().into()].map(|error| error.to_string());
+        assert_eq!(
+            both.unwrap().to_string(),
+            alloc::format!("{first}; {second}")
+        );
+
+        let ignored = |position| IgnoredCertificate {
+            file: Some("ca.pem".into()),
+            position: Some(position),
+            reason: IgnoredReason::Pem("why".into()),
+        };
+        let unusable = ReloadError::UnusableRoots((1..=5).map(ignored).collect()).to_string();
+        for position in 1..=5 {
+            let is_told = unusable.contains(&ignored(position).to_string());
+            assert_eq!(is_told, position <= 3, "{unusable}");
+        }
+        // as an error of a connection it is whole
+        let Error::Other(other) = Error::from(ReloadError::NoTime) else {
+            panic!("another error");
+        };
+        assert_eq!(other.to_string(), ReloadError::NoTime.to_string());
+    }
+}
