@@ -3,7 +3,7 @@
 //!
 //! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte of
 //! every handshake message can be changed and still arrives. What the peer sends is recorded once
-//! ([`scenes`]), changed in each way that [`bytes`], [`messages`], [`extensions`] and [`records`] know, and
+//! ([`scenes`]), changed in each way that [`bytes`], [`messages`], [`extensions`] [`records`] and [`quic`] know, and
 //! replayed to fresh connections. Where the outcomes differ, the table in [`deviations`] must say why.
 
 mod bytes;
@@ -12,6 +12,7 @@ mod extensions;
 mod flights;
 mod messages;
 mod outcome;
+mod quic;
 mod random;
 mod records;
 mod scenes;
@@ -30,6 +31,7 @@ fn the_outcome_is_upstreams_or_there_is_a_reason() {
             messages::compare(&judge);
             extensions::compare(&judge);
             records::compare(&judge);
+            quic::compare(&judge);
         });
     });
     judge.conclude();

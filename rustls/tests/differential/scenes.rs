@@ -35,6 +35,11 @@ impl Scene {
         self.conversation.ours[self.side as usize][self.index].as_slice()
     }
 
+    /// Whether the connection is QUIC's, which has one API.
+    pub(crate) fn is_quic(&self) -> bool {
+        self.conversation.is_quic
+    }
+
     pub(crate) fn framing(&self) -> Framing {
         self.conversation.framing
     }
@@ -61,9 +66,11 @@ impl Scene {
             return;
         }
         let buffered = Outcome::new(&mut *self.receiver(Receiver::Buffered), &ours);
-        let unbuffered = Outcome::new(&mut *self.receiver(Receiver::Unbuffered), &ours);
         let upstream = Outcome::new(&mut *self.receiver(Receiver::Upstream), &theirs);
-        judge.apis(&self.name, what, &buffered, &unbuffered);
+        if !self.is_quic() {
+            let unbuffered = Outcome::new(&mut *self.receiver(Receiver::Unbuffered), &ours);
+            judge.apis(&self.name, what, &buffered, &unbuffered);
+        }
         judge.upstream(&self.name, what, &buffered, &upstream);
     }
 
@@ -96,6 +103,7 @@ struct Conversation {
     this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
     framing: Framing,
+    is_quic: bool,
     sends_early: bool,
     ours: Flights,
     theirs: Flights,
@@ -121,27 +129,22 @@ impl Conversation {
         // those whom ours talk to, so that sessions of the two do not meet
         let peers = transparent::upstream::Configs::new(setup);
         let record_ours = |kind| {
-            let mut client = ThisBuffered::new(this.client());
-            let [to_client, _] = record(
-                kind,
-                &mut client,
-                &mut UpstreamBuffered::new(peers.server()),
+            let (mut client, mut peer) = (
+                of_this(&this, Side::Client, setup.quic),
+                of_upstream(&peers, Side::Server, setup.quic),
             );
-            let mut server = ThisBuffered::new(this.server());
-            let [_, to_server] = record(
-                kind,
-                &mut UpstreamBuffered::new(peers.client()),
-                &mut server,
+            let [to_client, _] = record(kind, &mut *client, &mut *peer);
+            let (mut peer, mut server) = (
+                of_upstream(&peers, Side::Client, setup.quic),
+                of_this(&this, Side::Server, setup.quic),
             );
+            let [_, to_server] = record(kind, &mut *peer, &mut *server);
             [to_client, to_server]
         };
         let record_theirs = |kind| {
-            let mut client = UpstreamBuffered::new(upstream.client());
-            record(
-                kind,
-                &mut client,
-                &mut UpstreamBuffered::new(upstream.server()),
-            )
+            let mut client = of_upstream(&upstream, Side::Client, setup.quic);
+            let mut server = of_upstream(&upstream, Side::Server, setup.quic);
+            record(kind, &mut *client, &mut *server)
         };
         let before = resumes.then(|| {
             let ([ours, _], [theirs, _]) = (record_ours("Full"), record_theirs("Full"));
@@ -164,6 +167,7 @@ impl Conversation {
             this,
             upstream,
             framing,
+            is_quic: setup.quic,
             sends_early: setup.early_data,
             ours,
             theirs,
@@ -196,23 +200,45 @@ impl Conversation {
     }
 
     fn new_endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
-        let Self { this, upstream, .. } = self;
+        let Self {
+            this,
+            upstream,
+            is_quic,
+            ..
+        } = self;
         match (receiver, side) {
-            (Receiver::Buffered, Side::Client) => Box::new(ThisBuffered::new(this.client())),
-            (Receiver::Buffered, Side::Server) => Box::new(ThisBuffered::new(this.server())),
-            (Receiver::Unbuffered, Side::Client) => Box::new(ThisUnbuffered::new(
+            (Receiver::Unbuffered, Side::Client) if !is_quic => Box::new(ThisUnbuffered::new(
                 UnbufferedClientConnection::new(this.client.clone(), server_name()).unwrap(),
             )),
-            (Receiver::Unbuffered, Side::Server) => Box::new(ThisUnbuffered::new(
+            (Receiver::Unbuffered, Side::Server) if !is_quic => Box::new(ThisUnbuffered::new(
                 UnbufferedServerConnection::new(this.server.clone()).unwrap(),
             )),
-            (Receiver::Upstream, Side::Client) => {
-                Box::new(UpstreamBuffered::new(upstream.client()))
-            }
-            (Receiver::Upstream, Side::Server) => {
-                Box::new(UpstreamBuffered::new(upstream.server()))
-            }
+            (Receiver::Upstream, _) => of_upstream(upstream, side, *is_quic),
+            _ => of_this(this, side, *is_quic),
         }
+    }
+}
+
+/// A connection of this crate, over records (buffered) or QUIC.
+fn of_this(configs: &transparent::this::Configs, side: Side, is_quic: bool) -> Box<dyn Endpoint> {
+    match (side, is_quic) {
+        (Side::Client, false) => Box::new(ThisBuffered::new(configs.client())),
+        (Side::Server, false) => Box::new(ThisBuffered::new(configs.server())),
+        (Side::Client, true) => Box::new(configs.quic_client()),
+        (Side::Server, true) => Box::new(configs.quic_server()),
+    }
+}
+
+fn of_upstream(
+    configs: &transparent::upstream::Configs,
+    side: Side,
+    is_quic: bool,
+) -> Box<dyn Endpoint> {
+    match (side, is_quic) {
+        (Side::Client, false) => Box::new(UpstreamBuffered::new(configs.client())),
+        (Side::Server, false) => Box::new(UpstreamBuffered::new(configs.server())),
+        (Side::Client, true) => Box::new(configs.quic_client()),
+        (Side::Server, true) => Box::new(configs.quic_server()),
     }
 }
 
@@ -276,6 +302,7 @@ fn conversations(hashes_transcript: bool) -> &'static [Named] {
         };
         let mut named = tls13(setup);
         named.extend(tls12(setup));
+        named.extend(quic(setup));
         named
     })
 }
@@ -456,6 +483,53 @@ fn tls12(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
             [
                 &["server's flight to a client of both", ""],
                 &["ClientHello of both", "", ""],
+            ],
+        ),
+    ]
+}
+
+/// QUIC, whose flights are what would be in records otherwise.
+fn quic(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
+    let quic = |auth| Setup {
+        quic: true,
+        ..setup(auth)
+    };
+    let with_retry = Setup {
+        retry: true,
+        ..quic(ClientAuth::None)
+    };
+    let early_data = Setup {
+        resumes: Some(Resumes::Stored),
+        early_data: true,
+        ..quic(ClientAuth::None)
+    };
+    vec![
+        (
+            make(quic(ClientAuth::Required), false),
+            [
+                &["server's flight over QUIC", ""],
+                &["ClientHello over QUIC", "client's flight over QUIC", ""],
+            ],
+        ),
+        (
+            make(with_retry, false),
+            [
+                &["HelloRetryRequest over QUIC", "", ""],
+                &["", "second ClientHello over QUIC", "", ""],
+            ],
+        ),
+        (
+            make(early_data, true),
+            [
+                &[
+                    "server's flight for early data over QUIC",
+                    "ticket over QUIC",
+                ],
+                &[
+                    "ClientHello for early data over QUIC",
+                    "client's flight after early data over QUIC",
+                    "",
+                ],
             ],
         ),
     ]

@@ -28,7 +28,7 @@ const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub(super) const DEVIATIONS: [Deviation; 83] = [
+pub(super) const DEVIATIONS: [Deviation; 91] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -537,5 +537,54 @@ pub(super) const DEVIATIONS: [Deviation; 83] = [
         "InappropriateHandshakeMessage { expect_types: [EndOfEarlyData], got_type: * } / 10",
         "early data",
         "RFC 9846 §5.4: an empty handshake record is an unexpected_message",
+    ),
+    // QUIC
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [], got_type: * } / 10",
+        "InappropriateMessage { expect_types: [], got_type: Handshake } / 10",
+        "over QUIC",
+        "RFC 9001 §6: a server reads no message after the handshake; the error says which one came",
+    ),
+    deviation(
+        "General(\"a ClientHello over QUIC has a legacy_session_id\") / none",
+        "*",
+        "over QUIC",
+        "RFC 9001 §8.4: a PROTOCOL_VIOLATION of QUIC",
+    ),
+    deviation(
+        "General(\"the ServerHello echoes another legacy_session_id\") / 47",
+        "*",
+        "over QUIC",
+        "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { expect_types: [NewSessionTicket], got_type: CertificateRequest } / none",
+        "*",
+        "over QUIC",
+        "RFC 9001 §4.4: a CertificateRequest after the handshake is a PROTOCOL_VIOLATION of QUIC",
+    ),
+    deviation(
+        "PeerMisbehaved(InvalidMaxEarlyDataSize) / none",
+        "none / none",
+        "ticket over QUIC: message 0: early data of 0",
+        "RFC 9001 §4.6.1: any other value than 0xffffffff is a PROTOCOL_VIOLATION of QUIC",
+    ),
+    deviation(
+        "PeerIncompatible(Tls13RequiredForQuic) / 70",
+        "*",
+        "over QUIC: message 0: none",
+        "RFC 9846 §E.2: without supported_versions it is a protocol_version, whatever else is missing",
+    ),
+    deviation(
+        "NoApplicationProtocol / 120",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello for early data over QUIC",
+        "RFC 9001 §8.1: without a protocol it is a no_application_protocol; binders are checked later",
+    ),
+    deviation(
+        "PeerMisbehaved(MissingQuicTransportParameters) / 109",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "ClientHello for early data over QUIC",
+        "RFC 9001 §8.2: without transport parameters it is a missing_extension; binders are checked later",
     ),
 ];
