@@ -7,6 +7,7 @@ use crate::enums::{ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::Failure;
 use crate::msgs::client_hello::SessionId;
+use crate::quic::Version;
 use crate::suites::SupportedCipherSuite;
 use crate::versions::EnabledVersions;
 
@@ -14,10 +15,25 @@ use crate::versions::EnabledVersions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Records,
-    Quic {
-        /// The extension that has QUIC's transport parameters.
-        parameters: ExtensionType,
-    },
+    Quic(QuicVersion),
+}
+
+/// A [`Version`] of QUIC, as far as it matters to the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuicVersion {
+    V1Draft,
+    V1,
+    V2,
+}
+
+impl From<Version> for QuicVersion {
+    fn from(version: Version) -> Self {
+        match version {
+            Version::V1Draft => Self::V1Draft,
+            Version::V2 => Self::V2,
+            _ => Self::V1,
+        }
+    }
 }
 
 impl Carrier {
@@ -26,7 +42,7 @@ impl Carrier {
         match self {
             Self::Records => enabled,
             // RFC 9001 §4.2: no version older than TLS 1.3
-            Self::Quic { .. } => enabled.only(|version| version == ProtocolVersion::TLSv1_3),
+            Self::Quic(_) => enabled.only(|version| version == ProtocolVersion::TLSv1_3),
         }
     }
 
@@ -34,7 +50,7 @@ impl Carrier {
     pub(crate) fn missing_tls13(self) -> PeerIncompatible {
         match self {
             Self::Records => PeerIncompatible::SupportedVersionsExtensionRequired,
-            Self::Quic { .. } => PeerIncompatible::Tls13RequiredForQuic,
+            Self::Quic(_) => PeerIncompatible::Tls13RequiredForQuic,
         }
     }
 
@@ -42,7 +58,7 @@ impl Carrier {
     pub(crate) fn can_use(self, suite: &SupportedCipherSuite) -> bool {
         match self {
             Self::Records => true,
-            Self::Quic { .. } => suite.tls13().is_some_and(|suite| suite.quic.is_some()),
+            Self::Quic(_) => suite.tls13().is_some_and(|suite| suite.quic.is_some()),
         }
     }
 
@@ -68,7 +84,7 @@ impl Carrier {
         match self {
             Self::Records => unexpected,
             // RFC 9001 §4.4: a PROTOCOL_VIOLATION
-            Self::Quic { .. } => Failure::without_alert(unexpected.error),
+            Self::Quic(_) => Failure::without_alert(unexpected.error),
         }
     }
 
@@ -79,7 +95,7 @@ impl Carrier {
             Self::Records => !client_names || !server_names,
             // RFC 9001 §8.1: without one it is a no_application_protocol. If neither side uses ALPN, they have
             // another mechanism to agree on one
-            Self::Quic { .. } => !client_names && !server_names,
+            Self::Quic(_) => !client_names && !server_names,
         }
     }
 
@@ -87,7 +103,39 @@ impl Carrier {
     pub(crate) fn parameters_extension(self) -> Option<ExtensionType> {
         match self {
             Self::Records => None,
-            Self::Quic { parameters } => Some(parameters),
+            Self::Quic(QuicVersion::V1Draft) => Some(ExtensionType::QuicTransportParametersDraft),
+            // RFC 9001 §8.2; RFC 9369 §3 changes nothing about it
+            Self::Quic(_) => Some(ExtensionType::QuicTransportParameters),
+        }
+    }
+
+    /// Whether a session that was made on a connection over `other` may be resumed.
+    pub(crate) fn goes_with_session_of(self, other: Self) -> bool {
+        match (self, other) {
+            // RFC 9369 §5: a ticket belongs to the version of QUIC that it came by, on both sides
+            (Self::Quic(version), Self::Quic(other)) => version == other,
+            _ => true,
+        }
+    }
+
+    /// As a session names it.
+    pub(crate) fn to_byte(self) -> u8 {
+        match self {
+            Self::Records => 0,
+            Self::Quic(QuicVersion::V1) => 1,
+            Self::Quic(QuicVersion::V2) => 2,
+            Self::Quic(QuicVersion::V1Draft) => 29,
+        }
+    }
+
+    /// Which one [`Self::to_byte`] has named.
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Self::Records),
+            1 => Some(Self::Quic(QuicVersion::V1)),
+            2 => Some(Self::Quic(QuicVersion::V2)),
+            29 => Some(Self::Quic(QuicVersion::V1Draft)),
+            _ => None,
         }
     }
 
@@ -97,7 +145,7 @@ impl Carrier {
             Self::Records => true,
             // RFC 9000 §7.4.1: the server's parameters are used before it sends new ones. A session that came
             // over records has none
-            Self::Quic { .. } => !remembered_parameters.is_empty(),
+            Self::Quic(_) => !remembered_parameters.is_empty(),
         }
     }
 
@@ -108,7 +156,7 @@ impl Carrier {
     /// [`PeerMisbehaved::InvalidMaxEarlyDataSize`].
     pub(crate) fn check_early_data_size(self, size: u32) -> Result<(), Failure> {
         match (self, size) {
-            (Self::Records, _) | (Self::Quic { .. }, u32::MAX) => Ok(()),
+            (Self::Records, _) | (Self::Quic(_), u32::MAX) => Ok(()),
             // RFC 9001 §4.6.1: QUIC limits early data by itself. Anything else is a PROTOCOL_VIOLATION
             _ => Err(Failure::without_alert(
                 PeerMisbehaved::InvalidMaxEarlyDataSize,

@@ -16,7 +16,7 @@ use super::common_state::CommonState;
 use super::established::Established;
 use super::transport::{Level, Transport};
 use crate::crypto::tls13::OkmBlock;
-use crate::enums::{AlertDescription, ExtensionType, Side};
+use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Failure;
 use crate::msgs::transport_parameters::TransportParameters;
@@ -220,13 +220,7 @@ impl Established {
 
 impl Transport for Quic {
     fn carrier(&self) -> Carrier {
-        Carrier::Quic {
-            parameters: match self.version {
-                Version::V1Draft => ExtensionType::QuicTransportParametersDraft,
-                // RFC 9001 §8.2; RFC 9369 §3 changes nothing about it
-                _ => ExtensionType::QuicTransportParameters,
-            },
-        }
+        Carrier::Quic(self.version.into())
     }
 
     fn parameters(&self) -> Option<&[u8]> {

@@ -18,6 +18,7 @@ use zeroize::Zeroize;
 use super::MAX_TICKET_LIFETIME;
 use super::chain::PeerChain;
 use crate::client::ResolvesClientCert;
+use crate::conn::carrier::Carrier;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::NamedGroup;
 use crate::suites::Tls13CipherSuite;
@@ -224,6 +225,8 @@ pub struct Tls13ClientSessionValue {
     max_early_data_size: u32,
     /// The server's transport parameters; empty unless the session was made over QUIC.
     quic_parameters: Box<[u8]>,
+    /// What carried the connection that it was made on.
+    pub(crate) carrier: Carrier,
 }
 
 /// The PSK, the ticket, and the application protocol that was negotiated, if one was. Stores move sessions about: of
@@ -269,6 +272,7 @@ impl Tls13ClientSessionValue {
             age_add,
             max_early_data_size,
             quic_parameters: Box::default(),
+            carrier: Carrier::Records,
         }
     }
 

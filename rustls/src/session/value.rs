@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   struct {
-//!       uint8 format;                         /* 2 */
+//!       uint8 format;                         /* 3 */
 //!       ProtocolVersion version;
 //!       CipherSuite cipher_suite;
 //!       select (SessionValue.version) {
@@ -15,6 +15,7 @@
 //!               opaque psk<1..2^8-1>;
 //!               uint32 ticket_age_add;
 //!               uint32 max_early_data_size;
+//!               uint8 carrier;                /* of the connection */
 //!           case 0x0303:
 //!               opaque master_secret[48];
 //!               boolean extended_master_secret;
@@ -48,6 +49,7 @@ use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
 use super::stored::ServerSessionValue;
 use crate::certificates::PeerChains;
+use crate::conn::carrier::Carrier;
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
 use crate::handshake::settings::ServerSettings;
@@ -98,11 +100,13 @@ pub(crate) struct Tls13Session<'a> {
     pub(crate) age_add: u32,
     /// How many bytes of early data the ticket allows; 0 for none at all.
     pub(crate) max_early_data_size: u32,
+    /// What carried the connection that it was made on.
+    pub(crate) carrier: Carrier,
     pub(crate) facts: SessionFacts<'a>,
 }
 
 /// Changes when the encoding does: machines that share sessions may run different releases of this library.
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
 
 /// Length in bytes of format, version and cipher suite.
 const HEADER_LEN: usize = 1 + 2 + 2;
@@ -324,13 +328,14 @@ impl<'a> SessionValue<'a> for Tls13Session<'a> {
     }
 
     fn own_len(&self) -> usize {
-        (1 + self.psk.len()) + 4 + 4
+        (1 + self.psk.len()) + 4 + 4 + 1
     }
 
     fn encode_own(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U8, self.psk);
         self.age_add.encode(bytes);
         self.max_early_data_size.encode(bytes);
+        bytes.push(self.carrier.to_byte());
     }
 
     fn read_rest(
@@ -343,6 +348,8 @@ impl<'a> SessionValue<'a> for Tls13Session<'a> {
             psk: r.prefixed_bytes(LengthSize::U8)?,
             age_add: u32::read(r)?,
             max_early_data_size: u32::read(r)?,
+            carrier: Carrier::from_byte(u8::read(r)?)
+                .ok_or(InvalidMessage::UnknownProtocolVersion)?,
             facts: SessionFacts::read(r, beside)?,
         };
         if session.psk.is_empty() {
@@ -390,6 +397,7 @@ mod tests {
     use core::ptr;
 
     use super::*;
+    use crate::conn::carrier::QuicVersion;
 
     /// What [`chain`] returns, encoded.
     const CHAIN: [u8; 3 + 300 + 3 + 2] = {
@@ -435,6 +443,7 @@ mod tests {
             psk: &[0xab; 32],
             age_add: 0x090a_0b0c,
             max_early_data_size: 1000,
+            carrier: Carrier::Quic(QuicVersion::V2),
             facts: facts(),
         }
     }
@@ -444,6 +453,7 @@ mod tests {
         let empty = Tls13Session {
             psk: &[4; 48],
             max_early_data_size: 0,
+            carrier: Carrier::Records,
             facts: no_facts(),
             ..tls13()
         };

@@ -144,6 +144,11 @@ macro_rules! sides {
                     })
                 }
 
+                /// The same over another version of QUIC.
+                pub(crate) fn over(self, version: Version) -> Self {
+                    Self { version, ..self }
+                }
+
                 /// Another one that differs in this, and has the same sessions.
                 pub(crate) fn with(
                     mut self,

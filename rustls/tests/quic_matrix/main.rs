@@ -237,3 +237,47 @@ fn versions_do_not_mix() {
         assert_eq!(client.exported(), server.exported());
     }
 }
+
+/// RFC 9369 §5: a ticket belongs to the version that it came by. Upstream has no such rule.
+#[test]
+fn sessions_stay_within_their_version() {
+    for_all_ends(|ends, provider| {
+        for first in VERSIONS {
+            for second in VERSIONS {
+                for sessions in [Sessions::Stored, Sessions::Tickets] {
+                    let case = Case {
+                        sessions,
+                        early_data: true,
+                        ..Case::usual(ends, provider)
+                    };
+                    let (client, server) = case.sides();
+                    let (client, server) = (client.over(first), server.over(first));
+                    exchange(&mut *client.connect(), &mut *server.accept()).unwrap();
+
+                    let (client, server) = (client.over(second), server.over(second));
+                    let (mut client, mut server) = (client.connect(), server.accept());
+                    let is_kept = first == second || ends == [Crate::Upstream; 2];
+                    let offers_early_data = (first == second || ends[0] == Crate::Upstream)
+                        && sessions == Sessions::Stored;
+                    assert_eq!(client.has_keys(Level::EarlyData)[0], offers_early_data);
+                    exchange(&mut *client, &mut *server).unwrap();
+                    check_connected(&mut *client, &mut *server);
+                    let kind = if is_kept {
+                        "Some(Resumed)"
+                    } else {
+                        "Some(Full)"
+                    };
+                    assert!(
+                        client.negotiated().ends_with(kind),
+                        "{}",
+                        client.negotiated()
+                    );
+                    assert_eq!(
+                        client.is_early_data_accepted(),
+                        is_kept && offers_early_data
+                    );
+                }
+            }
+        }
+    });
+}

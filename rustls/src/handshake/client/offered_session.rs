@@ -45,6 +45,9 @@ impl OfferedSession {
         if session.has_expired(now) || !session.is_of(config.verifier(), config.client_auth()) {
             return None;
         }
+        if !config.carrier.goes_with_session_of(value.carrier) {
+            return None;
+        }
         // RFC 9846 §4.7.1: only with a suite whose hash is the session's
         let mut suites = offer.tls13_suites();
         if !suites.any(|suite| value.has_hash_of(suite)) {

@@ -5,6 +5,7 @@ use pki_types::ServerName;
 use super::extension_checks::check_extensions;
 use crate::client::Tls13ClientSessionValue;
 use crate::conn::negotiated::Negotiated;
+use crate::conn::transport::Transport;
 use crate::crypto::tls13::OkmBlock;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::settings::PastClientSettings;
@@ -49,7 +50,7 @@ impl Connected {
             cx.transport.carrier().check_early_data_size(size)?;
         }
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
-        self.store(ticket, cx.transport.peer_parameters(), cx.negotiated);
+        self.store(ticket, cx.transport, cx.negotiated);
         Ok(())
     }
 
@@ -57,7 +58,7 @@ impl Connected {
     fn store(
         &self,
         ticket: &NewSessionTicket<'_>,
-        server_parameters: Option<&[u8]>,
+        transport: &dyn Transport,
         negotiated: &Negotiated,
     ) {
         // RFC 9846 §4.7.1: a lifetime of zero means to discard it at once
@@ -95,7 +96,8 @@ impl Connected {
             ticket.age_add,
             ticket.max_early_data_size.unwrap_or_default(),
         );
-        if let Some(parameters) = server_parameters {
+        value.carrier = transport.carrier();
+        if let Some(parameters) = transport.peer_parameters() {
             value.set_quic_params(parameters);
         }
         store.insert_tls13_ticket(self.server_name.clone(), value);

@@ -144,5 +144,6 @@ fn read_suitable<'a>(
     let fits = session
         .facts
         .fits(config, cx.data.server_name(), kind.lifetime(config), now);
-    (has_psk_of_hash && fits).then_some(session)
+    let has_carrier = config.carrier.goes_with_session_of(session.carrier);
+    (has_psk_of_hash && fits && has_carrier).then_some(session)
 }

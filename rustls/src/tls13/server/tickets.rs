@@ -132,6 +132,7 @@ impl TicketSender<'_> {
                 psk: psk.as_ref(),
                 age_add: u32::from_be_bytes(age_adds[next]),
                 max_early_data_size,
+                carrier: config.carrier,
                 facts: SessionFacts {
                     issued_at: now,
                     authenticated_at: self.authenticated_at.unwrap_or(now),
