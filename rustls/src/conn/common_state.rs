@@ -237,7 +237,7 @@ impl CommonState {
         }
         self.established = None;
         self.failed = Some(Box::new(failure.error.clone()));
-        if let Some(link) = self.records.half.link() {
+        if let Some(link) = &self.records.other_half {
             link.fail(failure.clone());
         }
         failure.error

@@ -252,7 +252,8 @@ impl Tls13Secrets {
                 suite,
                 secret: sending,
                 updates: 0,
-                awaited: Awaited::Here(false),
+                link: None,
+                awaits_update: false,
                 owes_update: false,
             },
             receiving: ReceivingSecrets {
@@ -286,14 +287,15 @@ impl Tls13Secrets {
     /// Moves the secrets out: none is left behind where they were.
     fn split(&mut self, link: &Arc<Link>) -> (SendingSecrets, ReceivingSecrets) {
         let take = |secret: &mut OkmBlock| core::mem::replace(secret, OkmBlock::new(&[]));
-        if self.sending.awaited.is_awaited() {
+        if self.sending.awaits_update {
             link.await_update();
         }
         let sending = SendingSecrets {
             suite: self.sending.suite,
             secret: take(&mut self.sending.secret),
             updates: self.sending.updates,
-            awaited: Awaited::Shared(link.clone()),
+            link: Some(link.clone()),
+            awaits_update: false,
             owes_update: self.sending.owes_update,
         };
         let receiving = ReceivingSecrets {
@@ -315,40 +317,12 @@ pub(crate) struct SendingSecrets {
     pub(super) secret: OkmBlock,
     /// N.
     updates: u64,
-    awaited: Awaited,
+    /// The receiving half of a split connection, which sees what is awaited.
+    link: Option<Arc<Link>>,
+    /// We requested a KeyUpdate, and none came since. The link knows if there is one.
+    awaits_update: bool,
     /// The peer has requested a KeyUpdate, and none was sent since.
     owes_update: bool,
-}
-
-/// Whether we requested a KeyUpdate, and none came since.
-enum Awaited {
-    /// Both directions are here.
-    Here(bool),
-    /// The receiving half of the connection sees it come.
-    Shared(Arc<Link>),
-}
-
-impl Awaited {
-    fn is_awaited(&self) -> bool {
-        match self {
-            Self::Here(is_awaited) => *is_awaited,
-            Self::Shared(link) => link.awaits_update(),
-        }
-    }
-
-    fn await_update(&mut self) {
-        match self {
-            Self::Here(is_awaited) => *is_awaited = true,
-            Self::Shared(link) => link.await_update(),
-        }
-    }
-
-    fn take(&mut self) -> bool {
-        match self {
-            Self::Here(is_awaited) => core::mem::take(is_awaited),
-            Self::Shared(link) => link.take_awaited_update(),
-        }
-    }
 }
 
 impl SendingSecrets {
@@ -386,13 +360,20 @@ impl SendingSecrets {
             return Ok(());
         }
         // RFC 9846 §4.7.3: no second request until a KeyUpdate has come
-        let request = if self.awaited.is_awaited() {
+        let is_awaited = match &self.link {
+            Some(link) => link.awaits_update(),
+            None => self.awaits_update,
+        };
+        let request = if is_awaited {
             KeyUpdateRequest::UpdateNotRequested
         } else {
             KeyUpdateRequest::UpdateRequested
         };
         if self.send_key_update(request, transport)? {
-            self.awaited.await_update();
+            match &self.link {
+                Some(link) => link.await_update(),
+                None => self.awaits_update = true,
+            }
         }
         Ok(())
     }
@@ -445,7 +426,7 @@ impl AnsweredBy<'_> {
     /// The peer's KeyUpdate has come. Returns whether it was asked for.
     pub(crate) fn take_awaited_update(&mut self) -> bool {
         match self {
-            Self::This(sending) => sending.awaited.take(),
+            Self::This(sending) => core::mem::take(&mut sending.awaits_update),
             Self::Sender(link) => link.take_awaited_update(),
         }
     }

@@ -11,6 +11,7 @@
 
 #[cfg(feature = "std")]
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use std::io;
@@ -18,7 +19,7 @@ use std::io;
 use super::carrier::Carrier;
 #[cfg(feature = "std")]
 use super::received_early_data::ReceivedEarlyData;
-use super::split::Half;
+use super::split::Link;
 use super::transport::{Level, Transport};
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::tls13::OkmBlock;
@@ -57,8 +58,8 @@ pub(crate) struct Records {
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to send it with.
     pub(crate) unsent_plaintext: Vec<u8>,
-    /// Whether these are the records of both directions.
-    pub(super) half: Half,
+    /// The other direction, if the connection is split.
+    pub(super) other_half: Option<Arc<Link>>,
     /// Early data that waits to be read; none unless a buffered server accepts it.
     #[cfg(feature = "std")]
     pub(super) early_data: Option<Box<ReceivedEarlyData>>,
@@ -82,6 +83,8 @@ pub(crate) enum Sending {
     TrafficThenClose,
     /// Nothing: a close_notify or a fatal alert was the last.
     Closed,
+    /// Nothing: that is up to the other half of a split connection.
+    Elsewhere,
 }
 
 /// What the peer may send.
@@ -108,7 +111,7 @@ impl Records {
             received: ReceiveBuffer::default(),
             joiner: HandshakeJoiner::default(),
             unsent_plaintext: Vec::new(),
-            half: Half::Whole,
+            other_half: None,
             #[cfg(feature = "std")]
             early_data: None,
             #[cfg(feature = "std")]
@@ -190,7 +193,7 @@ impl Records {
     pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         if let Some(description) = alert
-            && self.sending != Sending::Closed
+            && !matches!(self.sending, Sending::Closed | Sending::Elsewhere)
         {
             // if the cipher refuses, there is no way left to tell the peer
             let _ = self.send_alert(AlertLevel::Fatal, description);
@@ -346,7 +349,9 @@ impl Transport for Records {
 
     #[cfg(feature = "tls12")]
     fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error> {
-        if let Half::Receiving(link) = &self.half {
+        if self.sending == Sending::Elsewhere
+            && let Some(link) = &self.other_half
+        {
             // the one warning that what was received may call for
             debug_assert_eq!(description, AlertDescription::NoRenegotiation);
             link.owe_refusal();

@@ -47,24 +47,6 @@ mod atomics {
 /// What the halves of a connection tell each other.
 pub(crate) type Link = link::Link<Failure>;
 
-/// Which directions a connection's state is for.
-pub(super) enum Half {
-    /// Both.
-    Whole,
-    Sending(Arc<Link>),
-    Receiving(Arc<Link>),
-}
-
-impl Half {
-    /// What leads to the other half, if there is one.
-    pub(super) fn link(&self) -> Option<&Link> {
-        match self {
-            Self::Whole => None,
-            Self::Sending(link) | Self::Receiving(link) => Some(link),
-        }
-    }
-}
-
 /// True when the sending half will have something to send because of what the receiving half has met.
 fn wants_sender(link: &Link) -> bool {
     link.wants_sender(|failure| failure.alert.is_some())
@@ -108,12 +90,12 @@ pub(crate) fn split<Data>(
     let (from, to) = (&mut whole.records, &mut sending.records);
     to.sender = core::mem::take(&mut from.sender);
     to.outgoing = core::mem::take(&mut from.outgoing);
-    to.sending = core::mem::replace(&mut from.sending, Sending::Closed);
+    to.sending = core::mem::replace(&mut from.sending, Sending::Elsewhere);
     from.sender.close();
     to.receiver.close();
     to.receiving = Receiving::Closed;
-    from.half = Half::Receiving(link.clone());
-    to.half = Half::Sending(link.clone());
+    from.other_half = Some(link.clone());
+    to.other_half = Some(link.clone());
 
     let sender = Sender::new(sending, link.clone(), facts.clone());
     (sender, Receiver::new(driver, opened, link, facts))
