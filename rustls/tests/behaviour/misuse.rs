@@ -286,7 +286,7 @@ misuse!(this, rustls);
 misuse!(upstream, rustls_upstream);
 
 /// The peer of a connection in `role`.
-fn peer(provider: Provider, versions: Versions, role: Role) -> UpstreamBuffered {
+pub fn peer(provider: Provider, versions: Versions, role: Role) -> UpstreamBuffered {
     let (provider, auth) = (provider.upstream(), ClientAuth::None);
     match role {
         Role::Client => {
