@@ -4,6 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use rustls_core::codec::{Codec, LengthSize};
+
 use super::config::EchGreaseConfig;
 use super::outer::encode_inner;
 use crate::crypto::CryptoProvider;
@@ -17,6 +19,12 @@ use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 /// The length of all tags of the AEADs known so far (RFC 9180 §7.3).
 const TAG_LEN: usize = 16;
 
+/// So long an inner hello fits beside its session into every ClientHello.
+const SURELY_FITS: usize = 2048;
+
+/// More than the extension has besides the inner hello: its header, the public key of a KEM, a tag.
+const AROUND_INNER: usize = 512;
+
 /// The body of an `encrypted_client_hello` extension as the hello of `offer` would have it if it were encrypted.
 ///
 /// # Errors
@@ -29,12 +37,13 @@ pub(super) fn extension(
     session: Option<&OfferedSession>,
 ) -> Result<Vec<u8>, Error> {
     let suite = config.suite.suite();
-    // as long as the real one; how long a name its server would ask for is not known
-    let mut inner = offer.hello(shares, None, session);
-    inner.extensions.encrypted_client_hello = Some(INNER);
-    let (_, encoded_inner) = encode_inner(inner, None, 0);
+    let mut inner_len = encoded_inner_len(offer, shares, session);
+    if inner_len > SURELY_FITS && !fits_beside(inner_len, offer, shares, session) {
+        // as of a real one: what does not fit into both hellos is the session, which may be left out
+        inner_len = encoded_inner_len(offer, shares, None);
+    }
     let tag_len = suite.sym.aead_id.tag_len().unwrap_or(TAG_LEN);
-    let mut payload = vec![0; encoded_inner.len() + tag_len];
+    let mut payload = vec![0; inner_len + tag_len];
     let provider = &offer.config.provider;
     provider.secure_random.fill(&mut payload)?;
     // a key as the KEM makes them
@@ -48,6 +57,28 @@ pub(super) fn extension(
         payload: &payload,
     }
     .encoded())
+}
+
+/// How long a real EncodedClientHelloInner would be. How long a name its server would ask for is not known.
+fn encoded_inner_len(
+    offer: &Offer,
+    shares: Option<&KeyShares>,
+    session: Option<&OfferedSession>,
+) -> usize {
+    let mut inner = offer.hello(shares, None, session);
+    inner.extensions.encrypted_client_hello = Some(INNER);
+    encode_inner(inner, None, 0).1.len()
+}
+
+/// Whether one hello has room for `session`, and for an extension with an inner hello of `inner_len` bytes.
+fn fits_beside(
+    inner_len: usize,
+    offer: &Offer,
+    shares: Option<&KeyShares>,
+    session: Option<&OfferedSession>,
+) -> bool {
+    let hello = offer.hello(shares, None, session).get_encoding();
+    hello.len() + inner_len + AROUND_INNER <= LengthSize::U16.max_len()
 }
 
 /// A session that does not exist, offered by a ClientHelloOuter whose ClientHelloInner offers one.

@@ -2,6 +2,7 @@
 
 use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::configs::PROVIDERS;
+use harness::scripted::Script;
 use harness::scripted::ech::EchKey;
 use harness::wire::{message, records, u8_vec, u16_vec};
 use rustls::HandshakeType;
@@ -49,6 +50,61 @@ fn tickets_of_every_length() {
     }
 }
 
+/// A client that greases has a ticket, and beside it what looks like an encrypted ClientHello with that ticket. The
+/// connection is made, if need be without the session.
+#[test]
+fn tickets_of_clients_that_grease() {
+    let peers = Peers::new(PROVIDERS[0]);
+    for (protocols, lens) in [
+        (
+            0,
+            &[
+                1, 1000, 20_000, 32_000, 32_200, 32_400, 33_000, 40_000, 64_000, 64_500, 65_000,
+                65_100, 65_400,
+            ][..],
+        ),
+        (
+            200,
+            &[1000, 3000, 4000, 5000, 6000, 8000, 12_000, 65_000][..],
+        ),
+        (220, &[1, 1000, 1500, 2000, 2100, 3000][..]),
+    ] {
+        for &len in lens {
+            let mut setup = peers.setup();
+            setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
+            setup.alpn = vec![vec![b'p'; 255]; protocols];
+            for &stack in OURS {
+                let config = stack.config(&setup).unwrap();
+                let script = Script {
+                    post_handshake: vec![ticket_of(len)],
+                    ..Script::new()
+                };
+                let run = peers.run_with(&config, &script);
+                assert_eq!(run.client.tickets_received(), 1, "{len}");
+                let client = config.connect().unwrap_or_else(|error| {
+                    panic!("{protocols} protocols, a ticket of {len} bytes: {error}")
+                });
+                let run = peers.run_client(client, &Script::new());
+                assert_eq!(run.conversation.outcome.error, None, "{len} {stack:?}");
+                let offers_session = run.outer()[0].extension(PRE_SHARED_KEY).is_some();
+                // beside the protocols
+                let room = 65_000 - protocols * 256 - 2000;
+                assert!(offers_session || len > room, "{protocols} {len}");
+            }
+        }
+    }
+}
+
+fn ticket_of(len: usize) -> Vec<u8> {
+    let body = [
+        &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
+        &u8_vec(b"nonce"),
+        &u16_vec(&vec![0x71; len]),
+        &[0, 0],
+    ];
+    message(HandshakeType::NewSessionTicket.into(), &body.concat())
+}
+
 /// A ClientHelloInner that just fits, with a ClientHelloOuter that does not.
 #[test]
 fn inner_hellos_on_the_brink() {
@@ -56,13 +112,7 @@ fn inner_hellos_on_the_brink() {
         let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
         let peers = Peers::with_key(PROVIDERS[1], key);
         for len in (64_500..65_480).step_by(14) {
-            let body = [
-                &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
-                &u8_vec(b"nonce"),
-                &u16_vec(&vec![0x71; len]),
-                &[0, 0],
-            ];
-            let ticket = message(HandshakeType::NewSessionTicket.into(), &body.concat());
+            let ticket = ticket_of(len);
             for &stack in OURS {
                 let config = stack.config(&peers.setup()).unwrap();
                 let mut script = peers.accepting();
