@@ -98,12 +98,11 @@ impl EchConfigContents {
 
     /// Whether two extensions have the same type, which RFC 9849 §4.2 forbids.
     pub fn has_duplicate_extension(&self) -> bool {
-        self.extensions.iter().enumerate().any(|(i, extension)| {
-            self.extensions
-                .iter()
-                .skip(i + 1)
-                .any(|later| later.extension_type == extension.extension_type)
-        })
+        // in sorted order, since a hostile list may hold thousands of them
+        let types = self.extensions.iter().map(|it| it.extension_type);
+        let mut types: Vec<u16> = types.collect();
+        types.sort_unstable();
+        !types.is_sorted_by(|earlier, later| earlier < later)
     }
 }
 
