@@ -4,12 +4,12 @@
 mod accepted;
 mod clients;
 mod configs;
-
 mod go;
 mod grease;
 mod hellos;
 mod kit;
 mod limits;
+mod observers;
 mod rejected;
 mod resumption;
 mod steps;

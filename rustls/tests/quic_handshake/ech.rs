@@ -2,7 +2,7 @@
 
 use harness::configs::SERVER_NAME;
 use harness::scripted::ech::EchKey;
-use rustls::client::{EchConfig, EchGreaseConfig, EchMode};
+use rustls::client::{EchConfig, EchGreaseConfig, EchMode, WebPkiServerVerifier};
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use rustls::crypto::hpke::Hpke;
 use rustls::pki_types::{EchConfigListBytes, ServerName};
@@ -56,6 +56,61 @@ fn a_rejection_ends_the_connection() {
         assert!(client.peer_certificates().is_none());
         assert!(client.is_handshaking());
         assert!(write_all(&mut client).iter().all(|it| it.keys.is_none()));
+    }
+}
+
+/// With a session of the inner server, and 0-RTT packets that only it can open.
+#[test]
+fn early_data_ends_with_a_rejection() {
+    for provider in PROVIDERS {
+        let mut plain = client_config(provider);
+        let crypto = Arc::new(provider.this());
+        let verifier =
+            WebPkiServerVerifier::builder_with_provider(this::roots(KeyType::Ed25519), crypto)
+                .build()
+                .unwrap();
+        plain.dangerous().set_certificate_verifier(verifier.clone());
+
+        let key = EchKey::new(7, SERVER_NAME, (0x20, 1, 1));
+        let list = EchConfigListBytes::from(key.config.list());
+        let ech = EchConfig::new(list, ALL_SUPPORTED_SUITES).unwrap();
+        let mut encrypting = ClientConfig::clone(&config(provider, ech.into()));
+        encrypting.enable_early_data = true;
+        encrypting.resumption = plain.resumption.clone();
+        encrypting.client_auth_cert_resolver = plain.client_auth_cert_resolver.clone();
+        encrypting.dangerous().set_certificate_verifier(verifier);
+
+        let configs = Configs {
+            client: Arc::new(plain),
+            server: Arc::new(server_config(provider)),
+        };
+        configs.connected();
+
+        let mut client = connect(&Arc::new(encrypting), server_name());
+        assert!(client.zero_rtt_keys().is_some());
+        let hello = write(&mut client).bytes;
+        let types = messages::extension_types(&hello);
+        const EARLY_DATA: u16 = 42;
+        const PRE_SHARED_KEY: u16 = 41;
+        assert!(types.contains(&EARLY_DATA) && types.contains(&PRE_SHARED_KEY));
+
+        // it has the session's key, but the hello that it reads does not name the session
+        let mut server = configs.server();
+        server.read_hs(&hello).unwrap();
+        assert!(server.zero_rtt_keys().is_none());
+        let flight = write_all(&mut server);
+        client.read_hs(&flight[0].bytes).unwrap();
+        assert!(client.zero_rtt_keys().is_none());
+        assert_eq!(write(&mut client).keys, Some("Handshake"));
+        let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+        assert_eq!(client.read_hs(&flight[1].bytes), Err(rejected.into()));
+        assert!(client.zero_rtt_keys().is_none());
+        assert!(write_all(&mut client).is_empty());
+        assert!(
+            client
+                .export_keying_material([0; 8], b"label", None)
+                .is_err()
+        );
     }
 }
 

@@ -1,0 +1,124 @@
+//! What a client's own key log and verifier get to see: they tell for which of the two hellos a handshake is.
+
+use std::sync::{Arc, Mutex};
+
+use harness::configs::PROVIDERS;
+use harness::scripted::Script;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    AlertDescription as Alert, ClientConfig, DigitallySignedStruct, Error, KeyLog,
+    PeerIncompatible, SignatureScheme,
+};
+
+use crate::clients::{Setup, this};
+use crate::kit::{ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry, refused};
+
+/// Keeps what it is told.
+#[derive(Debug, Default)]
+struct Observer {
+    logged: Mutex<Vec<(String, Vec<u8>)>>,
+    names: Mutex<Vec<ServerName<'static>>>,
+}
+
+impl KeyLog for Observer {
+    fn log(&self, label: &str, client_random: &[u8], _: &[u8]) {
+        let line = (label.to_owned(), client_random.to_vec());
+        self.logged.lock().unwrap().push(line);
+    }
+}
+
+/// Accepts whatever certificate there is.
+impl ServerCertVerifier for Observer {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.names.lock().unwrap().push(server_name.to_owned());
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![
+            SignatureScheme::ED25519,
+            SignatureScheme::ECDSA_NISTP256_SHA256,
+        ]
+    }
+}
+
+impl Observer {
+    #[track_caller]
+    fn assert_seen(&self, random: &[u8; 32], name: &str) {
+        let logged = self.logged.lock().unwrap();
+        // two of the handshake, two of what follows, the exporter's
+        assert_eq!(logged.len(), 5, "{logged:?}");
+        assert!(logged.iter().all(|(_, logged)| logged == random));
+        let names = self.names.lock().unwrap();
+        assert_eq!(*names, [ServerName::try_from(name.to_owned()).unwrap()]);
+    }
+}
+
+fn observed(setup: &Setup) -> (Arc<Observer>, Arc<ClientConfig>) {
+    let observer = Arc::new(Observer::default());
+    let mut config = this::config(setup).unwrap();
+    config.key_log = observer.clone();
+    config
+        .dangerous()
+        .set_certificate_verifier(observer.clone());
+    (observer, Arc::new(config))
+}
+
+fn run(peers: &Peers, config: &Arc<ClientConfig>, script: &Script) -> Run {
+    let name = ServerName::try_from(SECRET).unwrap();
+    peers.run_client(this::connect(config, name).unwrap(), script)
+}
+
+/// Each secret is logged with the random of the hello that it was derived with; the verifier is asked for the name in it.
+#[test]
+fn each_sees_the_hello_that_counts() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for script in [Script::new(), accepting_retry()] {
+            let (observer, config) = observed(&peers.setup());
+            let accepted = run(&peers, &config, &peers.to_accept(script.clone()));
+            assert_eq!(accepted.conversation.outcome, ACCEPTED);
+            let inner = accepted.conversation.opened[0].inner.random;
+            assert_ne!(inner, accepted.outer()[0].random);
+            observer.assert_seen(&inner, SECRET);
+
+            // a verifier that accepts everything makes no success of a rejection
+            let mut script = peers.to_reject(script);
+            script.retries.iter_mut().for_each(|retry| {
+                retry.extensions.retain(|(typ, _)| *typ != crate::kit::ECH);
+            });
+            let (observer, config) = observed(&peers.setup());
+            let rejected = run(&peers, &config, &script);
+            let error = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+            let expected = refused(error, Alert::EncryptedClientHelloRequired);
+            assert_eq!(rejected.conversation.outcome, expected);
+            observer.assert_seen(&rejected.outer()[0].random, PUBLIC);
+        }
+    }
+}
