@@ -139,14 +139,11 @@ impl Carrier {
         }
     }
 
-    /// Whether early data may be sent under a session with which these transport parameters are remembered.
-    pub(crate) fn allows_early_data(self, remembered_parameters: &[u8]) -> bool {
-        match self {
-            Self::Records => true,
-            // RFC 9000 §7.4.1: the server's parameters are used before it sends new ones. A session that came
-            // over records has none
-            Self::Quic(_) => !remembered_parameters.is_empty(),
-        }
+    /// Whether early data may go with a session that was made on a connection over `other`.
+    pub(crate) fn allows_early_data_of(self, other: Self) -> bool {
+        // RFC 9000 §7.4.1, RFC 9001 §4.6.1: over QUIC it goes by transport parameters that are remembered, and by a
+        // ticket that says so in a way of its own; sessions made over records have neither
+        self == other
     }
 
     /// Checks how many bytes of early data a server says it allows with a ticket.

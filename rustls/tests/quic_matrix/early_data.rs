@@ -1,6 +1,7 @@
 //! 0-RTT: taken, and refused for each reason there is (RFC 9001 §4.6).
 
 use harness::configs::PROVIDERS;
+use harness::endpoints;
 use harness::quic::{
     Level, QuicEndpoint, Use, VERSIONS, check_connected, deliver, exchange, handshake,
     send_and_check,
@@ -216,5 +217,37 @@ fn parameters_are_remembered_for_early_data() {
             [Crate::This, _] => assert_eq!(remembered, None),
             [Crate::Upstream, _] => assert_eq!(remembered.unwrap(), SERVER_PARAMETERS),
         }
+    }
+}
+
+/// A session of the other kind is resumed, and early data that comes with it all the same is rejected.
+#[test]
+fn early_data_stays_with_what_carried_the_session() {
+    for ends in ENDS {
+        let case = Case::with_early_data(ends, PROVIDERS[0]);
+        let is_upstreams = ends == [Crate::Upstream; 2];
+        let offers = ends[0] == Crate::Upstream;
+
+        let (client, server) = case.sides();
+        endpoints::handshake(
+            &mut *client.connect_over_records(),
+            &mut *server.accept_over_records(),
+        );
+        let (mut of_client, mut of_server) = (client.connect(), server.accept());
+        assert_eq!(of_client.has_keys(Level::EarlyData)[0], offers);
+        handshake(&mut *of_client, &mut *of_server);
+        assert!(of_client.negotiated().ends_with("Some(Resumed)"));
+        assert_eq!(of_client.is_early_data_accepted(), is_upstreams);
+
+        let (client, server) = case.sides();
+        first(&client, &server);
+        let (mut of_client, mut of_server) =
+            (client.connect_over_records(), server.accept_over_records());
+        assert_eq!(of_client.send_early(b"early") != 0, offers);
+        endpoints::handshake(&mut *of_client, &mut *of_server);
+        assert!(of_client.negotiated().ends_with("Some(Resumed)"));
+        let mut early_data = Vec::new();
+        of_server.read_early_into(&mut early_data);
+        assert_eq!(early_data.is_empty(), !is_upstreams);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider};
+use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::quic::{self, QuicEndpoint, Version};
 
 /// Whose connection an end is.
@@ -91,7 +92,36 @@ impl Case {
     }
 }
 
+impl Client {
+    pub(crate) fn connect_over_records(&self) -> Box<dyn Endpoint> {
+        match self.of {
+            Crate::This => {
+                let conn = rustls::ClientConnection::new(self.this.clone(), server_name());
+                Box::new(ThisBuffered::new(conn.unwrap()))
+            }
+            Crate::Upstream => {
+                let config = self.upstream.clone();
+                let conn = rustls_upstream::ClientConnection::new(config, server_name());
+                Box::new(UpstreamBuffered::new(conn.unwrap()))
+            }
+        }
+    }
+}
+
 impl Server {
+    pub(crate) fn accept_over_records(&self) -> Box<dyn Endpoint> {
+        match self.of {
+            Crate::This => {
+                let conn = rustls::ServerConnection::new(self.this.clone());
+                Box::new(ThisBuffered::new(conn.unwrap()))
+            }
+            Crate::Upstream => {
+                let conn = rustls_upstream::ServerConnection::new(self.upstream.clone());
+                Box::new(UpstreamBuffered::new(conn.unwrap()))
+            }
+        }
+    }
+
     /// With the sessions that another one stores.
     pub(crate) fn with_sessions_of(self, other: &Self) -> Self {
         self.with(

@@ -58,7 +58,7 @@ impl OfferedSession {
         let mut protocols = offer.alpn_protocols.iter();
         let with_early_data = config.enable_early_data
             && value.max_early_data_size() != 0
-            && config.carrier.allows_early_data(value.quic_parameters())
+            && config.carrier.allows_early_data_of(value.carrier)
             && offer.tls13_suites().any(|suite| suite == value.suite())
             && value
                 .alpn_protocol()

@@ -9,6 +9,7 @@ use super::parameters::Parameters;
 use super::tickets::TicketKind;
 use crate::conn::transport::Level;
 use crate::crypto::tls13::OkmBlock;
+use crate::handshake::settings::ServerSettings;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
@@ -48,7 +49,7 @@ impl Offer<'_> {
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,
-        config: &ServerConfig,
+        config: &ServerSettings,
         data: &ServerConnectionData,
         now: UnixTime,
     ) -> Option<u32> {
@@ -61,7 +62,8 @@ impl Offer<'_> {
         // RFC 9846 §4.3.10: the first session, under the same cipher suite and protocol
         let is_same = self.is_first
             && session.suite == parameters.suite.common.suite
-            && session.facts.alpn_protocol == parameters.alpn_protocol.as_deref();
+            && session.facts.alpn_protocol == parameters.alpn_protocol.as_deref()
+            && config.carrier.allows_early_data_of(session.carrier);
         // RFC 9846 §8: once; a session from the storage was taken out of it
         let is_single_use = self.kind == TicketKind::Stored;
 
