@@ -136,6 +136,40 @@ fn what_is_behind_a_refused_record_waits_too() {
     for_all!(test);
 }
 
+/// A record that was passed over, but not reported yet, is a part of what is in front of the next.
+#[test]
+fn what_was_passed_over_is_counted() {
+    fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
+        if !case.is_tls13() {
+            return;
+        }
+        peer.send(b"one");
+        peer.refresh_traffic_keys();
+        peer.send(b"two");
+        let mut incoming = peer.take_output();
+        let all_but_one = incoming.len() - 1;
+        let UnbufferedStatus { mut discard, state } = conn.process(&mut incoming[..all_but_one]);
+        let Ok(ConnectionState::ReadTraffic(mut traffic)) = state else {
+            panic!("{state:?}");
+        };
+        let record = traffic.next_record().unwrap().unwrap();
+        assert_eq!(record.payload, b"one");
+        discard += record.discard;
+        // past the KeyUpdate, to what is not complete; and once more
+        assert!(traffic.next_record().is_none());
+        assert!(traffic.next_record().is_none());
+        incoming.drain(..discard);
+
+        assert_eq!(conn.peek_record(&incoming[..incoming.len() - 1]), None);
+        let record = conn.peek_record(&incoming).unwrap();
+        assert_eq!(record.max_payload, 3);
+        assert_eq!(record.record_len, incoming.len());
+        assert_eq!(take_one(&mut conn, &mut incoming), b"two");
+        assert!(incoming.is_empty());
+    }
+    for_all!(test);
+}
+
 /// Records that the connection needs for itself carry none, so one at a time is enough for the whole handshake; and
 /// application data directly behind it can be refused.
 #[test]
