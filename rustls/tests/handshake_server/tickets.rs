@@ -89,6 +89,7 @@ struct Session {
     psk: Vec<u8>,
     age_add: u32,
     max_early_data_size: u32,
+    carrier: usize,
     issued_at: u64,
     authenticated_at: u64,
     client_auth: [usize; 4],
@@ -100,13 +101,14 @@ struct Session {
 impl Session {
     fn read(bytes: &[u8]) -> Self {
         let mut value = Reader(bytes);
-        assert_eq!(value.number(1), 2, "format");
+        assert_eq!(value.number(1), 3, "format");
         assert_eq!(value.u16(), 0x0304, "version");
         let mut read = Self {
             suite: value.u16(),
             psk: value.vector(1).to_vec(),
             age_add: value.number(4) as u32,
             max_early_data_size: value.number(4) as u32,
+            carrier: value.number(1),
             issued_at: value.number(8) as u64,
             authenticated_at: value.number(8) as u64,
             client_auth: [0; 4].map(|_| value.number(8)),
@@ -185,6 +187,7 @@ fn sealed_ticket_holds_the_session() {
         assert_eq!(session.authenticated_at, session.issued_at);
         assert_eq!(session.client_auth, [0; 4]);
         assert_eq!(session.max_early_data_size, 0);
+        assert_eq!(session.carrier, 0, "records");
     }
 }
 
