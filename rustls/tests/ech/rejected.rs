@@ -13,7 +13,7 @@ use rustls::{
 
 use crate::clients::{Mode, OURS, Setup, Stack, stacks};
 use crate::kit::{
-    ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, not_valid_for, refused,
+    DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, not_valid_for, refused,
 };
 
 /// Scripts that reject: at once, or after a HelloRetryRequest that has no confirmation, or a wrong one.
@@ -346,6 +346,29 @@ fn the_connection_is_not_usable() {
                 assert_eq!(run.client.process().err(), error);
                 assert!(run.client.take_output().is_empty());
                 run.assert_status("Rejected");
+            }
+        }
+    }
+}
+
+/// RFC 9849 §6.1.6: before any application data. What was written before is not sent, though a close_notify waits behind it.
+#[test]
+fn what_was_written_before_is_dropped() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for script in scripts(&peers) {
+            for &stack in OURS {
+                let mut client = stack.config(&peers.setup()).unwrap().connect().unwrap();
+                assert!(client.send(DATA) == DATA.len() || stack == Stack::ThisUnbuffered);
+                if stack == Stack::This {
+                    client.close();
+                }
+                let conversation = peers.identity.converse(&mut *client, &script);
+                let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+                let expected = refused(rejected, Alert::EncryptedClientHelloRequired);
+                assert_eq!(conversation.outcome, expected, "{stack:?}");
+                assert_eq!(conversation.plaintext, b"");
+                assert!(client.take_output().is_empty(), "{stack:?}");
             }
         }
     }
