@@ -7,7 +7,7 @@ use tls::{ClientConnection, ServerConnection};
 
 use super::pairs::buffered::{self, Pair};
 use super::{configs, tls};
-use crate::duplex::{Amount, Done, End, Work, alone, both};
+use crate::duplex::{Amount, Done, End, Work, both, receiving, sending};
 use crate::workload::{Result, Scenario, check_received};
 
 struct Whole {
@@ -54,7 +54,7 @@ impl End for Whole {
         match work {
             Work::Send => {
                 let connection = connection.get_mut().unwrap_or_else(PoisonError::into_inner);
-                alone(|| {
+                sending(|| {
                     for _ in 0..amount.writes {
                         send(connection, plaintext, outgoing)?;
                     }
@@ -63,7 +63,7 @@ impl End for Whole {
             }
             Work::Receive => {
                 let connection = connection.get_mut().unwrap_or_else(PoisonError::into_inner);
-                alone(|| {
+                receiving(|| {
                     let mut received = 0;
                     while !rest.is_empty() {
                         received += receive(connection, &mut rest, application)?;

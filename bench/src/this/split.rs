@@ -9,7 +9,7 @@ use rustls::split::{Receiver, Sender};
 
 use super::connection::configs;
 use super::pairs::buffered::{self, Pair};
-use crate::duplex::{Amount, Done, End, Work, alone, both};
+use crate::duplex::{Amount, Done, End, Work, both, receiving, sending};
 use crate::workload::{Result, Scenario, check_received};
 
 struct Halves {
@@ -60,8 +60,8 @@ impl End for Halves {
             Ok(received)
         };
         match work {
-            Work::Send => alone(|| (0..self.amount.writes).map(|_| send()).sum()),
-            Work::Receive => alone(receive),
+            Work::Send => sending(|| (0..self.amount.writes).map(|_| send()).sum()),
+            Work::Receive => receiving(receive),
             Work::Both => both(send, receive),
         }
     }
