@@ -31,6 +31,9 @@
 //! - [`ClientConfig`] and [`ServerConfig`]: everything that can be chosen; [`ConfigBuilder`]: how to choose
 //!   it.
 //! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
+//! - [`unbuffered`], [`split`], [`kernel`]: other ways to move the bytes than buffered connections.
+//! - [`quic`]: the handshake of QUIC.
+//! - [`client::EchConfig`]: how a client encrypts its ClientHello.
 //! - [`certificates`]: certificates parsed once, kept and shared.
 //! - [`crypto`]: the cryptography underneath, and how to bring one's own.
 //! - [`Error`]: everything that can go wrong.
@@ -203,7 +206,8 @@ pub mod unbuffered {
 
 /// The two halves of an established connection, for two threads that need no lock between them.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) says how they come about.
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) makes them of a connection, has an example, and
+/// says what one half does for the other.
 pub mod split {
     #[cfg(feature = "std")]
     pub use crate::conn::split::Writer;

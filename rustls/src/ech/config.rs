@@ -57,6 +57,28 @@ impl From<EchGreaseConfig> for EchMode {
 /// A server that no longer has these keys rejects the ClientHello, and may say which to use instead: the connection fails
 /// with [`PeerIncompatible::ServerRejectedEncryptedClientHello`](crate::PeerIncompatible::ServerRejectedEncryptedClientHello),
 /// and [`for_retry`](Self::for_retry) makes the configuration of another attempt.
+///
+/// ```
+/// use rustls::client::EchConfig;
+/// use rustls::crypto::hpke::Hpke;
+/// use rustls::pki_types::EchConfigListBytes;
+/// use rustls::{Error, PeerIncompatible};
+///
+/// /// For the first connection, with the list that DNS has.
+/// fn first(list: EchConfigListBytes<'_>, suites: &[&'static dyn Hpke]) -> Result<EchConfig, Error> {
+///     EchConfig::new(list, suites)
+/// }
+///
+/// /// For one more, when the first has failed with `error`. Returns `error` itself if the server has named no other keys.
+/// fn second(error: Error, suites: &[&'static dyn Hpke]) -> Result<EchConfig, Error> {
+///     match error {
+///         Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(Some(
+///             configs,
+///         ))) => EchConfig::for_retry(&configs, suites),
+///         other => Err(other),
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct EchConfig {
     contents: EchConfigContents,

@@ -11,10 +11,7 @@
 //! | [`split::Sender`], [`split::Receiver`](crate::split::Receiver) | as before the split, or the application | either | 0 / 0 or 1 | both directions at once on two threads, without a lock |
 //! | [`UnbufferedClientConnection`], [`UnbufferedServerConnection`] | the application | the application | 0 / 0 | io_uring, `no_std`, own buffer pools, the highest throughput |
 //! | [`KernelConnection`](crate::kernel::KernelConnection) | the kernel (Linux's kTLS) | the kernel | – | `sendfile`, network cards that encrypt |
-#![cfg_attr(
-    feature = "std",
-    doc = "| [`quic`](crate::quic) connections | a QUIC implementation such as quinn | that implementation | – | QUIC, HTTP/3 |"
-)]
+//! | [`quic`](crate::quic) connections | a QUIC implementation such as quinn | that implementation | – | QUIC, HTTP/3 |
 //!
 //! The copies are those of the aws-lc-rs provider. ring seals in place only, so there each interface but
 //! `encrypt_in_place` has one more when sending. No interface allocates for a record.
@@ -96,7 +93,7 @@
 //! | [`ReadTraffic`] | application data: [`next_record`] until `None` |
 //! | [`ReadEarlyData`] | the same of early data, on a server |
 //! | [`WriteTraffic`] | nothing else to do: application data can be sent, or more be received |
-//! | [`PeerClosed`] | the peer sends no more; this side may |
+//! | [`PeerClosed`] | the peer sends no more; this side may, by [`write_traffic`] |
 //! | [`Closed`] | both have closed |
 //!
 //! Whatever the state, the first `discard` bytes of the input are done with. The rest must be given again, with more
@@ -120,6 +117,12 @@
 //! `encrypt_in_place`; `read_tls` and `reader` or `open_in_place`. One thing is new: what was received may call for an
 //! answer, and the receiving half does not send. Ask [`sender_wants_write`] after each `process_new_packets`, errors
 //! included, and wake whoever has the sender. A thread that writes all the time needs no waking: each write answers.
+//! The example `split_echo` is a complete server.
+//!
+//! # QUIC
+//!
+//! A connection of [`quic`](crate::quic) has no records: it makes the messages of the handshake and hands out the keys,
+//! with which a QUIC implementation protects its packets. An application uses it through that implementation.
 //!
 //! # Which version, which role
 //!
@@ -139,7 +142,7 @@
 //! [`set_buffer_limit`]: crate::ConnectionCommon::set_buffer_limit
 //! [`split::Sender`]: crate::split::Sender
 //! [`sender_wants_write`]: crate::split::Receiver::sender_wants_write
-//! [`process_tls_records`]: crate::client::UnbufferedClientConnection
+//! [`process_tls_records`]: crate::unbuffered::UnbufferedConnectionCommon::process_tls_records
 //! [`ConnectionState`]: crate::unbuffered::ConnectionState
 //! [`EncodeTlsData`]: crate::unbuffered::ConnectionState::EncodeTlsData
 //! [`TransmitTlsData`]: crate::unbuffered::ConnectionState::TransmitTlsData

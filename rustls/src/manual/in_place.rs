@@ -17,8 +17,9 @@
 //!        └─────────────────────── record ──────────────────────────┘
 //! ```
 //!
-//! It is there on buffered connections ([`encrypt_in_place`](crate::ConnectionCommon::encrypt_in_place)) and on
-//! unbuffered ones ([`WriteTraffic::encrypt_in_place`](crate::unbuffered::WriteTraffic::encrypt_in_place)):
+//! It is there on buffered connections ([`encrypt_in_place`](crate::ConnectionCommon::encrypt_in_place)), on
+//! unbuffered ones ([`WriteTraffic::encrypt_in_place`](crate::unbuffered::WriteTraffic::encrypt_in_place)), and on the
+//! sending half of a split one ([`Sender::encrypt_in_place`](crate::split::Sender::encrypt_in_place)):
 //!
 //! ```
 //! use std::io::{self, Read, Write};
@@ -76,6 +77,8 @@
 //! - Buffered: [`Reader`](crate::Reader) implements [`BufRead`](std::io::BufRead), and `fill_buf` shows the plaintext
 //!   where it lies in the receive buffer. [`into_first_chunk`](crate::Reader::into_first_chunk) does so for as long as
 //!   the connection is borrowed. `read` copies, once.
+//! - Split: either of the two. [`Receiver::open_in_place`](crate::split::Receiver::open_in_place) opens a record in the
+//!   application's memory, [`Receiver::reader`](crate::split::Receiver::reader) is that of a buffered connection.
 //!
 //! ```
 //! use std::io::{self, BufRead, Write};

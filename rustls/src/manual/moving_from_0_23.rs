@@ -45,4 +45,5 @@
 //!    [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet) where there are several machines.
 //! 3. A few lines: [`BufRead`](std::io::BufRead) instead of [`Read`](std::io::Read), `encrypt_in_place` where large
 //!    answers are sent ([`in_place`](super::in_place)).
-//! 4. Another structure: the unbuffered API ([`choosing_an_api`](super::choosing_an_api)).
+//! 4. Another structure: the unbuffered API, or two halves of a connection on two threads
+//!    ([`choosing_an_api`](super::choosing_an_api)).

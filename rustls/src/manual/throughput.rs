@@ -19,7 +19,7 @@
 //!    change that, reorder [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites), and set
 //!    [`ignore_client_order`](crate::ServerConfig::ignore_client_order) on a server.
 //! 6. **Both directions at once** on two cores need two threads in one connection. A mutex around it makes them take turns;
-//!    [`into_split`](crate::client::UnbufferedClientConnection::into_split) gives each a half of its own.
+//!    [`into_split`](crate::ClientConnection::into_split) gives each a half of its own.
 //!
 //! ```
 //! use std::sync::Arc;

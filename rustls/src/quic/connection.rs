@@ -21,7 +21,8 @@ use crate::{client, server};
 
 /// What client and server connections have in common.
 ///
-/// Facts about the handshake are those of [`CommonState`], to which it dereferences.
+/// Facts about the handshake are those of [`CommonState`], to which it dereferences. [`quic`](crate::quic) has an
+/// example.
 pub struct ConnectionCommon<Data> {
     driver: Driver<Data>,
 }

@@ -276,12 +276,12 @@ impl Tls13ClientSessionValue {
         }
     }
 
-    /// The transport parameters of the server (RFC 9000 §7.4.1), if the session was made over QUIC.
+    /// The transport parameters of the server (RFC 9000 §7.4.1), encoded; empty unless the session was made over QUIC.
     pub fn quic_params(&self) -> Vec<u8> {
         self.quic_parameters().to_vec()
     }
 
-    /// Replaces the server's transport parameters.
+    /// Replaces the server's transport parameters, which are encoded as in RFC 9000 §18.
     pub fn set_quic_params(&mut self, quic_params: &[u8]) {
         self.quic_parameters = quic_params.into();
     }

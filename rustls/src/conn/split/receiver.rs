@@ -21,8 +21,8 @@ use crate::server::{EarlyData, ReadEarlyData, ServerConnectionData};
 
 /// The half of a connection that receives.
 ///
-/// It is to a connection what [`ClientConnection::into_split`](crate::ClientConnection::into_split) says. There are two
-/// ways to receive:
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) makes it, and has an example. There are two ways
+/// to receive:
 ///
 /// - [`read_tls`](Self::read_tls) reads from the socket into the connection's own buffer,
 ///   [`process_new_packets`](Self::process_new_packets) opens what has come, and [`reader`](Self::reader) hands it out;

@@ -25,8 +25,8 @@ use crate::record::sender::{InPlaceError, InPlaceRoom};
 
 /// The half of a connection that sends.
 ///
-/// It is to a connection what [`ClientConnection::into_split`](crate::ClientConnection::into_split) says. There are
-/// three ways to send, which may take turns as long as what one has made is sent before what the next makes:
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) makes it, and has an example. There are three
+/// ways to send, which may take turns as long as what one has made is sent before what the next makes:
 ///
 /// - [`writer`](Self::writer) encrypts into the connection's own buffer, and [`write_tls`](Self::write_tls) writes it
 ///   to the socket;
