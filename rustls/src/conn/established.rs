@@ -369,7 +369,9 @@ impl SendingSecrets {
         } else {
             KeyUpdateRequest::UpdateRequested
         };
-        if self.send_key_update(request, transport)? {
+        let is_sent = self.send_key_update(request, transport)?;
+        // of a split connection the answer may have come since: nothing is awaited then
+        if is_sent && !is_awaited {
             match &self.link {
                 Some(link) => link.await_update(),
                 None => self.awaits_update = true,

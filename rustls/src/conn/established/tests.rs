@@ -1,6 +1,7 @@
 //! KeyUpdate between two ends that share their secrets. What crosses to rustls 0.23 is tested with the
 //! handshakes.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -11,9 +12,10 @@ use crate::conn::records::{Records, Sending};
 use crate::conn::tolerance::Tolerance;
 #[cfg(feature = "aws_lc_rs")]
 use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use crate::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage};
 #[cfg(not(feature = "aws_lc_rs"))]
 use crate::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
-use crate::enums::{AlertDescription, ContentType};
+use crate::enums::{AlertDescription, ContentType, ProtocolVersion};
 use crate::error::InvalidMessage;
 use crate::handshake::{Context, Failure};
 use crate::msgs::HandshakeMessage;
@@ -158,6 +160,63 @@ fn a_second_request_waits_for_the_answer_to_the_first() {
     a.send_data();
     a.refresh();
     assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
+}
+
+/// Of a split connection, whose receiving half takes the answer in while the sending half seals.
+#[test]
+fn an_answer_that_comes_meanwhile_is_not_awaited_again() {
+    struct AnsweredMeanwhile(Arc<Link>);
+
+    impl MessageEncrypter for AnsweredMeanwhile {
+        fn encrypt(
+            &mut self,
+            msg: OutboundPlainMessage<'_>,
+            _: u64,
+            _: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            if msg.typ == ContentType::Handshake {
+                assert!(self.0.take_awaited_update());
+            }
+            Ok(msg.payload.len())
+        }
+
+        fn encrypt_in_place(
+            &mut self,
+            _: ContentType,
+            _: ProtocolVersion,
+            _: usize,
+            _: u64,
+            _: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            Err(EncryptError::Failed)
+        }
+
+        fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+            payload_len
+        }
+
+        fn payload_offset(&self) -> usize {
+            0
+        }
+    }
+
+    let [mut a, _] = ends();
+    let link = Arc::new(Link::new());
+    let mut sending = a.established.as_mut().unwrap().split(&link).unwrap();
+    let secrets = sending.refreshable().unwrap();
+    secrets.refresh(&mut a.records).unwrap();
+    assert!(link.awaits_update());
+    a.records.sender.set_encrypter(
+        Box::new(AnsweredMeanwhile(link.clone())),
+        ProtocolVersion::TLSv1_3,
+        u64::MAX,
+    );
+    a.records
+        .seal(ContentType::ApplicationData, b"data".into())
+        .unwrap();
+    secrets.refresh(&mut a.records).unwrap();
+    // or no KeyUpdate would ever be requested again
+    assert!(!link.awaits_update());
 }
 
 #[test]
