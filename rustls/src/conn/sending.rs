@@ -10,6 +10,7 @@ use std::io;
 use super::common_state::CommonState;
 use super::established::{Established, KEY_UPDATE_LEN};
 use super::records::Sending;
+use super::transport::Transport;
 use super::unbuffered::EncryptError;
 use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
@@ -308,8 +309,12 @@ impl CommonState {
         if self.records.sending != Sending::Traffic {
             return Err(InPlaceError::EncryptExhausted);
         }
-        self.refresh_worn_key()
-            .map_err(|_| InPlaceError::EncryptExhausted)?;
+        // a peer that asks for many KeyUpdates and reads none makes the output no longer: one is answered behind a
+        // KeyUpdate that waits only once that is sent
+        if self.records.outgoing.is_empty() || self.records.has_used_sending_key() {
+            self.refresh_worn_key()
+                .map_err(|_| InPlaceError::EncryptExhausted)?;
+        }
         if !self.records.outgoing.is_empty() {
             return Err(InPlaceError::OutputPending);
         }

@@ -207,6 +207,84 @@ fn answers_do_not_pile_up() {
     }
 }
 
+/// However often the application tries to write in place while the peer reads nothing: one answer is held.
+#[test]
+fn answers_do_not_pile_up_in_place() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        let room = halves.sender.in_place_room();
+        let payload = room.headroom..room.headroom + 4;
+        let mut buf = [b'x'; 100];
+        for _ in 0..100 {
+            peer.refresh_traffic_keys();
+            peer.send(b"x");
+            halves.receive(&peer.take_output()).unwrap();
+            let pending = halves.sender.encrypt_in_place(&mut buf, payload.clone());
+            assert_eq!(pending.unwrap_err(), InPlaceError::OutputPending);
+        }
+        let mut held = Vec::new();
+        halves.sender.write_tls(&mut held).unwrap();
+        assert_eq!(held.len(), KEY_UPDATE);
+        peer.receive(&held).unwrap();
+        // the requests that came behind it have their own
+        let answer = halves.output();
+        assert_eq!(answer.len(), KEY_UPDATE);
+        peer.receive(&answer).unwrap();
+        assert_eq!(halves.read_waiting(), [b'x'; 100]);
+        is_settled(&mut halves, &mut peer);
+    }
+}
+
+/// Data that waits and the answer go out together, so a write in place that is tried again then succeeds.
+#[test]
+fn in_place_data_and_the_answer_are_sent_together() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        halves.sender.writer().write_all(b"waits").unwrap();
+        peer.refresh_traffic_keys();
+        halves.receive(&peer.take_output()).unwrap();
+        let room = halves.sender.in_place_room();
+        let payload = room.headroom..room.headroom + 4;
+        let mut buf = [b'x'; 100];
+        let pending = halves.sender.encrypt_in_place(&mut buf, payload.clone());
+        assert_eq!(pending.unwrap_err(), InPlaceError::OutputPending);
+        let mut out = Vec::new();
+        halves.sender.write_tls(&mut out).unwrap();
+        assert_eq!(out.len(), PROTECTION + 5 + KEY_UPDATE);
+        let record = halves.sender.encrypt_in_place(&mut buf, payload).unwrap();
+        out.extend_from_slice(&buf[record]);
+        peer.receive(&out).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, b"waitsxxxx");
+        is_settled(&mut halves, &mut peer);
+    }
+}
+
+/// An answer behind output that waits is not lost when one `write_tls` sends only the output: the sending half wants
+/// to write until it is sent, though the receiving half does not ask for it a second time.
+#[test]
+fn an_answer_behind_output_is_wanted_until_it_is_sent() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = case.split();
+        halves.sender.writer().write_all(b"waits").unwrap();
+        peer.refresh_traffic_keys();
+        halves.receive(&peer.take_output()).unwrap();
+        assert!(halves.receiver.sender_wants_write());
+        let mut out = Vec::new();
+        halves.sender.write_tls(&mut out).unwrap();
+        assert_eq!(out.len(), PROTECTION + 5);
+        assert!(!halves.receiver.sender_wants_write());
+        assert!(halves.sender.wants_write());
+        halves.sender.write_tls(&mut out).unwrap();
+        assert_eq!(out.len(), PROTECTION + 5 + KEY_UPDATE);
+        assert!(!halves.sender.wants_write());
+        peer.receive(&out).unwrap();
+        peer.read_into(&mut Vec::new());
+        is_settled(&mut halves, &mut peer);
+    }
+}
+
 /// KeyUpdates that do nothing are limited as ever.
 #[test]
 fn a_flood_ends_the_connection() {
