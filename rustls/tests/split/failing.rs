@@ -211,6 +211,10 @@ fn the_receiver_learns_of_a_failed_write() {
                 1 => drop(sender.encrypt(b"x", &mut buf).unwrap_err()),
                 _ => drop(sender.encrypt_in_place(&mut buf, 40..60).unwrap_err()),
             }
+            let error = halves.sender.writer().flush().unwrap_err();
+            assert_eq!(tls_error(error), Error::EncryptError);
+            // the receiving half has not been called since
+            assert_eq!(halves.receiver.exported(), Err(Error::EncryptError));
             // a record that could be opened if there were a key
             peer.send(b"x");
             for _ in 0..2 {

@@ -1,6 +1,6 @@
 //! When a connection can be split, and what becomes of what waits in it.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
@@ -179,7 +179,7 @@ fn a_closed_direction_stays_closed() {
         conn.send_close_notify();
         let mut halves = split(conn);
         let error = halves.sender.writer().write(b"more").unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
         let out = halves.output();
         peer.receive(&out).unwrap();
         assert!(peer.peer_has_closed());
@@ -348,6 +348,10 @@ fn an_opened_record_moves_along() {
             Ok(rustls::unbuffered::ConnectionState::ReadTraffic(_))
         ));
         let (_, mut receiver) = conn.into_split().unwrap();
+        // what comes behind does not overtake
+        let mut behind = &[0x17, 3, 3][..];
+        let error = receiver.read_tls(&mut behind).unwrap_err();
+        assert_eq!((error.kind(), behind.len()), (ErrorKind::Other, 3));
         // bytes that are kept back change nothing
         let kept_back = receiver.open_in_place(&mut incoming[..10]).unwrap();
         assert_eq!((kept_back.discard, kept_back.payload), (0, &b""[..]));

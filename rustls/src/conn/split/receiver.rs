@@ -57,8 +57,10 @@ impl<Data> Receiver<Data> {
     }
 
     /// True when the sending half has something to send because of what was received, or because of an error: see to it
-    /// that [`Sender::write_tls`](super::Sender::write_tls) is called. False once it is sealed, when that half is closed
-    /// or dropped, and after an error that the peer is not told of, such as an alert of its own.
+    /// that [`Sender::write_tls`](super::Sender::write_tls) is called for as long as
+    /// [`Sender::wants_write`](super::Sender::wants_write). False once that half knows of it, which is at the next call
+    /// that sends, and says by its `wants_write` how long it is not sent; when that half is closed or dropped; and
+    /// after an error that the peer is not told of, such as an alert of its own.
     pub fn sender_wants_write(&self) -> bool {
         wants_sender(&self.link)
     }
@@ -165,16 +167,21 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `output` is empty or too long; the error that ended the connection.
+    /// [`Error::General`] when `output` is empty or too long; the error that ended the connection, in this half or in
+    /// the other.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<T, Error> {
-        self.driver
-            .common
-            .export_keying_material(output, label, context)
+        let common = &self.driver.common;
+        if !common.has_failed()
+            && let Some(failure) = self.link.failure()
+        {
+            return Err(failure.error.clone());
+        }
+        common.export_keying_material(output, label, context)
     }
 
     /// Ends this half if the other has failed.
@@ -213,8 +220,15 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// As for [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls).
+    /// As for [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls); and [`io::ErrorKind::Other`] while
+    /// bytes that an unbuffered connection has processed and not told to discard are to be given to
+    /// [`open_in_place`](Self::open_in_place), which come before.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
+        if self.opened.is_some() {
+            return Err(io::Error::other(
+                "what was received before the split was not given to open_in_place yet",
+            ));
+        }
         self.driver.common.records.read_tls(rd)
     }
 

@@ -342,9 +342,9 @@ impl io::Write for Writer<'_> {
         self.whole().write_vectored(bufs)
     }
 
-    /// Does nothing: [`Sender::write_tls`] sends.
+    /// Sends nothing, [`Sender::write_tls`] does; returns the connection's failure if there is one.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.whole().flush()
     }
 }
 
