@@ -208,8 +208,8 @@ fn all_does_everything_one_after_the_other() {
         "--json",
     ]);
     let rows = parse(&lines);
-    let jobs =
-        "bulk tcp memory handshake handshake-resume handshake-ticket primitives certificates";
+    let jobs = "bulk duplex tcp memory handshake handshake-resume handshake-ticket primitives \
+        certificates";
     assert_eq!(of(&rows, "bench"), jobs.split_whitespace().collect());
     assert_eq!(of(&rows, "provider"), ["ring"].into());
     assert!(svg.contains("over threads") && svg.contains("loopback TCP"));
