@@ -15,11 +15,13 @@
 //!    has come. The limit counts plaintext and the header of 5 bytes: for records that fit into one TCP segment, set it to
 //!    the segment's length, less 17 for what TLS 1.3 adds behind.
 //! 5. **Choose the cipher.** AES-128-GCM is the fastest where the processor has AES instructions, AES-256-GCM about a fifth
-//!    slower; ChaCha20-Poly1305 takes seven times as long there and is for processors without them. Both providers prefer AES-256-GCM by default, as 0.23; to
-//!    change that, reorder [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites), and set
+//!    slower; ChaCha20-Poly1305 takes seven times as long there and is for processors without them. Both providers prefer
+//!    AES-256-GCM by default, as 0.23; to change that, reorder
+//!    [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites), and set
 //!    [`ignore_client_order`](crate::ServerConfig::ignore_client_order) on a server.
-//! 6. **Both directions at once** on two cores need two threads in one connection. A mutex around it makes them take turns;
-//!    [`into_split`](crate::ClientConnection::into_split) gives each a half of its own.
+//! 6. **Both directions at once** on two cores need two threads in one connection. A mutex around it makes them take
+//!    turns, which is less than one thread does; [`into_split`](crate::ClientConnection::into_split) gives each a half of
+//!    its own, and that is 1.8 times as much (`bench -- duplex`).
 //!
 //! ```
 //! use std::sync::Arc;
