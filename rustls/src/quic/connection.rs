@@ -34,7 +34,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// While a client may send early data, until then, they are those of the connection that the session was
     /// made on (RFC 9000 §7.4.1). Nobody has authenticated them before the handshake is complete.
     pub fn quic_transport_parameters(&self) -> Option<&[u8]> {
-        self.quic()?.peer_parameters()
+        self.quic.as_deref()?.peer_parameters()
     }
 
     /// The keys of 0-RTT packets, with which a client sends and a server receives.
@@ -43,7 +43,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// offered that allows early data; a server from the ClientHello on, if it accepts early data. They are gone when
     /// the server has rejected early data, and when the handshake is complete.
     pub fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
-        self.quic()?.zero_rtt_keys()
+        self.quic.as_deref()?.zero_rtt_keys()
     }
 
     /// Takes the next bytes of the handshake: those of CRYPTO frames, in order.
@@ -67,7 +67,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Call it at the start (clients), and after each [`read_hs`](Self::read_hs), until it appends and returns
     /// nothing.
     pub fn write_hs(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        self.driver.common.write_crypto(buf)
+        self.write_crypto(buf)
     }
 
     /// The TLS alert to tell the peer in a CONNECTION_CLOSE frame, as an error code of 0x0100 and more (RFC 9001 §4.8).
@@ -75,17 +75,13 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// `None` while nothing has failed; and when [`read_hs`](Self::read_hs) has failed for something that is no
     /// error of TLS but a PROTOCOL_VIOLATION of QUIC (RFC 9000 §20.1).
     pub fn alert(&self) -> Option<AlertDescription> {
-        self.quic()?.alert
+        self.quic.as_deref()?.alert
     }
 }
 
 impl<Data> ConnectionCommon<Data> {
     fn new(driver: Driver<Data>) -> Self {
         Self { driver }
-    }
-
-    fn quic(&self) -> Option<&Quic> {
-        self.driver.common.quic.as_deref()
     }
 }
 
@@ -273,18 +269,12 @@ pub enum Connection {
 impl Connection {
     /// See [`ConnectionCommon::quic_transport_parameters`].
     pub fn quic_transport_parameters(&self) -> Option<&[u8]> {
-        match self {
-            Self::Client(conn) => conn.quic_transport_parameters(),
-            Self::Server(conn) => conn.quic_transport_parameters(),
-        }
+        self.quic.as_deref()?.peer_parameters()
     }
 
     /// See [`ConnectionCommon::zero_rtt_keys`].
     pub fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
-        match self {
-            Self::Client(conn) => conn.zero_rtt_keys(),
-            Self::Server(conn) => conn.zero_rtt_keys(),
-        }
+        self.quic.as_deref()?.zero_rtt_keys()
     }
 
     /// See [`ConnectionCommon::read_hs`].
@@ -301,18 +291,12 @@ impl Connection {
 
     /// See [`ConnectionCommon::write_hs`].
     pub fn write_hs(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        match self {
-            Self::Client(conn) => conn.write_hs(buf),
-            Self::Server(conn) => conn.write_hs(buf),
-        }
+        self.write_crypto(buf)
     }
 
     /// See [`ConnectionCommon::alert`].
     pub fn alert(&self) -> Option<AlertDescription> {
-        match self {
-            Self::Client(conn) => conn.alert(),
-            Self::Server(conn) => conn.alert(),
-        }
+        self.quic.as_deref()?.alert
     }
 
     /// Derives keying material from the connection (RFC 9846 §7.5) and returns it in `output`.
