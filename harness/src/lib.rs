@@ -17,6 +17,7 @@
 //!   ports ─────── for servers of other stacks
 //!   servers ───── servers of both crates that scripted peers and clients talk to again and again
 //!   refusing ──── a crypto provider that does not seal everything
+//!   deviations ── where an answer to wrong bytes is not upstream's, and why
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -35,6 +36,7 @@
 pub mod bare_records;
 pub mod client_hello;
 pub mod configs;
+pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
 pub mod fuzzed;

@@ -1,6 +1,6 @@
 //! Every byte of every flight: flipped, zeroed, removed, doubled, and the flight cut there.
 
-use crate::deviations::Judge;
+use crate::judge::Judge;
 use crate::scenes::scenes;
 
 type Change = fn(&mut Vec<u8>, usize);

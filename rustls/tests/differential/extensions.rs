@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::deviations::Judge;
 use crate::flights::{Framing, HANDSHAKE, encode, message};
+use crate::judge::Judge;
 use crate::scenes::{Scene, scenes};
 
 /// Types that RFC 9846 or IANA know of, one of GREASE (RFC 8701), and one that nobody knows.

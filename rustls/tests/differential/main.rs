@@ -4,12 +4,12 @@
 //! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte of
 //! every handshake message can be changed and still arrives. What the peer sends is recorded once
 //! ([`scenes`]), changed in each way that [`bytes`], [`messages`], [`extensions`] [`records`] and [`quic`] know, and
-//! replayed to fresh connections. Where the outcomes differ, the table in [`deviations`] must say why.
+//! replayed to fresh connections. Where the outcomes differ, the table in [`harness::deviations`] must say why.
 
 mod bytes;
-mod deviations;
 mod extensions;
 mod flights;
+mod judge;
 mod messages;
 mod outcome;
 mod quic;
@@ -20,7 +20,7 @@ mod splits;
 
 use std::thread;
 
-use deviations::Judge;
+use judge::Judge;
 
 #[test]
 fn the_outcome_is_upstreams_or_there_is_a_reason() {

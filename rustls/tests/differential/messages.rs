@@ -1,8 +1,8 @@
 //! Handshake messages left out, repeated, in another order, of every type where they do not belong, of
 //! wrong lengths, and across changes of keys.
 
-use crate::deviations::Judge;
 use crate::flights::{HANDSHAKE, Record, encode, message};
+use crate::judge::Judge;
 use crate::scenes::{Scene, scenes};
 
 pub(crate) fn compare(judge: &Judge) {

@@ -1,7 +1,7 @@
 //! What is different when the handshake is that of QUIC.
 
-use crate::deviations::Judge;
 use crate::flights::{Record, encode, message};
+use crate::judge::Judge;
 use crate::scenes::{Scene, scenes};
 
 const CLIENT_HELLO: u8 = 1;

@@ -3,10 +3,10 @@
 
 use harness::transparent::TAG;
 
-use crate::deviations::Judge;
 use crate::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
 };
+use crate::judge::Judge;
 use crate::scenes::{Scene, scenes};
 
 pub(crate) fn compare(judge: &Judge) {

@@ -9,8 +9,8 @@ use rustls::HandshakeType;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 
-use crate::deviations::Judge;
 use crate::flights::{self, Framing, HANDSHAKE, Record};
+use crate::judge::Judge;
 use crate::outcome::Outcome;
 
 /// A flight and who it is for.

@@ -1,28 +1,11 @@
-//! Where this crate's answer to wrong bytes is not upstream's: [`table`] must say why.
-
-mod table;
+//! Where this crate's answer to wrong bytes is not upstream's: [`harness::deviations`] must say why.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use self::table::{DEVIATIONS, Deviation};
+use harness::deviations::{self, DEVIATIONS};
+
 use crate::outcome::Outcome;
-
-impl Deviation {
-    fn covers(&self, ours: &str, theirs: &str, case: &str) -> bool {
-        matches(self.ours, ours) && matches(self.theirs, theirs) && case.contains(self.case)
-    }
-}
-
-/// Whether `name` is what `pattern` says, with anything in place of each `*`.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, pattern)) => name.strip_prefix(start).is_some_and(|rest| {
-            (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(pattern, &rest[at..]))
-        }),
-    }
-}
 
 /// Collects what differs.
 #[derive(Default)]
@@ -55,9 +38,7 @@ impl Judge {
         }
         let (our_name, their_name) = (ours.name(), theirs.name());
         let case = format!("{scene}: {what}");
-        let covers = |d: &Deviation| d.covers(&our_name, &their_name, &case);
-        let reason = DEVIATIONS.iter().position(covers);
-        match reason {
+        match deviations::find(&our_name, &their_name, &case) {
             Some(reason) => *findings.used.entry(reason).or_default() += 1,
             _ => {
                 let class = if our_name == their_name {

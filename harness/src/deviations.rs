@@ -2,18 +2,41 @@
 
 /// A difference that is meant.
 ///
-/// Patterns are of [`Outcome::name`](crate::outcome::Outcome::name): `error / alert`, where a `*` stands for anything.
-pub(super) struct Deviation {
-    pub(super) ours: &'static str,
-    pub(super) theirs: &'static str,
+/// Patterns are `error / alert`, the error as printed, the alert as a number or `none`; a `*` stands for anything.
+pub struct Deviation {
+    pub ours: &'static str,
+    pub theirs: &'static str,
     /// What the description of the case contains.
-    pub(super) case: &'static str,
+    pub case: &'static str,
     /// Why. The RFC's MUST, if it is one.
-    #[expect(dead_code, reason = "for the reader")]
-    because: &'static str,
+    pub because: &'static str,
 }
 
-const fn deviation(
+impl Deviation {
+    /// Whether these outcomes of a case differ in this way.
+    pub fn covers(&self, ours: &str, theirs: &str, case: &str) -> bool {
+        matches(self.ours, ours) && matches(self.theirs, theirs) && case.contains(self.case)
+    }
+}
+
+/// Which of [`DEVIATIONS`] it is that these outcomes of a case differ in, by its position.
+pub fn find(ours: &str, theirs: &str, case: &str) -> Option<usize> {
+    let covers = |deviation: &Deviation| deviation.covers(ours, theirs, case);
+    DEVIATIONS.iter().position(covers)
+}
+
+/// Whether `name` is what `pattern` says, with anything in place of each `*`.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, pattern)) => name.strip_prefix(start).is_some_and(|rest| {
+            (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(pattern, &rest[at..]))
+        }),
+    }
+}
+
+/// One of a table; the fields in their order.
+pub const fn deviation(
     ours: &'static str,
     theirs: &'static str,
     case: &'static str,
@@ -28,7 +51,7 @@ const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub(super) const DEVIATIONS: [Deviation; 91] = [
+pub const DEVIATIONS: [Deviation; 91] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
