@@ -1,10 +1,12 @@
 //! Mistakes that others made, and advisories were written about: one test for each rule that was learnt.
 //!
-//! Where a rule has tests of its own elsewhere, the test here says which, and that they exist. The others are
-//! here, in the order of the table in the project's design: they are short, and without cryptography.
+//! The rules are SECURITY.md's, whose table says where each has its tests. Those of its own subject are elsewhere; the
+//! others are here, in the order of that table: they are short, and without cryptography.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::ops::DerefMut;
+use std::path::Path;
 
 use harness::client_hello::ClientHello;
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions, server_name};
@@ -403,80 +405,37 @@ fn truncation_is_not_an_end() {
     }
 }
 
-/// Rules that have tests elsewhere: the text of the file, and the tests' names in it.
-const ELSEWHERE: [(&str, &str, &[&str]); 10] = [
-    (
-        "key wear-out: KeyUpdates",
-        include_str!("key_update.rs"),
-        &[
-            "automatic_near_the_limit",
-            "tickets_do_not_go_beyond_the_limit",
-        ],
-    ),
-    (
-        "key wear-out: TLS 1.2",
-        include_str!("../tls12/connection.rs"),
-        &[
-            "a_worn_key_closes_a_buffered_connection",
-            "a_worn_key_closes_an_unbuffered_connection",
-        ],
-    ),
-    (
-        "key wear-out: sequence numbers of what is sent",
-        include_str!("../../../core/src/record/sender/tests.rs"),
-        &["sequence_numbers_do_not_wrap"],
-    ),
-    (
-        "key wear-out: sequence numbers of what is received",
-        include_str!("../../../core/src/record/receiver/tests.rs"),
-        &["sequence_numbers_start_anew_with_each_key_and_do_not_wrap"],
-    ),
-    (
-        "tickets: used once, and by whoever may",
-        include_str!("../resumption/client/upstream.rs"),
-        &[
-            "a_ticket_is_offered_once",
-            "sessions_do_not_cross_verifiers_and_client_certificates",
-        ],
-    ),
-    (
-        "tickets: age and lifetime",
-        include_str!("../resumption/server/time.rs"),
-        &["sessions_expire", "sessions_are_not_prolonged_for_ever"],
-    ),
-    (
-        "tickets: stored ones are used once",
-        include_str!("../resumption/server/chosen.rs"),
-        &["stored_sessions_are_used_once"],
-    ),
-    (
-        "tickets: never across settings for client certificates",
-        include_str!("../resumption/server/authentication.rs"),
-        &[
-            "settings_are_not_mixed",
-            "a_session_is_no_way_around_authentication",
-        ],
-    ),
-    (
-        "path building: rustls-webpki's budget for signatures",
-        include_str!("../../src/webpki/tests/certificates.rs"),
-        &["too_many_signatures_to_check"],
-    ),
-    (
-        "padding: what waits is counted by the bytes held",
-        include_str!("../../../core/src/record/buffer/tests.rs"),
-        &["padding_takes_no_memory"],
-    ),
-];
-
+/// SECURITY.md's table of rules names the tests that hold each: there they are.
 #[test]
-fn rules_with_tests_elsewhere_have_them() {
-    for (rule, text, names) in ELSEWHERE {
-        for name in names {
-            let test = format!("#[test]\nfn {name}()");
-            assert!(text.contains(&test), "{rule}: there is no {name}");
+fn each_rule_has_the_tests_that_are_named_for_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let document = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let mut rules = 0;
+    for row in document.lines() {
+        // where it went wrong, the rule, held by: [name](file) `test`, `test`; [name](file) `test`
+        let Some((_, held_by)) = row
+            .strip_suffix(" |")
+            .and_then(|row| row.rsplit_once(" | "))
+            .filter(|(_, held_by)| held_by.starts_with('['))
+        else {
+            continue;
+        };
+        rules += 1;
+        for file in held_by.split("; ") {
+            let (path, tests) = file
+                .split_once("](")
+                .and_then(|(_, file)| file.split_once(')'))
+                .unwrap();
+            let text = fs::read_to_string(root.join(path)).unwrap();
+            let names: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
+            assert!(!names.is_empty(), "{row}");
+            for name in names {
+                let test = format!("#[test]\nfn {name}()");
+                assert!(text.contains(&test), "{path} has no {name}");
+            }
         }
     }
+    assert!(rules >= 12, "{rules}");
 }
 
 /// rustls-webpki before 0.103.14 has defects of its own.
