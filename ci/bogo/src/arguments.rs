@@ -1,0 +1,340 @@
+//! The command line: which flags the shim has, and what each changes in the options of a connection.
+//!
+//! A flag counts for every connection of the process, or by its prefix for some: `-on-initial-` for the first,
+//! `-on-resume-` for the later ones, `-on-retry-` for what a connection goes on as when its early data was rejected.
+//! `-on-shim-` is us, `-on-handshaker-` a second process that this shim does not have.
+//!
+//! A flag that is not in the table is not supported, and so is one that asks for what the public API of the crate
+//! does not have: the runner then counts the test as unimplemented.
+
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::failure::Failure;
+use crate::options::{Credential, Options};
+
+/// What a command line asks for.
+pub(crate) enum Request {
+    /// To say whether handshakes can be handed to another process.
+    IsHandshakerSupported,
+    /// To run connections.
+    Connections(Box<Connections>),
+}
+
+/// The options of all connections that a process makes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections {
+    pub(crate) initial: Options,
+    pub(crate) resume: Options,
+    pub(crate) retry: Options,
+}
+
+/// Reads the arguments, the program's name left off.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Request, Failure> {
+    let mut connections = Connections::default();
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        let (prefix, name) = Prefix::split(&argument);
+        if name == "-is-handshaker-supported" {
+            return Ok(Request::IsHandshakerSupported);
+        }
+        let Some((_, effect)) = FLAGS.iter().find(|(flag, _)| *flag == name) else {
+            return Err(Failure::Unsupported(argument));
+        };
+        let value = match effect {
+            Set(_) | Satisfied => None,
+            Take(_) | Ignore => Some(
+                arguments
+                    .next()
+                    .ok_or_else(|| Failure::Usage(format!("{name} needs a value")))?,
+            ),
+        };
+        for options in prefix.concerned(&mut connections) {
+            match (effect, &value) {
+                (Set(set), _) => set(options),
+                (Take(take), Some(value)) => take(options, value)?,
+                _ => {}
+            }
+        }
+    }
+    Ok(Request::Connections(Box::new(connections)))
+}
+
+/// Whom a flag is for.
+struct Prefix {
+    other_process: bool,
+    phase: Option<Phase>,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    Initial,
+    Resume,
+    Retry,
+}
+
+impl Prefix {
+    fn split(argument: &str) -> (Self, &str) {
+        let mut name = argument;
+        let mut strip = |prefix| match name.strip_prefix(prefix) {
+            Some(rest) if rest.starts_with('-') => {
+                name = rest;
+                true
+            }
+            _ => false,
+        };
+        strip("-on-shim");
+        let other_process = strip("-on-handshaker");
+        let phase = if strip("-on-initial") {
+            Some(Phase::Initial)
+        } else if strip("-on-resume") {
+            Some(Phase::Resume)
+        } else if strip("-on-retry") {
+            Some(Phase::Retry)
+        } else {
+            None
+        };
+        (
+            Self {
+                other_process,
+                phase,
+            },
+            name,
+        )
+    }
+
+    fn concerned<'c>(&self, connections: &'c mut Connections) -> Vec<&'c mut Options> {
+        let Connections {
+            initial,
+            resume,
+            retry,
+        } = connections;
+        match self.phase {
+            _ if self.other_process => vec![],
+            None => vec![initial, resume, retry],
+            Some(Phase::Initial) => vec![initial],
+            Some(Phase::Resume) => vec![resume],
+            Some(Phase::Retry) => vec![retry],
+        }
+    }
+}
+
+/// What a flag does.
+enum Effect {
+    /// It has no value.
+    Set(fn(&mut Options)),
+    /// It has a value.
+    Take(fn(&mut Options, &str) -> Result<(), Failure>),
+    /// It asks for what this crate does anyway.
+    Satisfied,
+    /// Its value is for something that the shim need not know.
+    Ignore,
+}
+
+use Effect::{Ignore, Satisfied, Set, Take};
+
+const FLAGS: &[(&str, Effect)] = &[
+    // the process
+    ("-port", Take(|o, v| put(&mut o.port, v))),
+    ("-ipv6", Set(|o| o.ipv6 = true)),
+    ("-shim-id", Take(|o, v| put(&mut o.shim_id, v))),
+    ("-server", Set(|o| o.server = true)),
+    ("-resume-count", Take(|o, v| put(&mut o.resume_count, v))),
+    // versions: this crate has no older ones, so they are off in any case
+    ("-no-tls1", Satisfied),
+    ("-no-tls11", Satisfied),
+    ("-no-tls12", Set(|o| o.no_tls12 = true)),
+    ("-no-tls13", Set(|o| o.no_tls13 = true)),
+    ("-min-version", Take(|o, v| put(&mut o.min_version, v))),
+    ("-max-version", Take(|o, v| put(&mut o.max_version, v))),
+    // algorithms
+    ("-curves", Take(|o, v| push(&mut o.curves, v))),
+    ("-cipher", Take(|o, v| set_text(&mut o.cipher, v))),
+    ("-verify-prefs", Take(|o, v| push(&mut o.verify_prefs, v))),
+    ("-server-preference", Set(|o| o.server_preference = true)),
+    // credentials
+    (
+        "-new-x509-credential",
+        Set(|o| o.credentials.push(Credential::default())),
+    ),
+    (
+        "-cert-file",
+        Take(|o, v| set_text(&mut o.credential().cert_file, v)),
+    ),
+    (
+        "-key-file",
+        Take(|o, v| set_text(&mut o.credential().key_file, v)),
+    ),
+    (
+        "-signing-prefs",
+        Take(|o, v| push(&mut o.credential().signing_prefs, v)),
+    ),
+    (
+        "-ocsp-response",
+        Take(|o, v| set_bytes(&mut o.credential().ocsp_response, v)),
+    ),
+    (
+        "-must-match-issuer",
+        Set(|o| o.credential().must_match_issuer = true),
+    ),
+    // verification: what the runner asks of it is a verdict, not a path
+    ("-trust-cert", Ignore),
+    ("-use-custom-verify-callback", Satisfied),
+    ("-verify-fail", Set(|o| o.verify_fail = true)),
+    ("-verify-peer", Set(|o| o.verify_peer = true)),
+    (
+        "-require-any-client-certificate",
+        Set(|o| o.require_client_certificate = true),
+    ),
+    (
+        "-use-client-ca-list",
+        Take(|o, v| set_text(&mut o.client_ca_list, v)),
+    ),
+    // names and protocols
+    ("-host-name", Take(|o, v| set_text(&mut o.host_name, v))),
+    (
+        "-advertise-alpn",
+        Take(|o, v| set_text(&mut o.advertise_alpn, v)),
+    ),
+    ("-select-alpn", Take(|o, v| set_text(&mut o.select_alpn, v))),
+    // sessions
+    ("-no-ticket", Set(|o| o.no_ticket = true)),
+    (
+        "-resumption-delay",
+        Take(|o, v| put(&mut o.resumption_delay, v)),
+    ),
+    ("-enable-early-data", Set(|o| o.enable_early_data = true)),
+    // I/O
+    ("-async", Set(|o| o.byte_by_byte = true)),
+    ("-implicit-handshake", Set(|o| o.implicit_handshake = true)),
+    ("-shim-writes-first", Set(|o| o.writes_first = true)),
+    ("-shim-shuts-down", Set(|o| o.shuts_down = true)),
+    ("-check-close-notify", Set(|o| o.check_close_notify = true)),
+    ("-read-size", Take(|o, v| put(&mut o.read_size, v))),
+    (
+        "-max-send-fragment",
+        Take(|o, v| put(&mut o.max_send_fragment, v)),
+    ),
+    ("-key-update", Set(|o| o.key_update = true)),
+    (
+        "-key-update-before-read",
+        Set(|o| o.key_update_before_read = true),
+    ),
+    (
+        "-handshake-never-done",
+        Set(|o| o.handshake_never_done = true),
+    ),
+    // exporters
+    (
+        "-export-keying-material",
+        Take(|o, v| put(&mut o.export_keying_material, v)),
+    ),
+    (
+        "-export-label",
+        Take(|o, v| set_text(&mut o.export_label, v)),
+    ),
+    (
+        "-export-context",
+        Take(|o, v| set_text(&mut o.export_context, v)),
+    ),
+    ("-use-export-context", Set(|o| o.use_export_context = true)),
+    (
+        "-export-traffic-secrets",
+        Set(|o| o.export_traffic_secrets = true),
+    ),
+    // OCSP: a client of this crate always asks for a response
+    ("-enable-ocsp-stapling", Satisfied),
+    // what must come of it
+    (
+        "-expect-version",
+        Take(|o, v| put(&mut o.expect.version, v)),
+    ),
+    ("-expect-alpn", Take(|o, v| set_text(&mut o.expect.alpn, v))),
+    ("-expect-cipher", Take(|o, v| put(&mut o.expect.cipher, v))),
+    ("-expect-curve-id", Take(|o, v| put(&mut o.expect.curve, v))),
+    (
+        "-expect-peer-signature-algorithm",
+        Take(|o, v| put(&mut o.expect.peer_signature_algorithm, v)),
+    ),
+    (
+        "-expect-server-name",
+        Take(|o, v| set_text(&mut o.expect.server_name, v)),
+    ),
+    (
+        "-expect-no-server-name",
+        Set(|o| o.expect.no_server_name = true),
+    ),
+    (
+        "-expect-session-miss",
+        Set(|o| o.expect.session_miss = true),
+    ),
+    ("-expect-hrr", Set(|o| o.expect.hrr = Some(true))),
+    ("-expect-no-hrr", Set(|o| o.expect.hrr = Some(false))),
+    (
+        "-expect-ticket-supports-early-data",
+        Set(|o| o.expect.ticket_supports_early_data = true),
+    ),
+    (
+        "-expect-accept-early-data",
+        Set(|o| o.expect.early_data_accepted = Some(true)),
+    ),
+    (
+        "-expect-reject-early-data",
+        Set(|o| o.expect.early_data_accepted = Some(false)),
+    ),
+    (
+        "-expect-no-offer-early-data",
+        Set(|o| o.expect.no_early_data_offer = true),
+    ),
+    (
+        "-expect-ocsp-response",
+        Take(|o, v| set_bytes(&mut o.expect.ocsp_response, v)),
+    ),
+    (
+        "-expect-peer-cert-file",
+        Take(|o, v| set_text(&mut o.expect.peer_cert_file, v)),
+    ),
+    (
+        "-expect-verify-result",
+        Set(|o| o.expect.verify_result = true),
+    ),
+    (
+        "-expect-selected-credential",
+        Take(|o, v| put(&mut o.expect.selected_credential, v)),
+    ),
+    (
+        "-expect-advertised-alpn",
+        Take(|o, v| set_text(&mut o.expect.advertised_alpn, v)),
+    ),
+];
+
+fn put<T: FromStr>(place: &mut Option<T>, value: &str) -> Result<(), Failure> {
+    *place = Some(number(value)?);
+    Ok(())
+}
+
+fn push<T: FromStr>(place: &mut Vec<T>, value: &str) -> Result<(), Failure> {
+    place.push(number(value)?);
+    Ok(())
+}
+
+fn number<T: FromStr>(value: &str) -> Result<T, Failure> {
+    value
+        .parse()
+        .map_err(|_| Failure::Usage(format!("{value:?} is no number of this kind")))
+}
+
+fn set_text(place: &mut Option<String>, value: &str) -> Result<(), Failure> {
+    *place = Some(value.into());
+    Ok(())
+}
+
+fn set_bytes(place: &mut Option<Vec<u8>>, value: &str) -> Result<(), Failure> {
+    let bytes = BASE64_STANDARD
+        .decode(value)
+        .map_err(|error| Failure::Usage(format!("{value:?}: {error}")))?;
+    *place = Some(bytes);
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! Configurations of the crate, made of the options of a connection; and what all connections of the process share.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustls::client::{ClientSessionMemoryCache, Resumption};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::UnixTime;
+use rustls::server::{
+    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, StoresServerSessions,
+};
+use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, DistinguishedName, ServerConfig, SupportedProtocolVersion};
+
+use crate::credentials::{ClientResolver, Credentials, ServerResolver};
+use crate::failure::Failure;
+use crate::observed::{Observed, SecretsSeen};
+use crate::options::Options;
+use crate::provider::{Library, versions};
+use crate::sessions::WatchedSessions;
+use crate::verifier::{ClientsVerifier, Rules, ServersVerifier};
+
+/// Sessions that are kept, on either side.
+const SESSIONS: usize = 64;
+
+/// What connections of this process have in common, so that a later one can resume the session of an earlier one.
+pub(crate) struct Shared {
+    library: Library,
+    client_sessions: Arc<ClientSessionMemoryCache>,
+    client_resolver: Arc<ClientResolver>,
+    client_verifier: Option<Arc<ServersVerifier>>,
+    server_sessions: Arc<dyn StoresServerSessions>,
+    ticketer: Arc<dyn ProducesTickets>,
+    clock: Arc<Clock>,
+}
+
+impl Shared {
+    pub(crate) fn new(library: Library) -> Result<Self, Failure> {
+        Ok(Self {
+            library,
+            client_sessions: Arc::new(ClientSessionMemoryCache::new(SESSIONS)),
+            client_resolver: Arc::default(),
+            client_verifier: None,
+            server_sessions: ServerSessionMemoryCache::new(SESSIONS),
+            ticketer: library.ticketer()?,
+            clock: Arc::default(),
+        })
+    }
+
+    /// Lets time pass for all connections that come.
+    pub(crate) fn wait(&self, seconds: u64) {
+        *self.clock.ahead.lock().unwrap() += Duration::from_secs(seconds);
+    }
+
+    /// What a client's connection with these options is made of.
+    pub(crate) fn client(
+        &mut self,
+        options: &Options,
+        observed: &Arc<Mutex<Observed>>,
+    ) -> Result<Arc<ClientConfig>, Failure> {
+        let provider = self.library.provider_for(options)?;
+        let credentials = Credentials::load(options, &provider)?;
+        self.client_resolver.set(credentials, observed.clone());
+        let verifier = self.client_verifier(options, &provider, observed);
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&enabled(options)?)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_client_cert_resolver(self.client_resolver.clone());
+        config.enable_sni = options.host_name.is_some();
+        config.alpn_protocols = protocols(options.advertise_alpn.as_deref())?;
+        config.enable_early_data = options.enable_early_data;
+        config.max_fragment_size = options.max_fragment_size();
+        config.time_provider = self.clock.clone();
+        config.key_log = Arc::new(SecretsSeen(observed.clone()));
+        config.resumption = Resumption::store(Arc::new(WatchedSessions {
+            store: self.client_sessions.clone(),
+            observed: observed.clone(),
+        }));
+        Ok(Arc::new(config))
+    }
+
+    fn client_verifier(
+        &mut self,
+        options: &Options,
+        provider: &CryptoProvider,
+        observed: &Arc<Mutex<Observed>>,
+    ) -> Arc<ServersVerifier> {
+        let rules = || {
+            let algorithms = provider.signature_verification_algorithms;
+            Rules::new(options, algorithms, observed.clone())
+        };
+        match &self.client_verifier {
+            Some(verifier) => {
+                verifier.set(rules());
+                verifier.clone()
+            }
+            none => {
+                debug_assert!(none.is_none());
+                let verifier = Arc::new(ServersVerifier::new(rules()));
+                self.client_verifier = Some(verifier.clone());
+                verifier
+            }
+        }
+    }
+
+    /// What a server's connection with these options is made of.
+    pub(crate) fn server(
+        &self,
+        options: &Options,
+        observed: &Arc<Mutex<Observed>>,
+    ) -> Result<Arc<ServerConfig>, Failure> {
+        let provider = self.library.provider_for(options)?;
+        let resolver = ServerResolver {
+            credentials: Credentials::load(options, &provider)?,
+            observed: observed.clone(),
+        };
+        let algorithms = provider.signature_verification_algorithms;
+        let builder = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&enabled(options)?)?;
+        let builder = if options.verify_peer || options.require_client_certificate {
+            builder.with_client_cert_verifier(Arc::new(ClientsVerifier {
+                rules: Rules::new(options, algorithms, observed.clone()),
+                mandatory: options.require_client_certificate,
+                authorities: authorities(options)?,
+            }))
+        } else {
+            builder.with_no_client_auth()
+        };
+        let mut config = builder.with_cert_resolver(Arc::new(resolver));
+        config.alpn_protocols = options
+            .select_alpn
+            .iter()
+            .map(|protocol| protocol.clone().into_bytes())
+            .collect();
+        config.ignore_client_order = options.server_preference;
+        config.max_fragment_size = options.max_fragment_size();
+        config.time_provider = self.clock.clone();
+        config.key_log = Arc::new(SecretsSeen(observed.clone()));
+        config.session_storage = self.server_sessions.clone();
+        if options.enable_early_data {
+            // sessions that allow early data are in the storage, where each is taken but once
+            config.max_early_data_size = 16384;
+            config.send_half_rtt_data = true;
+        } else if options.no_ticket {
+            // a session of TLS 1.3 could still be resumed by a ticket that names it
+            if !options.enables_tls12_only() {
+                config.session_storage = Arc::new(NoServerSessionStorage {});
+            }
+        } else {
+            config.ticketer = self.ticketer.clone();
+        }
+        Ok(Arc::new(config))
+    }
+}
+
+fn enabled(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
+    let enabled = versions(options);
+    if enabled.is_empty() && options.max_version.is_some_and(|max| max < 0x0303) {
+        return Err(Failure::Unsupported("versions before TLS 1.2".into()));
+    }
+    Ok(enabled)
+}
+
+/// Reads names that have a byte with their length in front.
+fn protocols(list: Option<&str>) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut rest = list.unwrap_or_default().as_bytes();
+    let mut names = Vec::new();
+    while let Some((&length, behind)) = rest.split_first() {
+        let (name, next) = behind
+            .split_at_checked(length.into())
+            .ok_or_else(|| Failure::Usage("an ALPN list that ends too soon".into()))?;
+        names.push(name.into());
+        rest = next;
+    }
+    Ok(names)
+}
+
+fn authorities(options: &Options) -> Result<Vec<DistinguishedName>, Failure> {
+    let list = match options.client_ca_list.as_deref() {
+        None | Some("<EMPTY>" | "<NULL>") => return Ok(vec![]),
+        Some(list) => list,
+    };
+    list.split(',')
+        .map(|name| {
+            let der: Option<Vec<u8>> = (0..name.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(name.get(at..at + 2)?, 16).ok())
+                .collect();
+            der.map(DistinguishedName::from)
+                .ok_or_else(|| Failure::Usage(format!("{name:?} is not hexadecimal")))
+        })
+        .collect()
+}
+
+/// The system's clock, and how far ahead of it we pretend to be.
+#[derive(Debug, Default)]
+struct Clock {
+    ahead: Mutex<Duration>,
+}
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let ahead = *self.ahead.lock().unwrap();
+        let now = Duration::from_secs(UnixTime::now().as_secs());
+        Some(UnixTime::since_unix_epoch(now + ahead))
+    }
+}

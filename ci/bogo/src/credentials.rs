@@ -1,0 +1,240 @@
+//! Certificates and keys of this side: read from files, and chosen by what the peer says it can verify.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use rustls::client::ResolvesClientCert;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::{CertifiedKey, Signer, SigningKey};
+use rustls::{SignatureAlgorithm, SignatureScheme};
+
+use crate::failure::Failure;
+use crate::observed::Observed;
+use crate::options::{Credential, Options};
+
+/// The credentials of a connection, most preferred first.
+#[derive(Debug, Default)]
+pub(crate) struct Credentials {
+    list: Vec<Loaded>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    /// As `-expect-selected-credential` counts.
+    number: i32,
+    key: Arc<CertifiedKey>,
+    /// Content of the issuer's name in each certificate of the chain, where the peer must name one of them.
+    issuers: Option<Vec<Vec<u8>>>,
+}
+
+impl Credentials {
+    /// Reads what `options` name.
+    pub(crate) fn load(options: &Options, provider: &CryptoProvider) -> Result<Self, Failure> {
+        let numbered = (0..).zip(&options.credentials);
+        let default = (-1, &options.default_credential);
+        let list = numbered
+            .chain([default])
+            .filter_map(|(number, credential)| {
+                let (cert, key) = (
+                    credential.cert_file.as_ref()?,
+                    credential.key_file.as_ref()?,
+                );
+                Some(Loaded::read(number, credential, cert, key, provider))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { list })
+    }
+
+    fn choose(
+        &self,
+        acceptable: impl Fn(&Loaded) -> bool,
+        observed: &Mutex<Observed>,
+    ) -> Option<Arc<CertifiedKey>> {
+        let chosen = self.list.iter().find(|credential| acceptable(credential))?;
+        Observed::note(observed, |o| o.selected_credential = Some(chosen.number));
+        Some(chosen.key.clone())
+    }
+}
+
+impl Loaded {
+    fn read(
+        number: i32,
+        credential: &Credential,
+        cert_file: &str,
+        key_file: &str,
+        provider: &CryptoProvider,
+    ) -> Result<Self, Failure> {
+        let chain = read_chain(cert_file)?;
+        let key = PrivateKeyDer::from_pem_file(key_file)
+            .map_err(|error| Failure::Usage(format!("{key_file}: {error}")))?;
+        let key = provider
+            .key_provider
+            .load_private_key(key)
+            .map_err(|error| Failure::Unsupported(format!("{key_file}: {error}")))?;
+        let key = match credential.signing_prefs.as_slice() {
+            [] => key,
+            prefs => Arc::new(PreferringKey {
+                key,
+                preferred: prefs.iter().map(|&scheme| scheme.into()).collect(),
+            }),
+        };
+        let issuers = credential
+            .must_match_issuer
+            .then(|| chain.iter().map(issuer).collect::<Result<_, _>>())
+            .transpose()?;
+        let mut key = CertifiedKey::new(chain, key);
+        key.ocsp = credential.ocsp_response.clone();
+        Ok(Self {
+            number,
+            key: Arc::new(key),
+            issuers,
+        })
+    }
+
+    fn signs_by_one_of(&self, schemes: &[SignatureScheme]) -> bool {
+        self.key.key.choose_scheme(schemes).is_some()
+    }
+
+    fn is_of_one_of(&self, authorities: &[&[u8]]) -> bool {
+        self.issuers.as_ref().is_none_or(|issuers| {
+            issuers
+                .iter()
+                .any(|issuer| authorities.contains(&issuer.as_slice()))
+        })
+    }
+}
+
+/// The certificates of a PEM file.
+pub(crate) fn read_chain(file: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
+    CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect)
+        .map_err(|error| Failure::Usage(format!("{file}: {error}")))
+}
+
+fn issuer(certificate: &CertificateDer<'static>) -> Result<Vec<u8>, Failure> {
+    let parsed = rustls::certificates::Certificate::new(certificate.clone());
+    let name = parsed
+        .issuer()
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(name.der().into())
+}
+
+/// A server's choice.
+#[derive(Debug)]
+pub(crate) struct ServerResolver {
+    pub(crate) credentials: Credentials,
+    pub(crate) observed: Arc<Mutex<Observed>>,
+}
+
+impl ResolvesServerCert for ServerResolver {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Observed::note(&self.observed, |o| {
+            o.advertised_alpn = hello.alpn().map(|protocols| {
+                protocols
+                    .flat_map(|protocol| {
+                        let mut entry = vec![protocol.len() as u8];
+                        entry.extend_from_slice(protocol);
+                        entry
+                    })
+                    .collect()
+            });
+            o.peer_verify_prefs = hello
+                .signature_schemes()
+                .iter()
+                .map(|&scheme| scheme.into())
+                .collect();
+        });
+        let authorities: Vec<&[u8]> = hello
+            .certificate_authorities()
+            .unwrap_or_default()
+            .iter()
+            .map(AsRef::as_ref)
+            .collect();
+        self.credentials.choose(
+            |credential| {
+                credential.signs_by_one_of(hello.signature_schemes())
+                    && credential.is_of_one_of(&authorities)
+            },
+            &self.observed,
+        )
+    }
+}
+
+/// A client's choice. There is one for all connections of the process: a session belongs to the resolver of the
+/// connection that it began with.
+#[derive(Debug, Default)]
+pub(crate) struct ClientResolver {
+    current: Mutex<(Credentials, Arc<Mutex<Observed>>)>,
+}
+
+impl ClientResolver {
+    /// Takes what the next connection has.
+    pub(crate) fn set(&self, credentials: Credentials, observed: Arc<Mutex<Observed>>) {
+        *self.current.lock().unwrap() = (credentials, observed);
+    }
+}
+
+impl ResolvesClientCert for ClientResolver {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let (credentials, observed) = &*self.current.lock().unwrap();
+        Observed::note(observed, |o| {
+            o.client_ca_list = Some(
+                root_hint_subjects
+                    .iter()
+                    .map(|name| name.to_vec())
+                    .collect(),
+            );
+            o.peer_verify_prefs = sigschemes.iter().map(|&scheme| scheme.into()).collect();
+        });
+        credentials.choose(
+            |credential| {
+                credential.signs_by_one_of(sigschemes)
+                    && credential.is_of_one_of(root_hint_subjects)
+            },
+            observed,
+        )
+    }
+
+    fn has_certs(&self) -> bool {
+        let (credentials, _) = &*self.current.lock().unwrap();
+        !credentials.list.is_empty()
+    }
+}
+
+/// A key that signs by the schemes that it was told, in that order, and by no other.
+struct PreferringKey {
+    key: Arc<dyn SigningKey>,
+    preferred: Vec<SignatureScheme>,
+}
+
+impl SigningKey for PreferringKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        self.preferred
+            .iter()
+            .filter(|scheme| offered.contains(scheme))
+            .find_map(|&scheme| self.key.choose_scheme(&[scheme]))
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        self.key.public_key()
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.key.algorithm()
+    }
+}
+
+impl fmt::Debug for PreferringKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreferringKey")
+            .field("preferred", &self.preferred)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! Compares what came of a handshake with what the options expect of it.
+
+use std::fmt::Debug;
+use std::sync::Mutex;
+
+use rustls::{Connection, HandshakeKind};
+
+use crate::credentials::read_chain;
+use crate::failure::Failure;
+use crate::observed::Observed;
+use crate::options::Options;
+use crate::provider::code_point;
+use crate::records::Records;
+
+/// Says what is not as expected, if anything is.
+pub(crate) fn check(
+    options: &Options,
+    records: &Records,
+    observed: &Mutex<Observed>,
+    may_resume: bool,
+) -> Result<(), Failure> {
+    negotiated(options, records)?;
+    resumption(options, records, may_resume)?;
+    names(options, records)?;
+    seen(options, records, &observed.lock().unwrap())
+}
+
+fn negotiated(options: &Options, records: &Records) -> Result<(), Failure> {
+    let (expect, facts) = (&options.expect, records.facts());
+    equal(
+        "version",
+        expect.version,
+        facts.protocol_version().map(u16::from),
+    )?;
+    equal(
+        "cipher suite",
+        expect.cipher,
+        facts
+            .negotiated_cipher_suite()
+            .map(|suite| code_point(suite.suite())),
+    )?;
+    equal(
+        "group",
+        expect.curve,
+        facts
+            .negotiated_key_exchange_group()
+            .map(|group| group.name().into()),
+    )?;
+    if let Some(alpn) = &expect.alpn {
+        let got = facts.alpn_protocol().unwrap_or_default();
+        equal("ALPN protocol", Some(alpn.as_bytes()), Some(got))?;
+    }
+    let retried = facts.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
+    equal("HelloRetryRequest", expect.hrr, Some(retried))
+}
+
+fn resumption(options: &Options, records: &Records, may_resume: bool) -> Result<(), Failure> {
+    let expect = &options.expect;
+    if may_resume {
+        equal(
+            "resumption",
+            Some(!expect.session_miss),
+            Some(records.resumed()),
+        )?;
+    }
+    if let Connection::Client(client) = &records.connection {
+        let accepted = client.is_early_data_accepted();
+        equal(
+            "early data accepted",
+            expect.early_data_accepted,
+            Some(accepted),
+        )?;
+    }
+    Ok(())
+}
+
+fn names(options: &Options, records: &Records) -> Result<(), Failure> {
+    let expect = &options.expect;
+    if let Connection::Server(server) = &records.connection {
+        let got = server.server_name();
+        equal("server name", expect.server_name.as_deref(), got)?;
+        if expect.no_server_name && got.is_some() {
+            return Err(Failure::expected("server name", None::<&str>, got));
+        }
+    }
+    if let Some(file) = &expect.peer_cert_file {
+        let wanted = read_chain(file)?;
+        let got = records.facts().peer_certificates().unwrap_or_default();
+        equal("peer certificates", Some(wanted.as_slice()), Some(got))?;
+    }
+    Ok(())
+}
+
+/// What only callbacks saw.
+fn seen(options: &Options, records: &Records, observed: &Observed) -> Result<(), Failure> {
+    let expect = &options.expect;
+    equal(
+        "peer signature algorithm",
+        expect.peer_signature_algorithm,
+        observed.peer_signature_algorithm,
+    )?;
+    equal(
+        "selected credential",
+        expect.selected_credential,
+        observed.selected_credential,
+    )?;
+    if let Some(alpn) = &expect.advertised_alpn {
+        let got = observed.advertised_alpn.as_deref().unwrap_or_default();
+        equal("advertised ALPN", Some(alpn.as_bytes()), Some(got))?;
+    }
+    if let Some(response) = &expect.ocsp_response {
+        let got = observed
+            .verdict
+            .as_ref()
+            .map(|verdict| &verdict.ocsp_response);
+        equal("OCSP response", Some(response), got)?;
+    }
+    // a resumed session was verified when it began
+    if expect.verify_result && !records.resumed() {
+        let got = observed.verdict.as_ref().map(|verdict| verdict.good);
+        equal("verify result", Some(!options.verify_fail), got)?;
+    }
+    Ok(())
+}
+
+fn equal<T: PartialEq + Debug>(
+    what: &str,
+    wanted: Option<T>,
+    got: Option<T>,
+) -> Result<(), Failure> {
+    if wanted.is_some() && wanted != got {
+        return Err(Failure::expected(what, wanted, got));
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! The shim through which BoringSSL's test runner, `ssl/test/runner`, tests this crate: a process that connects to the
+//! runner and does as its command line says. It uses the crate's public API and nothing else of it.
+//!
+//! ```text
+//!   arguments ──► options ──► config ──► exchange ──► expectations
+//!                               │           │
+//!       provider, credentials, ─┘           └─ records ──► socket ◄──► the runner
+//!       verifier, sessions
+//!         └─► observed: what callbacks saw
+//!
+//!   failure, error_name: what the process says when it does not end well
+//! ```
+//!
+//! `ci/bogo/run` runs a runner over it. The provider is the one that `BOGO_PROVIDER` names.
+
+mod arguments;
+mod config;
+mod credentials;
+mod error_name;
+mod exchange;
+mod expectations;
+mod failure;
+mod observed;
+mod options;
+mod provider;
+mod records;
+mod sessions;
+mod socket;
+mod verifier;
+
+use std::env;
+use std::process::ExitCode;
+
+use arguments::Request;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit_code().into()
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let arguments = env::args_os().skip(1).map(|argument| {
+        argument
+            .into_string()
+            .map_err(|argument| Failure::Unsupported(argument.display().to_string()))
+    });
+    match arguments::parse(arguments.collect::<Result<Vec<_>, _>>()?)? {
+        Request::IsHandshakerSupported => println!("No"),
+        Request::Connections(connections) => exchange::run(&connections)?,
+    }
+    Ok(())
+}

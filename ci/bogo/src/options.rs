@@ -1,0 +1,122 @@
+//! What a connection is made of and has to show: the command line, as values.
+
+/// The options of one connection, or of what it goes on as when its early data was rejected.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) port: Option<u16>,
+    pub(crate) ipv6: bool,
+    pub(crate) shim_id: Option<u64>,
+    pub(crate) server: bool,
+    pub(crate) resume_count: Option<usize>,
+
+    pub(crate) no_tls12: bool,
+    pub(crate) no_tls13: bool,
+    pub(crate) min_version: Option<u16>,
+    pub(crate) max_version: Option<u16>,
+    /// Code points of key exchange groups, most preferred first.
+    pub(crate) curves: Vec<u16>,
+    /// Cipher suites of TLS 1.2, in a language of OpenSSL's.
+    pub(crate) cipher: Option<String>,
+    /// Signature schemes that the peer may use.
+    pub(crate) verify_prefs: Vec<u16>,
+    pub(crate) server_preference: bool,
+
+    /// The credential that no `-new-…-credential` began.
+    pub(crate) default_credential: Credential,
+    /// The others, most preferred first.
+    pub(crate) credentials: Vec<Credential>,
+
+    /// The verifier's verdict is no.
+    pub(crate) verify_fail: bool,
+    /// The verdict decides: without it, it is noted and the handshake goes on.
+    pub(crate) verify_peer: bool,
+    pub(crate) require_client_certificate: bool,
+    /// Names of authorities to send to clients: DER in hexadecimal, separated by commas.
+    pub(crate) client_ca_list: Option<String>,
+
+    pub(crate) host_name: Option<String>,
+    /// Protocols, each behind a byte with its length.
+    pub(crate) advertise_alpn: Option<String>,
+    pub(crate) select_alpn: Option<String>,
+
+    pub(crate) no_ticket: bool,
+    /// Seconds that pass before a connection that resumes.
+    pub(crate) resumption_delay: Option<u64>,
+    pub(crate) enable_early_data: bool,
+
+    /// The socket takes and gives one byte at a time, and has nothing to give or no room in between.
+    pub(crate) byte_by_byte: bool,
+    /// The handshake happens in the course of reading and writing.
+    pub(crate) implicit_handshake: bool,
+    pub(crate) writes_first: bool,
+    pub(crate) shuts_down: bool,
+    pub(crate) check_close_notify: bool,
+    pub(crate) max_send_fragment: Option<usize>,
+    pub(crate) read_size: Option<usize>,
+    pub(crate) key_update: bool,
+    pub(crate) key_update_before_read: bool,
+    pub(crate) handshake_never_done: bool,
+
+    pub(crate) export_keying_material: Option<usize>,
+    pub(crate) export_label: Option<String>,
+    pub(crate) export_context: Option<String>,
+    pub(crate) use_export_context: bool,
+    pub(crate) export_traffic_secrets: bool,
+
+    pub(crate) expect: Expectations,
+}
+
+impl Options {
+    /// As the crate counts: with the header of the record.
+    pub(crate) fn max_fragment_size(&self) -> Option<usize> {
+        self.max_send_fragment.map(|length| length + 5)
+    }
+
+    /// TLS 1.3 is off.
+    pub(crate) fn enables_tls12_only(&self) -> bool {
+        self.no_tls13 || self.max_version.is_some_and(|max| max < 0x0304)
+    }
+
+    /// The credential that flags about credentials are for: the one begun last.
+    pub(crate) fn credential(&mut self) -> &mut Credential {
+        self.credentials
+            .last_mut()
+            .unwrap_or(&mut self.default_credential)
+    }
+}
+
+/// A certificate, its key, and how they are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Credential {
+    pub(crate) cert_file: Option<String>,
+    pub(crate) key_file: Option<String>,
+    pub(crate) signing_prefs: Vec<u16>,
+    pub(crate) ocsp_response: Option<Vec<u8>>,
+    /// It is for peers that name its authority only.
+    pub(crate) must_match_issuer: bool,
+}
+
+/// What has to be true of a connection once its handshake is complete.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expectations {
+    pub(crate) version: Option<u16>,
+    pub(crate) alpn: Option<String>,
+    pub(crate) cipher: Option<u16>,
+    pub(crate) curve: Option<u16>,
+    pub(crate) peer_signature_algorithm: Option<u16>,
+    pub(crate) server_name: Option<String>,
+    pub(crate) no_server_name: bool,
+    pub(crate) session_miss: bool,
+    /// Whether there was a HelloRetryRequest.
+    pub(crate) hrr: Option<bool>,
+    pub(crate) ticket_supports_early_data: bool,
+    pub(crate) early_data_accepted: Option<bool>,
+    pub(crate) no_early_data_offer: bool,
+    pub(crate) ocsp_response: Option<Vec<u8>>,
+    pub(crate) peer_cert_file: Option<String>,
+    /// The verifier's verdict was the one of `verify_fail`.
+    pub(crate) verify_result: bool,
+    /// Which credential was used: its place in the list, or -1 for the default one.
+    pub(crate) selected_credential: Option<i32>,
+    pub(crate) advertised_alpn: Option<String>,
+}

@@ -1,0 +1,63 @@
+//! A client's store of sessions, and what is to be known about those that come.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use rustls::NamedGroup;
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::ServerName;
+
+use crate::observed::Observed;
+
+/// A store that another one keeps, watched for one connection.
+pub(crate) struct WatchedSessions<S> {
+    pub(crate) store: Arc<S>,
+    pub(crate) observed: Arc<Mutex<Observed>>,
+}
+
+impl<S: ClientSessionStore> ClientSessionStore for WatchedSessions<S> {
+    fn kx_hint(&self, _server_name: &ServerName<'_>) -> Option<NamedGroup> {
+        // a group learnt on one connection must not decide what the next one offers: the runner counts on the order
+        // of the options
+        None
+    }
+
+    fn set_kx_hint(&self, _server_name: ServerName<'static>, _group: NamedGroup) {}
+
+    fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue) {
+        Observed::note(&self.observed, |o| o.tickets.push(0));
+        self.store.set_tls12_session(server_name, value);
+    }
+
+    fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.store.tls12_session(server_name)
+    }
+
+    fn remove_tls12_session(&self, server_name: &ServerName<'static>) {
+        self.store.remove_tls12_session(server_name);
+    }
+
+    fn insert_tls13_ticket(
+        &self,
+        server_name: ServerName<'static>,
+        value: Tls13ClientSessionValue,
+    ) {
+        Observed::note(&self.observed, |o| {
+            o.tickets.push(value.max_early_data_size())
+        });
+        self.store.insert_tls13_ticket(server_name, value);
+    }
+
+    fn take_tls13_ticket(
+        &self,
+        server_name: &ServerName<'static>,
+    ) -> Option<Tls13ClientSessionValue> {
+        self.store.take_tls13_ticket(server_name)
+    }
+}
+
+impl<S> fmt::Debug for WatchedSessions<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchedSessions").finish_non_exhaustive()
+    }
+}

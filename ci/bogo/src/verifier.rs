@@ -1,0 +1,190 @@
+//! Verifiers of certificates: the runner says what their verdict is. Signatures are verified for real.
+
+use std::sync::{Arc, Mutex};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+use crate::observed::{Observed, Verdict};
+use crate::options::Options;
+
+/// What a verifier goes by on one connection.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    algorithms: WebPkiSupportedAlgorithms,
+    schemes: Vec<SignatureScheme>,
+    /// What to say about the peer's chain.
+    good: bool,
+    /// Whether the handshake depends on it.
+    enforced: bool,
+    observed: Arc<Mutex<Observed>>,
+}
+
+impl Rules {
+    pub(crate) fn new(
+        options: &Options,
+        algorithms: WebPkiSupportedAlgorithms,
+        observed: Arc<Mutex<Observed>>,
+    ) -> Self {
+        let supported = algorithms.supported_schemes();
+        let schemes = match options.verify_prefs.as_slice() {
+            [] => supported,
+            preferred => preferred
+                .iter()
+                .map(|&scheme| SignatureScheme::from(scheme))
+                .filter(|scheme| supported.contains(scheme))
+                .collect(),
+        };
+        Self {
+            algorithms,
+            schemes,
+            good: !options.verify_fail,
+            enforced: options.verify_peer || options.require_client_certificate,
+            observed,
+        }
+    }
+
+    fn judge(&self, ocsp_response: &[u8]) -> Result<(), Error> {
+        Observed::note(&self.observed, |o| {
+            o.verdict = Some(Verdict {
+                good: self.good,
+                ocsp_response: ocsp_response.into(),
+            });
+        });
+        if self.good || !self.enforced {
+            return Ok(());
+        }
+        Err(CertificateError::ApplicationVerificationFailure.into())
+    }
+
+    fn verify_signature(
+        &self,
+        verify: fn(
+            &[u8],
+            &CertificateDer<'_>,
+            &DigitallySignedStruct,
+            &WebPkiSupportedAlgorithms,
+        ) -> Result<HandshakeSignatureValid, Error>,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Observed::note(&self.observed, |o| {
+            o.peer_signature_algorithm = Some(signature.scheme.into());
+        });
+        verify(message, signer, signature, &self.algorithms)
+    }
+}
+
+/// A client's verifier. There is one for all connections of the process: a session belongs to the verifier of the
+/// connection that it began with.
+#[derive(Debug)]
+pub(crate) struct ServersVerifier {
+    current: Mutex<Rules>,
+}
+
+impl ServersVerifier {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self {
+            current: Mutex::new(rules),
+        }
+    }
+
+    /// Takes what the next connection goes by.
+    pub(crate) fn set(&self, rules: Rules) {
+        *self.current.lock().unwrap() = rules;
+    }
+}
+
+impl ServerCertVerifier for ServersVerifier {
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.current.lock().unwrap().schemes.clone()
+    }
+
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.current.lock().unwrap().judge(ocsp_response)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let rules = self.current.lock().unwrap();
+        rules.verify_signature(verify_tls12_signature, message, signer, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let rules = self.current.lock().unwrap();
+        rules.verify_signature(verify_tls13_signature, message, signer, signature)
+    }
+}
+
+/// A server's verifier.
+#[derive(Debug)]
+pub(crate) struct ClientsVerifier {
+    pub(crate) rules: Rules,
+    pub(crate) mandatory: bool,
+    pub(crate) authorities: Vec<DistinguishedName>,
+}
+
+impl ClientCertVerifier for ClientsVerifier {
+    fn client_auth_mandatory(&self) -> bool {
+        self.mandatory
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.rules.schemes.clone()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &self.authorities
+    }
+
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.rules.judge(&[])?;
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.rules
+            .verify_signature(verify_tls12_signature, message, signer, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.rules
+            .verify_signature(verify_tls13_signature, message, signer, signature)
+    }
+}
