@@ -46,6 +46,9 @@ pub struct Setup {
     pub compresses: bool,
     /// Whether the connections are QUIC's. Their packets are protected by the provider underneath.
     pub quic: bool,
+    /// Whether records are protected in earnest, by the provider underneath, and in TLS 1.3 keys replaced soon: what
+    /// is sealed with another key than it is opened with is found out. Everything is still the same in each run.
+    pub seals: bool,
 }
 
 impl Setup {
@@ -60,6 +63,7 @@ impl Setup {
             early_data: false,
             compresses: false,
             quic: false,
+            seals: false,
         }
     }
 }
@@ -74,7 +78,7 @@ pub enum Resumes {
 }
 
 /// The clock of all connections, in seconds since 1970: some time in 2026.
-const NOW: u64 = 1_780_000_000;
+pub const NOW: u64 = 1_780_000_000;
 
 macro_rules! transparent {
     ($module:ident, $tls:ident, $configs:ident, $provider:path) => {
@@ -209,7 +213,14 @@ macro_rules! transparent {
             ) -> CryptoProvider {
                 let mut provider = $provider();
                 let hashes = setup.hashes_transcript;
-                provider.cipher_suites = vec![suite(hashes).into(), tls12_suite(hashes).into()];
+                let tls12 = tls12_suite(hashes);
+                if setup.seals {
+                    let suites = &mut provider.cipher_suites;
+                    suites.retain(|suite| suite.suite() == tls12.common.suite);
+                    suites.push(sealing_suite().into());
+                } else {
+                    provider.cipher_suites = vec![suite(hashes).into(), tls12.into()];
+                }
                 provider.kx_groups = groups.to_vec();
                 provider.secure_random = &FixedRandom;
                 provider
@@ -233,6 +244,25 @@ macro_rules! transparent {
                         },
                         hkdf_provider: suite.hkdf_provider,
                         aead_alg: &Identity13,
+                        quic: suite.quic,
+                    }
+                })
+            }
+
+            /// The first suite of ring's with keys that wear out after a few records.
+            fn sealing_suite() -> &'static Tls13CipherSuite {
+                static MADE: OnceLock<Tls13CipherSuite> = OnceLock::new();
+                MADE.get_or_init(|| {
+                    let all = $provider().cipher_suites;
+                    let suite = all.iter().find_map(|suite| suite.tls13()).unwrap();
+                    Tls13CipherSuite {
+                        common: CipherSuiteCommon {
+                            suite: suite.common.suite,
+                            hash_provider: suite.common.hash_provider,
+                            confidentiality_limit: 12,
+                        },
+                        hkdf_provider: suite.hkdf_provider,
+                        aead_alg: suite.aead_alg,
                         quic: suite.quic,
                     }
                 })

@@ -5,14 +5,18 @@
 //! reaches the code behind the encryption and takes the same path every time; but for those of `ech`, whose server has
 //! the keys that it takes.
 
-#[cfg(feature = "x509")]
-mod certificate;
-#[cfg(feature = "compression")]
-mod compressed;
+mod certificates;
 mod ech;
+mod input;
+pub mod messages;
 mod records;
 mod scenes;
 mod sending;
+pub mod sessions;
+mod split;
+mod streams;
+mod trusting;
+mod unbuffered;
 
 use scenes::{CLIENT_SCENES, SERVER_SCENES, Scene, all_scenes};
 
@@ -27,12 +31,12 @@ pub const TARGETS: &[Target] = &[
     ("client", client),
     ("server", server),
     ("flights", flights),
-    ("sending", sending::sending),
+    ("unbuffered", unbuffered::unbuffered),
+    ("messages", messages::messages),
+    ("split", split::split_halves),
+    ("sessions", sessions::sessions),
     ("ech", ech::ech),
-    #[cfg(feature = "compression")]
-    ("compressed", compressed::compressed),
-    #[cfg(feature = "x509")]
-    ("certificate", certificate::certificate),
+    ("certificates", certificates::certificates),
 ];
 
 /// Runs the target called `name`.

@@ -1,13 +1,31 @@
-//! The receiving half of the record layer, without keys, and the joiner behind it.
+//! The record layer by itself, without keys: what opens records, joins messages, and keeps what was received and what is
+//! to be sent.
+
+mod buffers;
 
 use rustls::{ContentType, Error};
-use rustls_core::record::joiner::HandshakeJoiner;
+use rustls_core::record::joiner::{HandshakeJoiner, MAX_HANDSHAKE_LEN};
 use rustls_core::record::receiver::{RecordHeader, RecordReceiver};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 
+use super::input::Input;
+
+/// The first byte says what gets the rest.
+pub(super) fn records(input: &[u8]) {
+    let &[what, ref rest @ ..] = input else {
+        return;
+    };
+    match what % 4 {
+        0 => open_and_join(rest),
+        1 => join(&mut Input(rest)),
+        2 => buffers::receive(&mut Input(rest)),
+        _ => buffers::send(&mut Input(rest)),
+    }
+}
+
 /// Feeds any bytes to a [`RecordReceiver`]: what it opens lies within what it was given, handshake messages
 /// come out as they went in, and an incomplete record changes nothing.
-pub(crate) fn records(input: &[u8]) {
+fn open_and_join(input: &[u8]) {
     let mut receiver = RecordReceiver::new();
     let mut joiner = HandshakeJoiner::default();
     let mut buffer = input.to_vec();
@@ -42,6 +60,73 @@ pub(crate) fn records(input: &[u8]) {
         rest = &mut rest[record.record_len..];
     }
     assert!(pushed.starts_with(&popped));
+}
+
+/// How many operations an input is.
+const MOST_OPERATIONS: usize = 300;
+
+/// Messages of any length in pieces of any length, with a message that is lent at any time: they come out as they went
+/// in, and none that is too long.
+fn join(input: &mut Input<'_>) {
+    let mut joiner = HandshakeJoiner::default();
+    let (mut pushed, mut popped) = (Vec::new(), Vec::new());
+    let mut wire = Vec::new();
+    let mut lent = None;
+    for _ in 0..MOST_OPERATIONS {
+        if input.is_empty() {
+            break;
+        }
+        match input.byte() % 8 {
+            0 | 1 => {
+                let len = input.len();
+                let message = wire.len() as u8;
+                wire.extend([message, 0, (len >> 8) as u8, len as u8]);
+                wire.extend((0..len).map(|at| (at ^ len) as u8));
+            }
+            2..5 => {
+                let len = input.len().min(wire.len());
+                let piece: Vec<u8> = wire.drain(..len).collect();
+                joiner.push(&piece).unwrap();
+                pushed.extend(piece);
+            }
+            5 => {
+                // the length of a message that is longer than any
+                let message = [1, 1 | input.byte(), 0, 0];
+                if lent.is_none() && wire.is_empty() && popped.len() == pushed.len() {
+                    assert!(joiner.push(&message).is_err());
+                    return;
+                }
+            }
+            6 => {
+                let peeked = joiner.peek().map(<[u8]>::to_vec);
+                assert!(lent.is_none() || peeked.is_none());
+                let next = joiner.next_message().unwrap();
+                assert_eq!(next.as_deref(), peeked.as_deref());
+                if let Some(message) = next {
+                    assert!(message.len() <= 4 + MAX_HANDSHAKE_LEN);
+                    popped.extend_from_slice(&message);
+                    assert!(pushed.starts_with(&popped));
+                    lent = Some(message);
+                }
+            }
+            _ => {
+                if let Some(message) = lent.take() {
+                    joiner.give_back(message);
+                }
+            }
+        }
+        assert_eq!(joiner.is_empty(), pushed.len() == popped.len());
+    }
+    if let Some(message) = lent {
+        joiner.give_back(message);
+    }
+    joiner.push(&wire).unwrap();
+    pushed.extend(wire);
+    while let Some(message) = joiner.next_message().unwrap() {
+        popped.extend_from_slice(&message);
+        joiner.give_back(message);
+    }
+    assert!(joiner.is_empty() && popped == pushed);
 }
 
 /// Length of the first record of `bytes`, which has one.

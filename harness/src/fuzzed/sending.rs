@@ -1,113 +1,265 @@
-//! Sending application data in every way, into buffers of any length.
+//! Application data sent in every way there is where the caller brings the memory: into short buffers and long ones,
+//! vectors, and in place.
 
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::ops::Range;
 
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{ConnectionState, EncryptError, InPlaceError, WriteTraffic};
+use rustls::client::EarlyDataError;
+use rustls::crypto::cipher::InsufficientSizeError;
+use rustls::split::Sender;
+use rustls::unbuffered::{EncodeError, EncryptError, WriteTraffic};
+use rustls::{InPlaceError, InPlaceRoom};
 
-use super::records::total_len;
-use crate::configs::{self, ClientAuth, KeyType, server_name};
-use crate::endpoints::{self, Endpoint, ThisUnbuffered};
-use crate::transparent::this;
+use super::input::Input;
+use super::streams::Stream;
 
-/// Every four bytes are one action of a connected client: which, the length of the plaintext (two bytes), and
-/// how much room there is for the output. What is sent must arrive; what failed for lack of room must succeed
-/// with more.
-pub(crate) fn sending(input: &[u8]) {
-    let auth = ClientAuth::None;
-    let config = configs::this::client(this::provider(), KeyType::Ed25519, auth);
-    let client = UnbufferedClientConnection::new(Arc::new(config), server_name()).unwrap();
-    let config = configs::this::server(this::provider(), KeyType::Ed25519, auth);
-    let server = UnbufferedServerConnection::new(Arc::new(config)).unwrap();
-    let (mut client, mut server) = (ThisUnbuffered::new(client), ThisUnbuffered::new(server));
-    endpoints::handshake(&mut client, &mut server);
+/// How many KeyUpdates in a row an honest end makes.
+pub(super) const MOST_UPDATES: usize = 8;
 
-    let (mut sent, mut received) = (Vec::new(), Vec::new());
-    for step in input.chunks_exact(4).take(64) {
-        let len = usize::from(u16::from_be_bytes([step[1], step[2]]));
-        let plaintext = vec![step[3]; len];
-        // what waits to be sent goes first: a KeyUpdate, or the answer to one
-        let waiting = client.take_output();
-        server.receive(&waiting).unwrap();
+/// What an end has sent, and what of it is on the way.
+#[derive(Default)]
+pub(super) struct Sent {
+    pub(super) outgoing: Vec<u8>,
+    pub(super) stream: Stream,
+    pub(super) has_closed: bool,
+    /// Either end has failed.
+    pub(super) has_failed: bool,
+    /// KeyUpdates since the last application data.
+    pub(super) updates: usize,
+}
 
-        let status = client.conn.process_tls_records(&mut []);
-        let Ok(ConnectionState::WriteTraffic(traffic)) = status.state else {
-            panic!("a connected client can send");
-        };
-        let room = usize::from(step[3]);
-        let records = match step[0] % 3 {
-            0 => encrypt(traffic, &plaintext, room),
-            1 => encrypt_in_place(traffic, &plaintext, room),
-            _ => {
-                traffic.refresh_traffic_keys().unwrap();
-                continue;
+/// What application data is encrypted with.
+pub(super) trait Encrypts {
+    fn encrypt(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize, EncryptError>;
+    fn encrypt_to_vec(
+        &mut self,
+        plaintext: &[u8],
+        out: &mut Vec<u8>,
+        used: usize,
+    ) -> Result<usize, EncryptError>;
+    fn in_place_room(&self) -> InPlaceRoom;
+    fn encrypt_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError>;
+}
+
+macro_rules! encrypts {
+    ($of:ty $(, $generic:ident)?) => {
+        impl$(<$generic>)? Encrypts for $of {
+            fn encrypt(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
+                self.encrypt(plaintext, out)
             }
-        };
-        if let Some(records) = records {
-            assert_eq!(total_len(&records), records.len());
-            sent.extend_from_slice(&plaintext);
-            server.receive(&records).unwrap();
-            server.read_into(&mut received);
-            assert!(received == sent);
-            sent.clear();
-            received.clear();
-        }
-        let answer = server.take_output();
-        client.receive(&answer).unwrap();
-    }
-}
 
-fn encrypt<D>(mut traffic: WriteTraffic<'_, D>, plaintext: &[u8], room: usize) -> Option<Vec<u8>> {
-    let mut out = vec![0xa5; room];
-    let required_size = match traffic.encrypt(plaintext, &mut out) {
-        Ok(len) => {
-            out.truncate(len);
-            return Some(out);
+            fn encrypt_to_vec(
+                &mut self,
+                plaintext: &[u8],
+                out: &mut Vec<u8>,
+                used: usize,
+            ) -> Result<usize, EncryptError> {
+                self.encrypt_to_vec(plaintext, out, used)
+            }
+
+            fn in_place_room(&self) -> InPlaceRoom {
+                self.in_place_room()
+            }
+
+            fn encrypt_in_place(
+                &mut self,
+                buf: &mut [u8],
+                payload: Range<usize>,
+            ) -> Result<Range<usize>, InPlaceError> {
+                self.encrypt_in_place(buf, payload)
+            }
         }
-        Err(EncryptError::InsufficientSize(size)) => size.required_size,
-        Err(error) => panic!("{error}"),
     };
-    assert!(required_size > room && required_size > plaintext.len());
-    assert!(out.iter().all(|&byte| byte == 0xa5));
-    let mut out = vec![0; required_size];
-    assert_eq!(
-        traffic.encrypt(plaintext, &mut out).ok(),
-        Some(required_size)
-    );
-    Some(out)
 }
 
-/// `room` is how much there is on either side.
-fn encrypt_in_place<D>(
-    mut traffic: WriteTraffic<'_, D>,
-    plaintext: &[u8],
-    room: usize,
-) -> Option<Vec<u8>> {
-    let needed = traffic.in_place_room();
-    let payload = room..room + plaintext.len();
-    let mut buffer = [&vec![0; room], plaintext, &vec![0; room]].concat();
-    let before = buffer.clone();
-    match traffic.encrypt_in_place(&mut buffer, payload) {
-        Ok(record) if plaintext.is_empty() => {
-            assert!(record.is_empty());
-            return Some(Vec::new());
+encrypts!(WriteTraffic<'_, D>, D);
+encrypts!(Sender);
+
+impl Sent {
+    /// Encrypts some of the stream, in one of the ways.
+    pub(super) fn encrypt(&mut self, input: &mut Input<'_>, with: &mut impl Encrypts) {
+        let way = input.byte();
+        let plaintext = self.stream.next(input.len());
+        let result = match way % 3 {
+            0 => write(input, &mut self.outgoing, |out| {
+                with.encrypt(&plaintext, out)
+            }),
+            1 => write_to_vec(input, &mut self.outgoing, |out, used| {
+                with.encrypt_to_vec(&plaintext, out, used)
+            }),
+            _ => return self.encrypt_in_place(input, &plaintext, with),
+        };
+        match result {
+            Ok(_) => self.count(&plaintext),
+            // the vector's memory can be had
+            Err(EncryptError::InsufficientSize(_)) => assert_eq!(way % 3, 0),
+            Err(EncryptError::EncryptExhausted) => assert!(self.is_over()),
         }
-        Ok(record) => {
-            assert!(room >= needed.headroom && room >= needed.tailroom);
-            return Some(buffer[record].to_vec());
-        }
-        Err(InPlaceError::HeadroomTooShort { required }) => {
-            assert!(room < required && required == needed.headroom);
-        }
-        Err(InPlaceError::TailroomTooShort { required }) => {
-            assert!(room < required && required == needed.tailroom);
-        }
-        Err(InPlaceError::PayloadTooLong { max }) => {
-            assert!(plaintext.len() > max && max == needed.max_payload);
-        }
-        Err(error) => panic!("{error}"),
     }
-    assert!(buffer == before);
-    None
+
+    fn encrypt_in_place(
+        &mut self,
+        input: &mut Input<'_>,
+        plaintext: &[u8],
+        with: &mut impl Encrypts,
+    ) {
+        let room = with.in_place_room();
+        let choice = input.byte();
+        let [before, behind] =
+            [(room.headroom, choice & 15), (room.tailroom, choice >> 4)].map(|(needed, choice)| {
+                match choice {
+                    0..8 => needed,
+                    8..12 => needed + usize::from(choice),
+                    12 => 0,
+                    _ => needed - 1,
+                }
+            });
+        let payload = before..before + plaintext.len();
+        let mut buffer = [&vec![0xa5; before], plaintext, &vec![0xa5; behind]].concat();
+        let unchanged = buffer.clone();
+        let error = match with.encrypt_in_place(&mut buffer, payload.clone()) {
+            Ok(record) => {
+                if plaintext.is_empty() {
+                    assert!(record.is_empty());
+                } else {
+                    let expected = before - room.headroom..payload.end + room.tailroom;
+                    assert_eq!(record, expected);
+                }
+                assert_eq!(buffer[..record.start], unchanged[..record.start]);
+                assert_eq!(buffer[record.end..], unchanged[record.end..]);
+                self.outgoing.extend_from_slice(&buffer[record]);
+                return self.count(plaintext);
+            }
+            Err(error) => error,
+        };
+        assert!(buffer == unchanged, "{error}");
+        match error {
+            InPlaceError::HeadroomTooShort { required } => {
+                assert!(before < required && required == room.headroom);
+            }
+            InPlaceError::TailroomTooShort { required } => {
+                assert!(behind < required && required == room.tailroom);
+            }
+            InPlaceError::PayloadTooLong { max } => {
+                assert!(plaintext.len() > max && max == room.max_payload);
+            }
+            InPlaceError::OutputPending => {}
+            InPlaceError::EncryptExhausted => assert!(self.is_over()),
+            error => panic!("{error}"),
+        }
+    }
+
+    /// `plaintext`, the next of the stream, is on the way.
+    fn count(&mut self, plaintext: &[u8]) {
+        assert!(plaintext.is_empty() || !self.is_over());
+        self.stream.sent += plaintext.len();
+        if !plaintext.is_empty() {
+            self.updates = 0;
+        }
+    }
+
+    /// Whether nothing more can be sent.
+    pub(super) fn is_over(&self) -> bool {
+        self.has_closed || self.has_failed
+    }
+}
+
+/// Why nothing was written.
+pub(super) trait Refusal: Debug {
+    /// How much room would do.
+    fn required_size(&self) -> Option<usize>;
+}
+
+impl Refusal for InsufficientSizeError {
+    fn required_size(&self) -> Option<usize> {
+        Some(self.required_size)
+    }
+}
+
+impl Refusal for EncryptError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            Self::InsufficientSize(error) => error.required_size(),
+            Self::EncryptExhausted => None,
+        }
+    }
+}
+
+impl Refusal for EncodeError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            Self::InsufficientSize(error) => error.required_size(),
+            Self::AlreadyEncoded => None,
+        }
+    }
+}
+
+impl Refusal for EarlyDataError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            Self::Encrypt(error) => error.required_size(),
+            Self::ExceededAllowedEarlyData => None,
+        }
+    }
+}
+
+/// Has `write` write into a buffer whose length the input chooses, and appends what was written to `outgoing`. A buffer
+/// that is too short is left as it was, and the length that it is said to need is the right one.
+pub(super) fn write<E: Refusal>(
+    input: &mut Input<'_>,
+    outgoing: &mut Vec<u8>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, E>,
+) -> Result<usize, E> {
+    let choice = input.byte();
+    let mut room = match choice & 3 {
+        0 => 0,
+        1 => input.len(),
+        _ => 1 << 10,
+    };
+    loop {
+        let mut out = vec![0xa5; room];
+        let error = match write(&mut out) {
+            Ok(len) => {
+                assert!(out[len..].iter().all(|&byte| byte == 0xa5));
+                outgoing.extend_from_slice(&out[..len]);
+                return Ok(len);
+            }
+            Err(error) => error,
+        };
+        assert!(out.iter().all(|&byte| byte == 0xa5), "{error:?}");
+        let is_postponed = choice & 0x0c == 0x0c;
+        let Some(required) = error.required_size().filter(|_| !is_postponed) else {
+            return Err(error);
+        };
+        assert!(required > room, "{required} > {room}");
+        let again = write(&mut vec![0; required - 1]).unwrap_err();
+        assert_eq!(again.required_size(), Some(required));
+        room = required + usize::from(choice >> 4);
+    }
+}
+
+/// The same with a vector, behind some of what is in it.
+pub(super) fn write_to_vec<E: Refusal>(
+    input: &mut Input<'_>,
+    outgoing: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>, usize) -> Result<usize, E>,
+) -> Result<usize, E> {
+    let (len, used) = (usize::from(input.byte()), usize::from(input.byte()));
+    let mut out = vec![0xa5; len];
+    let written = write(&mut out, used);
+    let kept = Ord::min(len, used);
+    assert!(out[..kept].iter().all(|&byte| byte == 0xa5));
+    match &written {
+        Ok(0) => {}
+        Ok(written) => {
+            assert!(out[kept..used].iter().all(|&byte| byte == 0));
+            outgoing.extend_from_slice(&out[used..used + written]);
+        }
+        Err(_) => assert_eq!(out.len(), len),
+    }
+    written
 }

@@ -1,5 +1,0 @@
-//! Any bytes as a compressed certificate. What it does is in harness/src/fuzzed.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("compressed", input));

@@ -1,0 +1,5 @@
+//! Any bytes as the body of any message, at any point of a handshake. What it does is in harness/src/fuzzed.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("messages", input));

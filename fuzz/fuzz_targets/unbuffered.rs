@@ -1,0 +1,5 @@
+//! The unbuffered API in any order of calls. What it does is in harness/src/fuzzed.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("unbuffered", input));

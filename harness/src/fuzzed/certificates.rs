@@ -1,0 +1,129 @@
+//! Certificates: any bytes as one whose properties are asked for, and as one that was compressed.
+
+#[cfg(feature = "x509")]
+mod properties;
+
+#[cfg(feature = "compression")]
+use rustls::compress::{
+    BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, CompressionLevel,
+    ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
+};
+
+/// The first byte says what the rest is: a certificate; what was compressed, by algorithm and receiver; or what is to be.
+/// Without the feature that goes by it, nothing.
+pub(super) fn certificates(input: &[u8]) {
+    let &[choice, ref rest @ ..] = input else {
+        return;
+    };
+    match choice % 4 {
+        #[cfg(feature = "x509")]
+        0 | 1 => properties::properties(rest),
+        #[cfg(feature = "compression")]
+        2 => compression::compressed(choice, rest),
+        #[cfg(feature = "compression")]
+        3 => compression::to_be_compressed(choice, rest),
+        // of a feature that is not there
+        _ => {
+            let _ = rest;
+        }
+    }
+}
+
+#[cfg(feature = "compression")]
+mod compression {
+    use super::*;
+    use crate::fuzzed::INPUT_LIMIT;
+    use crate::fuzzed::messages::{Side, is_certificate_accepted};
+    use crate::wire::vector;
+
+    const CERTIFICATE: u8 = 11;
+    const COMPRESSED_CERTIFICATE: u8 = 25;
+
+    fn receiver(choice: u8) -> Side {
+        match choice & 4 {
+            0 => Side::Client,
+            _ => Side::Server,
+        }
+    }
+
+    /// The first two bytes are the length to declare. What is decompressed is compressed again, and then decompressed to
+    /// the same.
+    pub(super) fn compressed(choice: u8, input: &[u8]) {
+        let &[high, low, ref bytes @ ..] = input else {
+            return;
+        };
+        let bytes = &bytes[..bytes.len().min(INPUT_LIMIT)];
+        let (compressor, decompressor) = algorithm(choice);
+        let declared = usize::from(u16::from_be_bytes([high, low]));
+        let mut output = vec![0; declared];
+        let is_right = decompressor.decompress(bytes, &mut output).is_ok();
+        let mut again = vec![0xff; declared];
+        assert_eq!(decompressor.decompress(bytes, &mut again).is_ok(), is_right);
+        if is_right {
+            assert!(again == output);
+            // not always: it takes much longer
+            if choice & 0xf0 == 0xf0 {
+                round_trip(&output, compressor, decompressor);
+            }
+        }
+
+        let algorithm = u16::from(decompressor.algorithm()).to_be_bytes();
+        let body = [&algorithm[..], &[0, high, low], &vector(3, bytes)].concat();
+        let side = receiver(choice);
+        let is_accepted = is_certificate_accepted(side, COMPRESSED_CERTIFICATE, &body);
+        let as_it_is = is_right && is_certificate_accepted(side, CERTIFICATE, &output);
+        assert_eq!(is_accepted, as_it_is);
+    }
+
+    /// The same Certificate message, compressed or not.
+    pub(super) fn to_be_compressed(choice: u8, body: &[u8]) {
+        let body = &body[..body.len().min(INPUT_LIMIT)];
+        let side = receiver(choice);
+        let len = vector(3, body);
+        // RFC 8879 §4: algorithm, uncompressed_length, compressed_certificate_message
+        let compressed = [&[0, 1][..], &len[..3], &vector(3, &stored(body))].concat();
+        assert_eq!(
+            is_certificate_accepted(side, COMPRESSED_CERTIFICATE, &compressed),
+            is_certificate_accepted(side, CERTIFICATE, body) && !body.is_empty(),
+        );
+    }
+
+    fn algorithm(choice: u8) -> (&'static dyn CertCompressor, &'static dyn CertDecompressor) {
+        match choice & 8 {
+            0 => (ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR),
+            _ => (BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR),
+        }
+    }
+
+    fn round_trip(
+        bytes: &[u8],
+        compressor: &dyn CertCompressor,
+        decompressor: &dyn CertDecompressor,
+    ) {
+        let compressed = compressor.compress(bytes.to_vec(), CompressionLevel::Interactive);
+        let mut again = vec![0; bytes.len()];
+        decompressor
+            .decompress(&compressed.unwrap(), &mut again)
+            .unwrap();
+        assert!(again == bytes);
+    }
+
+    /// `bytes`, which fit one block, as zlib without compression (RFC 1950, RFC 1951 §3.2.4).
+    fn stored(bytes: &[u8]) -> Vec<u8> {
+        let len = bytes.len() as u16;
+        let (mut low, mut high) = (1, 0);
+        for &byte in bytes {
+            low = (low + u32::from(byte)) % 65521;
+            high = (high + low) % 65521;
+        }
+        let checksum = high << 16 | low;
+        [
+            &[0x78, 0x01, 0x01][..],
+            &len.to_le_bytes(),
+            &(!len).to_le_bytes(),
+            bytes,
+            &checksum.to_be_bytes(),
+        ]
+        .concat()
+    }
+}

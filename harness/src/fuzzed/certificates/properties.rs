@@ -1,0 +1,68 @@
+//! Any bytes as a certificate whose properties are asked for.
+
+use std::fmt::Write;
+
+use rustls::certificates::{Certificate, CertificateField, PropertyError};
+use rustls::pki_types::CertificateDer;
+use rustls::server::ParsedCertificate;
+
+/// Asks for everything twice: the second answer is the first. What webpki read as well is the same as here.
+pub(super) fn properties(input: &[u8]) {
+    let der = CertificateDer::from(input.to_vec());
+    let certificate = Certificate::new(der.clone());
+    let first = answers(&certificate);
+    assert_eq!(answers(&certificate), first);
+
+    if let (Ok(here), Ok(webpki)) = (certificate.public_key(), ParsedCertificate::try_from(&der)) {
+        assert_eq!(
+            here.subject_public_key_info(),
+            webpki.subject_public_key_info()
+        );
+    }
+    // nothing but what is shown as such breaks a line of a log
+    if let Ok(subject) = certificate.subject() {
+        assert!(!subject.to_string().contains(char::is_control));
+        // each byte stands for three, and an attribute has a short name or its numbers
+        assert!(subject.to_string().len() <= 64 + 12 * subject.der().len());
+    }
+    let names = certificate.subject_alt_names().unwrap_or_default();
+    assert!(names.len() <= input.len());
+    for name in names {
+        assert!(!name.to_string().contains(char::is_control));
+    }
+}
+
+/// All properties, or what is wrong with them, as text.
+fn answers(certificate: &Certificate) -> String {
+    let mut text = String::new();
+    let mut show = |field, answer: Result<String, PropertyError>| {
+        if let Err(error) = &answer {
+            let outer = [
+                CertificateField::Certificate,
+                CertificateField::Version,
+                CertificateField::Extensions,
+            ];
+            assert!(error.field() == field || outer.contains(&error.field()));
+        }
+        writeln!(text, "{field}: {answer:?}").unwrap();
+    };
+    macro_rules! show {
+        ($field:ident, $answer:expr) => {
+            show(
+                CertificateField::$field,
+                $answer.map(|value| format!("{value:?}")),
+            )
+        };
+    }
+    show!(SerialNumber, certificate.serial_number());
+    show!(SignatureAlgorithm, certificate.signature_algorithm());
+    show!(Issuer, certificate.issuer());
+    show!(Validity, certificate.validity());
+    show!(Subject, certificate.subject());
+    show!(SubjectPublicKeyInfo, certificate.public_key());
+    show!(SubjectAltName, certificate.subject_alt_names());
+    show!(KeyUsage, certificate.key_usages());
+    show!(ExtendedKeyUsage, certificate.extended_key_usages());
+    show!(BasicConstraints, certificate.basic_constraints());
+    text
+}

@@ -1,0 +1,31 @@
+//! An input as a program: numbers, one behind the other, and zeros when it has ended.
+
+/// What is left of an input.
+pub(super) struct Input<'a>(pub(super) &'a [u8]);
+
+impl Input<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn byte(&mut self) -> u8 {
+        match self.0 {
+            [first, rest @ ..] => {
+                self.0 = rest;
+                *first
+            }
+            [] => 0,
+        }
+    }
+
+    /// A length: most often a short one, now and then that of several records.
+    pub(super) fn len(&mut self) -> usize {
+        let (high, low) = (usize::from(self.byte()), usize::from(self.byte()));
+        match high {
+            0..0xc0 => low,
+            0xc0..0xfc => (high & 0x3f) << 8 | low,
+            // around the longest fragment, once and twice
+            _ => (1 << 14 << (high & 1)) + low - 0x80,
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Recorded handshakes, message by message: what a connection that is made anew each time is brought to any point by.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+
+use crate::configs::{ClientAuth, Versions, server_name};
+use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use crate::fuzzed::trusting::trusting;
+use crate::transparent::this::{Configs, forget_sessions};
+use crate::transparent::{Resumes, Setup, TAG};
+use crate::wire::{Reader, record, records};
+
+pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
+pub(super) const HANDSHAKE: u8 = 22;
+pub(super) const APPLICATION_DATA: u8 = 23;
+
+/// A handshake, and all that is needed to have one side of it again.
+pub(super) struct Conversation {
+    configs: Configs,
+    sends_early: bool,
+    /// What the client received in the connection whose session this one resumes.
+    before: Option<Vec<u8>>,
+    /// What the client receives, and the server.
+    units: [Vec<Unit>; 2],
+    /// The same as it is on the wire, and where in it each unit begins.
+    wires: [(Vec<u8>, Vec<usize>); 2],
+    /// What proves who the peer is: the certificate of the server, and of the client.
+    leaves: [Option<Vec<u8>>; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::fuzzed) enum Side {
+    Client,
+    Server,
+}
+
+/// A handshake message, or a record with something else in it.
+#[derive(Clone)]
+pub(super) struct Unit {
+    pub(super) typ: u8,
+    pub(super) protection: Protection,
+    pub(super) content: Vec<u8>,
+}
+
+/// How the transparent provider protects a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Protection {
+    None,
+    Tls12,
+    Tls13,
+}
+
+impl Unit {
+    /// As it is on the wire, in more records than one where it is too long.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        const MOST: usize = 1 << 14;
+        let pieces = self.content.chunks(MOST);
+        // a message has a header; other records may be empty
+        let empty = self.content.is_empty().then_some(&[][..]);
+        let encode = |content: &[u8]| match self.protection {
+            Protection::None => record(self.typ, content),
+            Protection::Tls12 => record(self.typ, &[content, &TAG].concat()),
+            Protection::Tls13 => record(APPLICATION_DATA, &[content, &[self.typ], &TAG].concat()),
+        };
+        pieces.chain(empty).flat_map(encode).collect()
+    }
+}
+
+/// The number of the one in which certificates are compressed.
+#[cfg(feature = "compression")]
+pub(super) const COMPRESSING: usize = 2;
+
+/// All of them. A corpus knows each by its number: new ones go to the end.
+pub(super) fn conversations() -> &'static [Conversation] {
+    static MADE: OnceLock<Vec<Conversation>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let usual = |auth| Setup {
+            // so that what is changed and accepted does not fail the handshake later
+            hashes_transcript: false,
+            ..Setup::usual(auth)
+        };
+        let tls12 = |auth| Setup {
+            versions: [Versions::Tls12; 2],
+            ..usual(auth)
+        };
+        let none = usual(ClientAuth::None);
+        let with = |versions| Setup { versions, ..none };
+        let stored = Some(Resumes::Stored);
+        let resuming = |setup, resumes| Setup { resumes, ..setup };
+        let retrying = |setup| Setup {
+            retry: true,
+            ..setup
+        };
+        let early = Setup {
+            early_data: true,
+            ..resuming(none, stored)
+        };
+        let compressing = Setup {
+            compresses: true,
+            ..usual(ClientAuth::Required)
+        };
+        let tickets = Some(Resumes::Tickets);
+        let tls12_auth = tls12(ClientAuth::Required);
+        let absent = ClientAuth::OptionalAbsent;
+        vec![
+            Conversation::authenticated(usual(ClientAuth::Required)),
+            Conversation::authenticated(tls12_auth),
+            Conversation::full(compressing),
+            Conversation::full(retrying(usual(absent))),
+            Conversation::full(resuming(none, tickets)),
+            Conversation::resumed(resuming(none, stored)),
+            Conversation::resumed(early),
+            Conversation::resumed(retrying(early)),
+            Conversation::full(resuming(tls12_auth, tickets)),
+            Conversation::resumed(resuming(tls12_auth, tickets)),
+            Conversation::resumed(resuming(tls12(absent), stored)),
+            Conversation::full(with([Versions::Both, Versions::Tls12])),
+            Conversation::full(with([Versions::Both; 2])),
+            Conversation::full(with([Versions::Tls12, Versions::Both])),
+        ]
+    })
+}
+
+impl Conversation {
+    /// One whose ends prove who they are.
+    fn authenticated(setup: Setup) -> Self {
+        let mut conversation = Self::new(setup, Configs::new(setup), None);
+        for (side, leaf) in [Side::Client, Side::Server].into_iter().zip(0..) {
+            let mut end = conversation.staged(side, usize::MAX, Api::Buffered);
+            end.take_output();
+            conversation.leaves[leaf] = end.peer_certificates().into_iter().next();
+        }
+        conversation
+    }
+
+    fn full(setup: Setup) -> Self {
+        Self::new(setup, trusting(setup), None)
+    }
+
+    /// One that resumes the session of another.
+    fn resumed(setup: Setup) -> Self {
+        let configs = trusting(setup);
+        forget_sessions();
+        let [to_client, _] = converse(&configs, "Full");
+        Self::new(setup, configs, Some(to_client))
+    }
+
+    fn new(setup: Setup, configs: Configs, before: Option<Vec<u8>>) -> Self {
+        let kind = if before.is_some() { "Resumed" } else { "Full" };
+        let flights = converse(&configs, kind);
+        let is_tls12 = setup.versions.contains(&Versions::Tls12);
+        let protection = if is_tls12 {
+            Protection::Tls12
+        } else {
+            Protection::Tls13
+        };
+        let units = flights.map(|flight| units(&flight, protection));
+        Self {
+            configs,
+            sends_early: setup.early_data,
+            before,
+            wires: units.each_ref().map(|units| wire(units)),
+            units,
+            leaves: [None, None],
+        }
+    }
+
+    /// What this side receives.
+    pub(super) fn units(&self, side: Side) -> &[Unit] {
+        &self.units[side as usize]
+    }
+
+    /// The certificate that the peer of this side has proven to have, in a conversation that is about that.
+    pub(super) fn leaf(&self, side: Side) -> Option<&[u8]> {
+        self.leaves[side as usize].as_deref()
+    }
+
+    pub(super) fn server_config(&self) -> Arc<rustls::ServerConfig> {
+        self.configs.server.clone()
+    }
+
+    /// A connection that has received so many units.
+    pub(super) fn staged(&self, side: Side, received: usize, api: Api) -> Box<dyn Endpoint> {
+        let mut end = self.fresh(side, api);
+        let (bytes, starts) = &self.wires[side as usize];
+        let len = starts.get(received).copied().unwrap_or(bytes.len());
+        end.receive(&bytes[..len]).unwrap();
+        end
+    }
+
+    fn fresh(&self, side: Side, api: Api) -> Box<dyn Endpoint> {
+        let Configs { client, server } = &self.configs;
+        if side == Side::Server {
+            return match api {
+                Api::Buffered => Box::new(ThisBuffered::new(self.configs.server())),
+                Api::Unbuffered => {
+                    let conn = UnbufferedServerConnection::new(server.clone());
+                    Box::new(ThisUnbuffered::new(conn.unwrap()))
+                }
+            };
+        }
+        forget_sessions();
+        if let Some(flight) = &self.before {
+            let mut before = ThisBuffered::new(self.configs.client());
+            before.receive(flight).unwrap();
+        }
+        let mut end: Box<dyn Endpoint> = match api {
+            Api::Buffered => Box::new(ThisBuffered::new(self.configs.client())),
+            Api::Unbuffered => {
+                let conn = UnbufferedClientConnection::new(client.clone(), server_name());
+                Box::new(ThisUnbuffered::new(conn.unwrap()))
+            }
+        };
+        if self.sends_early {
+            end.send_early(EARLY);
+        }
+        end
+    }
+}
+
+/// What the connection under test is used by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Api {
+    Buffered,
+    Unbuffered,
+}
+
+const EARLY: &[u8] = b"early data";
+
+/// What client and server receive in a handshake of this `kind` and a little after.
+fn converse(configs: &Configs, kind: &str) -> [Vec<u8>; 2] {
+    let mut client = ThisBuffered::new(configs.client());
+    let mut server = ThisBuffered::new(configs.server());
+    let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
+    // which is accepted in the second connection only
+    client.send_early(EARLY);
+    loop {
+        let flight = client.take_output();
+        server.receive(&flight).unwrap();
+        to_server.extend(&flight);
+        let answer = server.take_output();
+        client.receive(&answer).unwrap();
+        to_client.extend(&answer);
+        if flight.is_empty() && answer.is_empty() {
+            break;
+        }
+    }
+    let negotiated = client.negotiated();
+    assert!(negotiated.contains(kind), "{negotiated}");
+    for (end, flight) in [(&mut client, &mut to_server), (&mut server, &mut to_client)] {
+        end.send(b"before");
+        flight.extend(end.take_output());
+        if negotiated.starts_with("Some(TLSv1_3)") {
+            end.refresh_traffic_keys();
+        }
+        end.send(b"after");
+        end.close();
+        flight.extend(end.take_output());
+    }
+    [to_client, to_server]
+}
+
+/// Each in a record of its own, one behind the other, and where they begin.
+fn wire(units: &[Unit]) -> (Vec<u8>, Vec<usize>) {
+    let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+    for unit in units {
+        starts.push(bytes.len());
+        bytes.extend(unit.encode());
+    }
+    (bytes, starts)
+}
+
+/// The messages in a flight. With TLS 1.3 a type application_data means that there is another one inside; else what
+/// ends in a tag is protected.
+fn units(flight: &[u8], protection: Protection) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for record in records(flight) {
+        let mut unit = Unit {
+            typ: record.typ,
+            protection: Protection::None,
+            content: record.payload,
+        };
+        let inner = unit.content.strip_suffix(&TAG).map(<[u8]>::to_vec);
+        match (inner, protection) {
+            (Some(mut inner), Protection::Tls13) if unit.typ == APPLICATION_DATA => {
+                unit.typ = inner.pop().unwrap();
+                unit.content = inner;
+                unit.protection = protection;
+            }
+            (Some(inner), Protection::Tls12) => {
+                unit.content = inner;
+                unit.protection = protection;
+            }
+            _ => {}
+        }
+        if unit.typ != HANDSHAKE {
+            units.push(unit);
+            continue;
+        }
+        let mut reader = Reader(&unit.content);
+        while let [_, high, middle, low, ..] = *reader.0 {
+            let len = u32::from_be_bytes([0, high, middle, low]);
+            units.push(Unit {
+                content: reader.bytes(4 + len as usize).to_vec(),
+                ..unit
+            });
+        }
+        assert!(reader.is_empty());
+    }
+    units
+}

@@ -1,0 +1,532 @@
+//! The unbuffered API in any order of calls, into buffers of any length, against an honest peer or one whose bytes are
+//! changed on the way.
+
+use std::ops::DerefMut;
+
+use rustls::Error;
+use rustls::client::{ClientConnectionData, MayEncryptEarlyData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncodeTlsData, ReadEarlyData, TransmitTlsData,
+    UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
+};
+
+use super::input::Input;
+use super::sending::{MOST_UPDATES, Sent, write, write_to_vec};
+use super::streams::{Kind, Stream, kinds, tamper};
+use crate::configs::server_name;
+use crate::endpoints::{Endpoint, ThisBuffered};
+
+/// The first byte says what the connection is: a client or a server (bit 0), before its handshake or behind it (bit 1),
+/// of which kind (the rest). What follows are operations, each a byte and what belongs to it.
+pub(super) fn unbuffered(input: &[u8]) {
+    let mut input = Input(input);
+    let choice = usize::from(input.byte());
+    let kinds = kinds();
+    let kind = &kinds[(choice >> 2) % kinds.len()];
+    kind.prepare();
+    let configs = &kind.configs;
+    let is_connected = choice & 2 != 0;
+    if choice & 1 == 0 {
+        let conn = UnbufferedClientConnection::new(configs.client.clone(), server_name());
+        let peer = ThisBuffered::new(configs.server());
+        World::new(kind, conn.unwrap(), peer).run(&mut input, is_connected);
+    } else {
+        let conn = UnbufferedServerConnection::new(configs.server.clone());
+        let peer = ThisBuffered::new(configs.client());
+        World::new(kind, conn.unwrap(), peer).run(&mut input, is_connected);
+    }
+}
+
+/// How many operations an input is. More of them find nothing that fewer do not.
+const MOST_OPERATIONS: usize = 100;
+
+/// What the two sides' connections have not in common.
+trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
+    type Data;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data>;
+
+    fn early_writer<'s>(
+        state: &'s mut TransmitTlsData<'_, Self::Data>,
+    ) -> Option<MayEncryptEarlyData<'s>>;
+
+    /// Reads at most so many records.
+    fn read_early(state: ReadEarlyData<'_, '_, Self::Data>, most: usize)
+    -> Result<Received, Error>;
+}
+
+/// What was received, and how many more bytes it took.
+#[derive(Default)]
+struct Received {
+    plaintext: Vec<u8>,
+    discard: usize,
+}
+
+macro_rules! receive {
+    ($state:ident, $most:expr) => {{
+        let mut received = Received::default();
+        for _ in 0..$most {
+            let peeked = $state.peek_len();
+            let Some(record) = $state.next_record() else {
+                assert_eq!(peeked, None);
+                break;
+            };
+            let record = record?;
+            if let Some(len) = peeked {
+                assert_eq!(record.payload.len(), len.get());
+            }
+            assert!(!record.payload.is_empty());
+            received.plaintext.extend_from_slice(record.payload);
+            received.discard += record.discard;
+        }
+        Ok(received)
+    }};
+}
+
+impl Unbuffered for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+
+    fn early_writer<'s>(
+        state: &'s mut TransmitTlsData<'_, Self::Data>,
+    ) -> Option<MayEncryptEarlyData<'s>> {
+        state.may_encrypt_early_data()
+    }
+
+    fn read_early(_: ReadEarlyData<'_, '_, Self::Data>, _: usize) -> Result<Received, Error> {
+        panic!("no server sends early data");
+    }
+}
+
+impl Unbuffered for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        incoming: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+
+    fn early_writer<'s>(
+        _: &'s mut TransmitTlsData<'_, Self::Data>,
+    ) -> Option<MayEncryptEarlyData<'s>> {
+        None
+    }
+
+    fn read_early(
+        mut state: ReadEarlyData<'_, '_, Self::Data>,
+        most: usize,
+    ) -> Result<Received, Error> {
+        receive!(state, most)
+    }
+}
+
+/// The connection under test, its peer, and all that is between them.
+struct World<C> {
+    kind: &'static Kind,
+    conn: C,
+    peer: ThisBuffered,
+    /// What the peer has sent, and what of it the application has received.
+    from_peer: Vec<u8>,
+    incoming: Vec<u8>,
+    sent: Sent,
+    early: Stream,
+    of_peer: Sent,
+    early_of_peer: Stream,
+    error: Option<Error>,
+    peer_has_failed: bool,
+    told_of_close: bool,
+    is_changed: bool,
+}
+
+impl<C: Unbuffered> World<C> {
+    fn new(kind: &'static Kind, conn: C, peer: ThisBuffered) -> Self {
+        Self {
+            kind,
+            conn,
+            peer,
+            from_peer: Vec::new(),
+            incoming: Vec::new(),
+            sent: Sent::default(),
+            early: Stream::default(),
+            of_peer: Sent::default(),
+            early_of_peer: Stream::default(),
+            error: None,
+            peer_has_failed: false,
+            told_of_close: false,
+            is_changed: false,
+        }
+    }
+
+    fn run(&mut self, input: &mut Input<'_>, is_connected: bool) {
+        if is_connected {
+            self.settle();
+        }
+        for _ in 0..MOST_OPERATIONS {
+            if input.is_empty() {
+                break;
+            }
+            self.step(input);
+        }
+        self.settle();
+        if self.is_changed {
+            return;
+        }
+        assert!(!self.conn.is_handshaking() && !self.peer.is_handshaking());
+        for stream in [
+            &self.sent.stream,
+            &self.early,
+            &self.of_peer.stream,
+            &self.early_of_peer,
+        ] {
+            assert!(stream.has_arrived(), "{stream:?}");
+        }
+        assert_eq!(self.peer.peer_has_closed(), self.sent.has_closed);
+        assert_eq!(self.told_of_close, self.of_peer.has_closed);
+    }
+
+    fn step(&mut self, input: &mut Input<'_>) {
+        match input.byte() % 16 {
+            0 => self.arrive(input.len()),
+            1 => self.arrive(usize::MAX),
+            2..8 => drop(self.process(usize::MAX, input)),
+            8 => drop(self.process(input.len(), input)),
+            9 => self.take_waiting(input),
+            10 => self.deliver(input.len()),
+            11 => self.deliver(usize::MAX),
+            12 => self.peer_sends(input.len()),
+            13 => self.peer_does(input.byte()),
+            14 => {
+                if let Some(traffic) = self.conn.write_traffic() {
+                    use_traffic(&mut self.sent, input, traffic, self.kind.is_tls13);
+                }
+            }
+            _ => self.change(input),
+        }
+    }
+
+    fn arrive(&mut self, len: usize) {
+        self.from_peer.extend(self.peer.take_output());
+        let len = len.min(self.from_peer.len());
+        self.incoming.extend(self.from_peer.drain(..len));
+    }
+
+    /// Passes what waits by itself: what it was said to carry at the most is the most that it does.
+    fn take_waiting(&mut self, input: &mut Input<'_>) {
+        let Some(record) = self.conn.peek_record(&self.incoming) else {
+            return;
+        };
+        assert!(record.record_len <= self.incoming.len());
+        let step = self.process(record.record_len, input);
+        assert!(step.received <= record.max_payload && step.discarded <= record.record_len);
+    }
+
+    /// Has the connection process at most so many of the bytes that have arrived, and does something with the state that
+    /// comes of it.
+    fn process(&mut self, len: usize, input: &mut Input<'_>) -> Step {
+        let len = len.min(self.incoming.len());
+        let (is_tls13, is_genuine) = (self.kind.is_tls13, self.is_genuine());
+        let UnbufferedStatus { discard, state, .. } = self.conn.process(&mut self.incoming[..len]);
+        assert!(discard <= len);
+        let (sent, of_peer) = (&mut self.sent, &mut self.of_peer);
+        let mut is_idle = false;
+        let received = match state {
+            Ok(ConnectionState::ReadTraffic(mut state)) => {
+                let most = most_records(input);
+                (|| receive!(state, most))().map(|it| (it, &mut of_peer.stream))
+            }
+            Ok(ConnectionState::ReadEarlyData(state)) => {
+                C::read_early(state, most_records(input)).map(|it| (it, &mut self.early_of_peer))
+            }
+            Ok(other) => {
+                match other {
+                    ConnectionState::EncodeTlsData(state) => {
+                        encode(input, state, &mut sent.outgoing);
+                    }
+                    ConnectionState::TransmitTlsData(state) => {
+                        transmit::<C>(input, state, sent, &mut self.early, is_tls13);
+                    }
+                    ConnectionState::WriteTraffic(traffic) => {
+                        is_idle = true;
+                        use_traffic(sent, input, traffic, is_tls13);
+                    }
+                    ConnectionState::PeerClosed => {
+                        assert!(!self.told_of_close);
+                        self.told_of_close = true;
+                    }
+                    ConnectionState::Closed => {
+                        is_idle = true;
+                        assert!(self.told_of_close && sent.is_over());
+                    }
+                    ConnectionState::BlockedHandshake => {
+                        is_idle = true;
+                        assert!(self.conn.is_handshaking());
+                    }
+                    other => panic!("{other:?}"),
+                }
+                Ok((Received::default(), &mut of_peer.stream))
+            }
+            Err(error) => {
+                is_idle = true;
+                Err(error)
+            }
+        };
+        let mut step = Step {
+            received: 0,
+            discarded: discard,
+            is_idle,
+        };
+        match received {
+            Ok((received, stream)) => {
+                if is_genuine {
+                    stream.receive(&received.plaintext);
+                }
+                step.received = received.plaintext.len();
+                step.discarded += received.discard;
+            }
+            Err(error) => self.fail(error),
+        }
+        assert!(step.discarded <= len);
+        self.incoming.drain(..step.discarded);
+        step
+    }
+
+    /// A connection has one error, and none with an honest peer.
+    fn fail(&mut self, error: Error) {
+        assert!(self.is_changed, "{error:?}");
+        assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
+        self.sent.has_failed = true;
+    }
+
+    fn deliver(&mut self, len: usize) {
+        let outgoing = &mut self.sent.outgoing;
+        let len = len.min(outgoing.len());
+        let bytes: Vec<u8> = outgoing.drain(..len).collect();
+        if self.peer_has_failed {
+            return;
+        }
+        if let Err(error) = self.peer.receive(&bytes) {
+            assert!(self.is_changed, "{error}");
+            self.peer_has_failed = true;
+        }
+        let (mut early, mut plaintext) = (Vec::new(), Vec::new());
+        self.peer.read_early_into(&mut early);
+        self.peer.read_into(&mut plaintext);
+        if self.is_genuine() {
+            self.early.receive(&early);
+            self.sent.stream.receive(&plaintext);
+        }
+    }
+
+    fn peer_sends(&mut self, len: usize) {
+        if !self.of_peer.has_closed && !self.peer_has_failed {
+            let plaintext = self.of_peer.stream.next(len);
+            self.of_peer.stream.sent += self.peer.send(&plaintext);
+            self.of_peer.updates = 0;
+        }
+    }
+
+    fn peer_does(&mut self, what: u8) {
+        if self.of_peer.has_closed || self.peer_has_failed {
+            return;
+        }
+        match what % 4 {
+            // it fails for TLS 1.2, and before the end of the handshake
+            0 if self.of_peer.updates < MOST_UPDATES => {
+                let _ = self.peer.conn.refresh_traffic_keys();
+                self.of_peer.updates += 1;
+            }
+            1 if !self.peer.is_handshaking() => {
+                self.peer.close();
+                self.of_peer.has_closed = true;
+            }
+            _ => {
+                let plaintext = self.early_of_peer.next(usize::from(what));
+                self.early_of_peer.sent += self.peer.send_early(&plaintext);
+            }
+        }
+    }
+
+    fn change(&mut self, input: &mut Input<'_>) {
+        self.from_peer.extend(self.peer.take_output());
+        self.is_changed |= tamper(input, self.kind, &mut self.from_peer);
+    }
+
+    /// Whether all that arrives is what was sent.
+    fn is_genuine(&self) -> bool {
+        !(self.is_changed && self.kind.is_transparent)
+    }
+
+    /// Lets everything arrive, until nothing moves.
+    fn settle(&mut self) {
+        // no input takes so many steps
+        for _ in 0..100_000 {
+            self.arrive(usize::MAX);
+            // has each state used to its end
+            let step = self.process(usize::MAX, &mut Input(&[0x12, 0x02]));
+            let sends = !self.sent.outgoing.is_empty();
+            self.deliver(usize::MAX);
+            self.from_peer.extend(self.peer.take_output());
+            if step.is_idle && step.discarded == 0 && !sends && self.from_peer.is_empty() {
+                return;
+            }
+        }
+        panic!("it does not come to an end");
+    }
+}
+
+/// What came of one call.
+#[derive(Default)]
+struct Step {
+    /// How much application data was received.
+    received: usize,
+    discarded: usize,
+    /// The connection has nothing more to do with what has arrived.
+    is_idle: bool,
+}
+
+/// How many records are read of those that can be.
+fn most_records(input: &mut Input<'_>) -> usize {
+    match input.byte() {
+        choice @ 0..4 => usize::from(choice),
+        _ => usize::MAX,
+    }
+}
+
+/// Takes what waits to be sent, or leaves it for later; but not twice.
+fn encode<D>(input: &mut Input<'_>, mut state: EncodeTlsData<'_, D>, outgoing: &mut Vec<u8>) {
+    let result = match input.byte() % 4 {
+        0 => return,
+        1 => write_to_vec(input, outgoing, |out, used| state.encode_to_vec(out, used)),
+        _ => write(input, outgoing, |out| state.encode(out)),
+    };
+    match result {
+        Ok(len) => {
+            assert_ne!(len, 0);
+            let again = state.encode(&mut [0; 100]);
+            assert!(matches!(again, Err(EncodeError::AlreadyEncoded)));
+        }
+        Err(EncodeError::InsufficientSize(_)) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn transmit<C: Unbuffered>(
+    input: &mut Input<'_>,
+    mut state: TransmitTlsData<'_, C::Data>,
+    sent: &mut Sent,
+    early: &mut Stream,
+    is_tls13: bool,
+) {
+    let choice = input.byte();
+    match choice % 8 {
+        0 => return,
+        1 => {
+            if let Some(traffic) = state.may_encrypt_app_data() {
+                use_traffic(sent, input, traffic, is_tls13);
+            }
+        }
+        3 => {
+            if let Some(writer) = C::early_writer(&mut state) {
+                write_early(input, writer, &mut sent.outgoing, early);
+            }
+        }
+        _ => {}
+    }
+    if choice & 0x10 != 0 {
+        state.done();
+    }
+}
+
+/// No more than is allowed, and what there was allowed to be less by as much.
+fn write_early(
+    input: &mut Input<'_>,
+    mut writer: MayEncryptEarlyData<'_>,
+    outgoing: &mut Vec<u8>,
+    early: &mut Stream,
+) {
+    let left = writer.bytes_left();
+    let plaintext = early.next(input.len());
+    let written = match input.byte() & 1 {
+        0 => write(input, outgoing, |out| writer.encrypt(&plaintext, out)),
+        _ => write_to_vec(input, outgoing, |out, used| {
+            writer.encrypt_to_vec(&plaintext, out, used)
+        }),
+    };
+    match written {
+        Ok(_) => {
+            early.sent += plaintext.len();
+            assert_eq!(writer.bytes_left(), left - plaintext.len());
+        }
+        Err(error) => {
+            let is_too_much = matches!(
+                error,
+                rustls::client::EarlyDataError::ExceededAllowedEarlyData
+            );
+            assert_eq!(is_too_much, plaintext.len() > left);
+            assert_eq!(writer.bytes_left(), left);
+        }
+    }
+}
+
+/// Does one thing with a state in which application data can be sent.
+fn use_traffic<D>(
+    sent: &mut Sent,
+    input: &mut Input<'_>,
+    mut traffic: WriteTraffic<'_, D>,
+    is_tls13: bool,
+) {
+    match input.byte() & 31 {
+        2..16 => sent.encrypt(input, &mut traffic),
+        16..18 if sent.updates < MOST_UPDATES => {
+            let refreshed = traffic.refresh_traffic_keys();
+            assert!(is_tls13 || refreshed.is_err());
+            sent.updates += 1;
+        }
+        20 => {
+            let written = write(input, &mut sent.outgoing, |out| {
+                traffic.queue_close_notify(out)
+            });
+            sent.has_closed |= written.is_ok();
+        }
+        21 => {
+            let written = write_to_vec(input, &mut sent.outgoing, |out, used| {
+                traffic.queue_close_notify_to_vec(out, used)
+            });
+            written.unwrap();
+            sent.has_closed = true;
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Noise;
+
+    /// Every kind in both roles, with noise for a program.
+    #[test]
+    fn noise() {
+        let mut noise = Noise::new(5);
+        for choice in 0..24 {
+            for _ in 0..20 {
+                let program = (0..150).map(|_| noise.next() as u8);
+                let input: Vec<u8> = [choice].into_iter().chain(program).collect();
+                println!("{input:?}");
+                unbuffered(&input);
+            }
+        }
+    }
+}

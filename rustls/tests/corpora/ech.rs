@@ -1,0 +1,72 @@
+//! What servers and the DNS say of Encrypted Client Hello.
+
+use harness::scripted::ech::{Config, EchKey, config_list};
+use harness::{Noise, fuzzed};
+
+/// Lists, answers, and changes to them.
+pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
+    let keys = [(0x10, 1, 1), (0x11, 2, 2), (0x12, 3, 3), (0x20, 1, 1)];
+    let keys = keys.map(|suite| EchKey::new(7, "public.example", suite).config);
+    let unknown = Config {
+        version: 0xfe0c,
+        ..keys[3].clone()
+    };
+    let mandatory = Config {
+        extensions: vec![(0x1a1a, vec![1; 3]), (0x9a9a, vec![])],
+        ..keys[3].clone()
+    };
+    let address = Config {
+        public_name: b"192.0.2.1".to_vec(),
+        ..keys[3].clone()
+    };
+    let all = [&unknown, &mandatory, &address, &keys[3]];
+    let mut lists = vec![("all".to_owned(), config_list(&all))];
+    for config in &keys {
+        lists.push((format!("kem_{:x}", config.kem), config.list()));
+    }
+    let mut inputs = Vec::new();
+    for (name, list) in lists {
+        inputs.push((format!("list_{name}"), [&[0][..], &list].concat()));
+        inputs.push((format!("retry_{name}"), [&[1][..], &list].concat()));
+    }
+    for len in [0, 7, 8, 9] {
+        inputs.push((
+            format!("confirmation_{len}"),
+            [vec![2], vec![0xa5; len]].concat(),
+        ));
+    }
+    for message in 0..4 {
+        let last = [3, message, 0xff, 0xff, 1, message, 0, 30, 0x80];
+        inputs.push((format!("changes_{message}"), last.to_vec()));
+    }
+    inputs.push(("no_changes".to_owned(), vec![3]));
+    inputs
+}
+
+/// Each byte of them changed, and each cut; then several bytes of any input.
+#[test]
+fn damaged_inputs() {
+    let mut noise = Noise::new(3);
+    for (_, input) in inputs() {
+        for _ in 0..20 {
+            let mut changed = input.clone();
+            for _ in 0..noise.up_to(4) {
+                let at = noise.up_to(changed.len()) - 1;
+                changed[at] = noise.next() as u8;
+            }
+            fuzzed::run("ech", &changed);
+        }
+    }
+    for (name, input) in inputs() {
+        if name.starts_with("retry_all") || name.starts_with("list") {
+            for at in 1..input.len() {
+                fuzzed::run("ech", &input[..at]);
+                let mut damaged = input.clone();
+                for change in [0x01, 0x80, 0xff] {
+                    damaged[at] = input[at] ^ change;
+                    fuzzed::run("ech", &damaged);
+                }
+            }
+        }
+    }
+}

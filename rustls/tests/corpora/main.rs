@@ -1,0 +1,61 @@
+//! Replays the corpora of the fuzz targets, and some inputs more that are made here.
+
+mod certificates;
+mod ech;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use harness::{Noise, fuzzed};
+
+fn corpus(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fuzz/corpus")
+        .join(target)
+}
+
+#[test]
+fn every_input_of_every_corpus() {
+    for (name, _) in fuzzed::TARGETS {
+        let mut inputs = 0;
+        for entry in fs::read_dir(corpus(name)).unwrap() {
+            let path = entry.unwrap().path();
+            println!("{}", path.display());
+            fuzzed::run(name, &fs::read(path).unwrap());
+            inputs += 1;
+        }
+        assert!(inputs > 0, "{name} has no corpus");
+    }
+}
+
+#[test]
+fn noise() {
+    let mut noise = Noise::new(1);
+    for (name, _) in fuzzed::TARGETS {
+        for _ in 0..50 {
+            let len = noise.up_to(100);
+            let input: Vec<u8> = (0..len).map(|_| noise.next() as u8).collect();
+            println!("{name} {input:02x?}");
+            fuzzed::run(name, &input);
+        }
+    }
+}
+
+/// Writes the inputs that are made of what is genuine, into all corpora that have such ones:
+/// `cargo test -p rustls --test corpora -- --ignored`. The others are what fuzzing has found beside them.
+#[test]
+#[ignore = "it writes files"]
+fn genuine_inputs() {
+    for (target, inputs) in [
+        ("certificates", certificates::inputs()),
+        ("ech", ech::inputs()),
+        ("messages", fuzzed::messages::genuine()),
+        ("sessions", fuzzed::sessions::genuine()),
+    ] {
+        let dir = corpus(target);
+        fs::create_dir_all(&dir).unwrap();
+        for (name, input) in inputs {
+            fs::write(dir.join(name), input).unwrap();
+        }
+    }
+}
