@@ -18,6 +18,7 @@
 //!   servers ───── servers of both crates that scripted peers and clients talk to again and again
 //!   refusing ──── a crypto provider that does not seal everything
 //!   deviations ── where an answer to wrong bytes is not upstream's, and why
+//!   middle ────── a man in the middle of two ends, without keys
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -40,6 +41,7 @@ pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
 pub mod fuzzed;
+pub mod middle;
 mod noise;
 pub mod pairs;
 pub mod pki;

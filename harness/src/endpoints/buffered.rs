@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use super::Endpoint;
+use super::{End, Endpoint};
 
 macro_rules! buffered_endpoint {
     ($name:ident, $tls:ident) => {
@@ -98,6 +98,27 @@ macro_rules! buffered_endpoint {
 
             fn peer_has_closed(&self) -> bool {
                 self.peer_has_closed
+            }
+
+            fn receive_end(&mut self) -> End {
+                self.conn.read_tls(&mut &[][..]).unwrap();
+                if let Err(error) = self.process() {
+                    return End::Failed(error);
+                }
+                let mut rest = [0; 1];
+                match self.conn.reader().read(&mut rest) {
+                    Ok(0) => End::Closed,
+                    Ok(_) => panic!("receive_end is for when all was read"),
+                    Err(error) if error.kind() == ErrorKind::UnexpectedEof => End::Truncated,
+                    Err(error) => panic!("at the end of the stream: {error}"),
+                }
+            }
+
+            fn server_name(&self) -> Option<String> {
+                match &self.conn {
+                    $tls::Connection::Client(_) => None,
+                    $tls::Connection::Server(conn) => conn.server_name().map(str::to_owned),
+                }
             }
 
             fn is_handshaking(&self) -> bool {

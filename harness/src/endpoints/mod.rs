@@ -39,6 +39,15 @@ pub trait Endpoint {
     /// Whether the peer's close_notify has come.
     fn peer_has_closed(&self) -> bool;
 
+    /// Tells it that no more bytes come, and how an application learns of that.
+    fn receive_end(&mut self) -> End {
+        match self.process() {
+            Err(error) => End::Failed(error),
+            Ok(()) if self.peer_has_closed() => End::Closed,
+            Ok(()) => End::Truncated,
+        }
+    }
+
     /// Whether the handshake is not complete yet.
     fn is_handshaking(&self) -> bool;
 
@@ -51,8 +60,23 @@ pub trait Endpoint {
     /// The peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
+    /// The name that the client asked this server for, where the API tells.
+    fn server_name(&self) -> Option<String> {
+        None
+    }
+
     /// Sends a KeyUpdate.
     fn refresh_traffic_keys(&mut self);
+}
+
+/// How the bytes that an end receives come to an end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// In order: the peer has said so.
+    Closed,
+    /// Nobody has.
+    Truncated,
+    Failed(String),
 }
 
 /// Moves bytes until neither end has any to send; the first error of either.

@@ -1,0 +1,443 @@
+//! A man in the middle of two ends: takes the records that either sends, and hands on what a plan makes of them.
+//!
+//! ```text
+//!   client ──► lines[ToServer] ──► server      a line counts its records and has, for each, the changes of the plan;
+//!   client ◄── lines[ToClient] ◄── server      what it holds back waits for other records, or for nothing to move
+//! ```
+//!
+//! It has no keys. Who drives the ends, and what they must and must not do, is the test's.
+
+use std::collections::VecDeque;
+use std::mem;
+
+use crate::client_hello::ClientHello;
+use crate::wire::{Record, records};
+
+/// Type, version and length.
+pub const HEADER_LEN: usize = 5;
+
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Direction {
+    ToServer,
+    ToClient,
+}
+
+pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
+impl Direction {
+    pub const fn other(self) -> Self {
+        match self {
+            Self::ToServer => Self::ToClient,
+            Self::ToClient => Self::ToServer,
+        }
+    }
+}
+
+/// What happens to one record.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub direction: Direction,
+    /// Which record of that direction.
+    pub record: usize,
+    pub change: Change,
+}
+
+#[derive(Clone, Debug)]
+pub enum Change {
+    Drop,
+    /// Twice in a row.
+    Duplicate,
+    /// Once more, behind as many other records, or when nothing else moves.
+    Replay {
+        after: usize,
+    },
+    /// Behind as many other records of its direction, or when nothing else moves.
+    Later {
+        after: usize,
+    },
+    /// Not before as many records came from the other side, or nothing else moves.
+    Delay {
+        answers: usize,
+    },
+    /// Only its first bytes, as if the rest did not exist; what follows follows at once.
+    Cut {
+        at: usize,
+    },
+    /// A shorter record with a header to match.
+    Shorten {
+        by: usize,
+    },
+    /// A longer one, by bytes of this value.
+    Lengthen {
+        by: usize,
+        with: u8,
+    },
+    /// The stream ends inside of it.
+    End {
+        at: usize,
+    },
+    /// With the next one, under the header of the first.
+    Merge,
+    /// Two records, the first with so many bytes of the payload.
+    Split {
+        at: usize,
+    },
+    /// This bit, the lowest being 0, of a byte.
+    Flip {
+        at: At,
+        bit: u32,
+    },
+    Type(u8),
+    Version(u16),
+    /// In the header, and no byte more or less.
+    Length(u16),
+    /// In front of it.
+    Insert(Vec<u8>),
+    /// In its place.
+    Replace(Vec<u8>),
+    /// Back to its sender instead.
+    Reflect,
+    /// Back to its sender as well.
+    ReflectToo,
+    /// What this makes of the whole record.
+    Rewrite(fn(&Record) -> Record),
+}
+
+/// Where in a record. The ends shuffle the extensions of a ClientHello.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum At {
+    Byte(usize),
+    /// From the end; 1 is the last one.
+    Last(usize),
+    /// Of this extension in a ClientHello that is a record of its own, from its type on.
+    Extension {
+        typ: u16,
+        byte: usize,
+    },
+}
+
+impl At {
+    /// The position in a record, if it is there.
+    pub fn find(self, record: &[u8]) -> Option<usize> {
+        let at = match self {
+            Self::Byte(at) => at,
+            Self::Last(from_end) => record.len().checked_sub(from_end)?,
+            Self::Extension { typ, byte } => {
+                let (start, len) = extension(record, typ)?;
+                (byte < len).then_some(start + byte)?
+            }
+        };
+        (at < record.len()).then_some(at)
+    }
+}
+
+/// All places of a record, those behind the start of a ClientHello's extensions by extension.
+pub fn places(record: &[u8]) -> Vec<At> {
+    let Some(hello) = client_hello(record) else {
+        return (0..record.len()).map(At::Byte).collect();
+    };
+    let extensions = hello.extensions.iter();
+    let len: usize = extensions.clone().map(|(_, body)| 4 + body.len()).sum();
+    let mut places: Vec<_> = (0..record.len() - len).map(At::Byte).collect();
+    for (typ, body) in extensions {
+        places.extend((0..4 + body.len()).map(|byte| At::Extension { typ: *typ, byte }));
+    }
+    places
+}
+
+fn client_hello(record: &[u8]) -> Option<ClientHello> {
+    let (header, message) = record.split_at_checked(HEADER_LEN)?;
+    match message {
+        [1, 0, high, low, body @ ..]
+            if header[0] == 22 && body.len() == usize::from(u16::from_be_bytes([*high, *low])) =>
+        {
+            Some(ClientHello::read(message))
+        }
+        _ => None,
+    }
+}
+
+/// Where an extension of a ClientHello starts, and its length with its header.
+fn extension(record: &[u8], typ: u16) -> Option<(usize, usize)> {
+    let extensions = client_hello(record)?.extensions;
+    let mut at = record.len();
+    for (other, body) in extensions.iter().rev() {
+        at -= 4 + body.len();
+        if *other == typ {
+            return Some((at, 4 + body.len()));
+        }
+    }
+    None
+}
+
+/// Between two ends.
+pub struct Middle {
+    plan: Vec<Step>,
+    lines: [Line; 2],
+    applied: usize,
+}
+
+#[derive(Default)]
+struct Line {
+    /// Less than a record.
+    unparsed: Vec<u8>,
+    /// As they came.
+    sent: Vec<Vec<u8>>,
+    held: Vec<Held>,
+    merging: Option<Record>,
+    ready: VecDeque<Vec<u8>>,
+    delivered: Vec<u8>,
+    has_ended: bool,
+}
+
+struct Held {
+    bytes: Vec<u8>,
+    /// How many records have to come before it goes on, in its own direction and in the other.
+    until: [usize; 2],
+}
+
+impl Middle {
+    pub fn new(plan: Vec<Step>) -> Self {
+        Self {
+            plan,
+            lines: Default::default(),
+            applied: 0,
+        }
+    }
+
+    /// Takes what an end sends.
+    pub fn take(&mut self, direction: Direction, bytes: &[u8]) {
+        let line = &mut self.lines[direction as usize];
+        line.unparsed.extend(bytes);
+        let mut taken = 0;
+        let found = records(&line.unparsed);
+        for record in &found {
+            taken += HEADER_LEN + record.payload.len();
+        }
+        line.unparsed.drain(..taken);
+        for record in found {
+            self.pass(direction, record);
+        }
+    }
+
+    /// What goes to the receiver next, as one piece.
+    pub fn next(&mut self, direction: Direction) -> Option<Vec<u8>> {
+        let line = &mut self.lines[direction as usize];
+        let piece = line.ready.pop_front()?;
+        line.delivered.extend(&piece);
+        Some(piece)
+    }
+
+    /// Lets go of what is held back, since nothing else moves; false when there is nothing.
+    pub fn release(&mut self) -> bool {
+        let mut any = false;
+        for line in &mut self.lines {
+            if let Some(record) = line.merging.take() {
+                line.push(record.to_bytes());
+                any = true;
+            }
+            for held in mem::take(&mut line.held) {
+                line.push(held.bytes);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// How many steps of the plan were done.
+    pub fn applied(&self) -> usize {
+        self.applied
+    }
+
+    /// Records as they were sent.
+    pub fn sent(&self, direction: Direction) -> &[Vec<u8>] {
+        &self.lines[direction as usize].sent
+    }
+
+    /// All that went to the receiver.
+    pub fn delivered(&self, direction: Direction) -> &[u8] {
+        &self.lines[direction as usize].delivered
+    }
+
+    fn pass(&mut self, direction: Direction, record: Record) {
+        let line = &mut self.lines[direction as usize];
+        let number = line.sent.len();
+        line.sent.push(record.to_bytes());
+        let steps = self.plan.iter();
+        let steps = steps.filter(|step| step.direction == direction && step.record == number);
+        let changes: Vec<_> = steps.map(|step| step.change.clone()).collect();
+        let mut passing = Passing::new(record.to_bytes());
+        for change in &changes {
+            self.applied += usize::from(passing.apply(change, self.lines.each_ref(), direction));
+        }
+        let line = &mut self.lines[direction as usize];
+        if let Some(first) = line.merging.take() {
+            passing.merge_behind(first);
+        }
+        if passing.merges
+            && let [record] = &records(&passing.bytes)[..]
+        {
+            line.merging = Some(record.clone());
+            passing.bytes.clear();
+        }
+        for piece in [passing.before, passing.bytes, passing.behind] {
+            line.push(piece);
+        }
+        line.held.extend(passing.held);
+        line.has_ended |= passing.ends;
+        self.lines[direction.other() as usize].push(passing.back);
+        self.let_go();
+    }
+
+    /// Passes on what has waited long enough.
+    fn let_go(&mut self) {
+        let seen = self.lines.each_ref().map(|line| line.sent.len());
+        for line in &mut self.lines {
+            for held in mem::take(&mut line.held) {
+                if held
+                    .until
+                    .iter()
+                    .zip(seen)
+                    .all(|(until, seen)| *until <= seen)
+                {
+                    line.push(held.bytes);
+                } else {
+                    line.held.push(held);
+                }
+            }
+        }
+    }
+}
+
+impl Line {
+    fn push(&mut self, bytes: Vec<u8>) {
+        if !self.has_ended && !bytes.is_empty() {
+            self.ready.push_back(bytes);
+        }
+    }
+}
+
+/// What becomes of a record on its way.
+struct Passing {
+    before: Vec<u8>,
+    bytes: Vec<u8>,
+    behind: Vec<u8>,
+    back: Vec<u8>,
+    held: Vec<Held>,
+    merges: bool,
+    ends: bool,
+}
+
+impl Passing {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self {
+            before: Vec::new(),
+            bytes,
+            behind: Vec::new(),
+            back: Vec::new(),
+            held: Vec::new(),
+            merges: false,
+            ends: false,
+        }
+    }
+
+    /// False if there is nothing to change.
+    fn apply(&mut self, change: &Change, lines: [&Line; 2], direction: Direction) -> bool {
+        let until = |own, other| {
+            let mut until = lines.map(|line| line.sent.len());
+            until[direction as usize] += own;
+            until[direction.other() as usize] += other;
+            until
+        };
+        let before = self.bytes.clone();
+        let bytes = &mut self.bytes;
+        match change {
+            Change::Drop => bytes.clear(),
+            Change::Duplicate => self.behind.extend(&*bytes),
+            Change::Replay { after } => self.held.push(Held {
+                bytes: before.clone(),
+                until: until(*after, 0),
+            }),
+            Change::Later { after } => self.held.push(Held {
+                bytes: mem::take(bytes),
+                until: until(*after, 0),
+            }),
+            Change::Delay { answers } => self.held.push(Held {
+                bytes: mem::take(bytes),
+                until: until(0, *answers),
+            }),
+            Change::Cut { at } => bytes.truncate(*at),
+            Change::End { at } => {
+                bytes.truncate(*at);
+                self.ends = true;
+                return true;
+            }
+            Change::Merge => self.merges = true,
+            Change::Insert(other) => self.before.extend(other),
+            Change::Replace(other) => bytes.clone_from(other),
+            Change::Reflect => self.back = mem::take(bytes),
+            Change::ReflectToo => self.back.clone_from(bytes),
+            Change::Flip { at, bit } => match at.find(bytes) {
+                Some(at) => bytes[at] ^= 1 << bit,
+                None => return false,
+            },
+            Change::Shorten { .. }
+            | Change::Lengthen { .. }
+            | Change::Split { .. }
+            | Change::Type(_)
+            | Change::Version(_)
+            | Change::Length(_)
+            | Change::Rewrite(_) => reshape(bytes, change),
+        }
+        before != self.bytes
+            || matches!(
+                change,
+                Change::Duplicate
+                    | Change::Replay { .. }
+                    | Change::Merge
+                    | Change::Insert(_)
+                    | Change::ReflectToo
+            )
+    }
+
+    /// The payload goes behind that of the record before, under its header.
+    fn merge_behind(&mut self, mut first: Record) {
+        match &records(&self.bytes)[..] {
+            [record] if first.payload.len() + record.payload.len() < 1 << 16 => {
+                first.payload.extend(&record.payload);
+                self.bytes = first.to_bytes();
+            }
+            _ => self.bytes = [first.to_bytes(), mem::take(&mut self.bytes)].concat(),
+        }
+    }
+}
+
+/// Changes that know what a record is. Without one, as after others, nothing.
+fn reshape(bytes: &mut Vec<u8>, change: &Change) {
+    let [record] = &mut records(bytes)[..] else {
+        return;
+    };
+    let payload = &mut record.payload;
+    match change {
+        Change::Shorten { by } => payload.truncate(payload.len().saturating_sub(*by)),
+        Change::Lengthen { by, with } => payload.resize(payload.len() + by, *with),
+        Change::Split { at } if *at < payload.len() => {
+            let rest = Record {
+                payload: payload.split_off(*at),
+                ..*record
+            };
+            *bytes = [record.to_bytes(), rest.to_bytes()].concat();
+            return;
+        }
+        Change::Type(typ) => record.typ = *typ,
+        Change::Version(version) => record.legacy_version = *version,
+        Change::Rewrite(rewrite) => *record = rewrite(record),
+        Change::Length(len) => {
+            *bytes = record.to_bytes();
+            bytes[HEADER_LEN - 2..HEADER_LEN].copy_from_slice(&len.to_be_bytes());
+            return;
+        }
+        _ => return,
+    }
+    *bytes = record.to_bytes();
+}

@@ -1,0 +1,434 @@
+//! A connection between two live ends with a man in the middle, until both are over or nothing moves any more; and
+//! what must be true of it whatever he does.
+
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+
+use harness::configs::SERVER_NAME;
+use harness::endpoints::{End, Endpoint};
+use harness::middle::{DIRECTIONS, Direction, Middle};
+use harness::wire::records;
+
+use crate::kinds::{Api, EarlyData, Pair, Untouched};
+use crate::transcript;
+
+/// The message of a panic that is not this crate's. In debug builds upstream asserts things that do not hold, and
+/// some of its errors do not stay.
+pub(crate) const UPSTREAM_PANICKED: &str = "upstream panicked";
+
+pub(crate) const EARLY: &[u8] = &[0xe0; 40];
+
+/// What the client says, and then the server; each is a record.
+const SPEECHES: [&[&[u8]]; 2] = [&[&[0xc1; 100], &[0xc2; 50]], &[&[0x51; 150], &[0x52; 300]]];
+
+/// Rounds of the loop; an untouched connection takes some twenty.
+const LIMIT: usize = 1000;
+
+/// How bytes arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Pace {
+    /// As the man in the middle hands them on, which is record by record.
+    Pieces,
+    /// All that there are.
+    Heaps,
+    /// Some bytes at a time.
+    Crumbs(usize),
+}
+
+pub(crate) struct Conversation<'a> {
+    pair: &'a Pair,
+    middle: Middle,
+    pace: Pace,
+    /// Client and server.
+    sides: [Side; 2],
+    /// That both were complete, and agreed.
+    has_agreed: bool,
+}
+
+/// One end, its application, and what became of it.
+struct Side {
+    end: Box<dyn Endpoint>,
+    is_ours: bool,
+    /// Where its bytes go.
+    sends: Direction,
+    /// How much of its part it has said.
+    said: usize,
+    sent: Vec<u8>,
+    received: Vec<u8>,
+    early_received: Vec<u8>,
+    has_closed: bool,
+    error: Option<String>,
+    /// What it sent as it failed.
+    last_words: Vec<u8>,
+}
+
+/// How a conversation went.
+pub(crate) struct Told {
+    /// Of client and server.
+    pub(crate) outcomes: [Outcome; 2],
+    /// How many steps of the plan were done.
+    pub(crate) applied: usize,
+    /// If nothing was changed.
+    pub(crate) untouched: Option<Untouched>,
+}
+
+/// What became of an end, as its application and its peer can tell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) error: Option<String>,
+    pub(crate) alert: Alert,
+    pub(crate) is_handshaking: bool,
+    pub(crate) received: usize,
+    pub(crate) early_received: usize,
+    pub(crate) end: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Alert {
+    None,
+    Is(u8),
+    /// Under keys that its peer has not; or none, since it had closed before.
+    Unknown,
+}
+
+impl<'a> Conversation<'a> {
+    pub(crate) fn new(pair: &'a Pair, middle: Middle) -> Self {
+        let mut client = pair.client();
+        if pair.kind.sends_early() {
+            client.send_early(EARLY);
+        }
+        let side = |end, which: usize| Side {
+            end,
+            is_ours: pair.apis[which] != Api::Upstream,
+            sends: DIRECTIONS[which],
+            said: 0,
+            sent: Vec::new(),
+            received: Vec::new(),
+            early_received: Vec::new(),
+            has_closed: false,
+            error: None,
+            last_words: Vec::new(),
+        };
+        Self {
+            pair,
+            middle,
+            pace: Pace::Pieces,
+            sides: [side(client, 0), side(pair.server(false), 1)],
+            has_agreed: false,
+        }
+    }
+
+    pub(crate) fn at(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// Goes on as two event loops would.
+    ///
+    /// # Panics
+    ///
+    /// If anything happens that must not.
+    pub(crate) fn run(mut self) -> Told {
+        let mut rounds = 0;
+        loop {
+            let mut moved = false;
+            for side in &mut self.sides {
+                let output = side.act(self.pair.kind.is_tls13());
+                moved |= !output.is_empty();
+                self.middle.take(side.sends, &output);
+            }
+            for side in &mut self.sides {
+                let arrives = side.sends.other();
+                while let Some(piece) = self.middle.next(arrives) {
+                    moved = true;
+                    let answer = match self.pace {
+                        Pace::Crumbs(len) => {
+                            let answers = piece.chunks(len).map(|crumb| side.receive(crumb));
+                            answers.collect::<Vec<_>>().concat()
+                        }
+                        _ => side.receive(&piece),
+                    };
+                    self.middle.take(side.sends, &answer);
+                    if self.pace != Pace::Heaps {
+                        break;
+                    }
+                }
+            }
+            self.check_agreement();
+            if !moved && !self.middle.release() {
+                break;
+            }
+            rounds += 1;
+            assert!(rounds < LIMIT, "it never ends");
+        }
+        self.conclude()
+    }
+
+    /// Once both ends are complete: they agree on everything, and on nothing else than without a man in the middle,
+    /// and no byte that either goes by was changed.
+    fn check_agreement(&mut self) {
+        let [client, server] = &self.sides;
+        let is_complete = |side: &Side| side.error.is_none() && !side.end.is_handshaking();
+        if self.has_agreed || !is_complete(client) || !is_complete(server) {
+            return;
+        }
+        self.has_agreed = true;
+        let kind = &self.pair.kind;
+        assert_eq!(client.negotiated(), server.negotiated());
+        if self.middle.applied() > 0 {
+            assert_eq!(client.negotiated(), self.pair.untouched().negotiated);
+        }
+        if let (Some(of_client), Some(of_server)) = (client.end.exported(), server.end.exported()) {
+            assert_eq!(of_client, of_server, "exporters");
+        }
+        let identities = kind.key_type().identities();
+        let servers = identities.server.chain[0].to_vec();
+        assert_eq!(client.end.peer_certificates(), [servers]);
+        let clients = kind.auth.is_presented();
+        let clients = clients.then(|| identities.client.chain[0].to_vec());
+        assert_eq!(
+            server.end.peer_certificates(),
+            clients.into_iter().collect::<Vec<_>>()
+        );
+        if let Some(name) = server.end.server_name() {
+            assert_eq!(name, SERVER_NAME);
+        }
+        for side in &self.sides {
+            if side.is_ours {
+                self.check_transcript(side.sends.other());
+            }
+        }
+    }
+
+    /// What arrived of the handshake is what was sent.
+    fn check_transcript(&self, direction: Direction) {
+        let kind = &self.pair.kind;
+        let sent = self.middle.sent(direction).concat();
+        let delivered = self.middle.delivered(direction);
+        let skips = kind.skips_early() && direction == Direction::ToServer;
+        let (sent, delivered) = transcript::authenticated(kind, skips, &sent, delivered);
+        assert!(
+            sent.starts_with(&delivered),
+            "{direction:?}: both are complete, and what arrived was not sent"
+        );
+    }
+
+    fn conclude(mut self) -> Told {
+        let ends = self
+            .sides
+            .each_mut()
+            .map(|side| side.call(|end| end.receive_end()));
+        let [client, server] = &self.sides;
+        for (side, peer, end) in [(client, server, &ends[0]), (server, client, &ends[1])] {
+            if side.is_ours {
+                side.check(peer, end);
+            }
+        }
+        let early = &server.early_received;
+        assert!(EARLY.starts_with(early), "early data that nobody sent");
+        if self.pair.kind.early_data != EarlyData::Accepted {
+            assert!(early.is_empty(), "early data that was to be rejected");
+        }
+        let is_untouched = DIRECTIONS
+            .iter()
+            .all(|it| self.middle.sent(*it).concat() == self.middle.delivered(*it));
+        if is_untouched {
+            for (side, end) in self.sides.iter().zip(&ends) {
+                assert_eq!((&side.error, end), (&None, &End::Closed));
+            }
+            let accepted = self.pair.kind.early_data == EarlyData::Accepted;
+            assert_eq!(early.len(), if accepted { EARLY.len() } else { 0 });
+            assert!(self.has_agreed);
+        }
+        let negotiated = client.negotiated();
+        let untouched = is_untouched.then(|| Untouched {
+            sent: DIRECTIONS.map(|it| self.middle.sent(it).to_vec()),
+            negotiated,
+        });
+        let alerts = [client.alert(server), server.alert(client)];
+        let mut outcomes = [(client, &ends[0], alerts[0]), (server, &ends[1], alerts[1])]
+            .into_iter()
+            .map(|(side, end, alert)| Outcome {
+                error: side.error.clone(),
+                alert,
+                is_handshaking: side.end.is_handshaking(),
+                received: side.received.len(),
+                early_received: side.early_received.len(),
+                end: end.clone(),
+            });
+        Told {
+            outcomes: [outcomes.next().unwrap(), outcomes.next().unwrap()],
+            applied: self.middle.applied(),
+            untouched,
+        }
+    }
+}
+
+impl Side {
+    /// What the application does now, and what there is to send.
+    fn act(&mut self, is_tls13: bool) -> Vec<u8> {
+        let mut output = self.call(|end| end.take_output());
+        if self.error.is_some() {
+            assert!(output.is_empty() || !self.is_ours, "sent after a failure");
+            return output;
+        }
+        if self.end.is_handshaking() || self.has_closed {
+            return output;
+        }
+        let is_client = self.sends == Direction::ToServer;
+        let [own, peers] = if is_client {
+            SPEECHES
+        } else {
+            [SPEECHES[1], SPEECHES[0]]
+        };
+        let heard_enough = match (is_client, self.said) {
+            (_, 0) => true,
+            (true, 1) => self.received.len() >= peers.concat().len(),
+            (false, 1) => self.received.len() >= peers[0].len(),
+            _ => self.end.peer_has_closed(),
+        };
+        if !heard_enough {
+            return output;
+        }
+        if let Some(speech) = own.get(self.said) {
+            if self.said > 0 && is_tls13 {
+                self.end.refresh_traffic_keys();
+                output.extend(self.end.take_output());
+            }
+            let len = self.end.send(speech);
+            self.sent.extend(&speech[..len]);
+            output.extend(self.end.take_output());
+            self.said += 1;
+        }
+        let is_last = self.said == own.len();
+        if is_last && (is_client || self.end.peer_has_closed()) {
+            self.end.close();
+            self.has_closed = true;
+            output.extend(self.end.take_output());
+        }
+        output
+    }
+
+    /// Gives it bytes, and what it says to them.
+    fn receive(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let (result, output) = self.call(|end| (end.receive(bytes), end.take_output()));
+        if self.error.is_none() {
+            let (mut received, mut early) = (Vec::new(), Vec::new());
+            self.call(|end| {
+                end.read_early_into(&mut early);
+                end.read_into(&mut received);
+            });
+            self.received.extend(received);
+            self.early_received.extend(early);
+        }
+        match (&self.error, result) {
+            (None, Ok(())) => {}
+            (None, Err(error)) => {
+                self.error = Some(error);
+                self.last_words.clone_from(&output);
+                if self.is_ours {
+                    self.check_silence();
+                }
+            }
+            (Some(first), again) if self.is_ours => {
+                assert_eq!(again.as_ref(), Err(first), "the error did not stay");
+                assert!(output.is_empty(), "sent after a failure");
+            }
+            (Some(_), _) => {}
+        }
+        output
+    }
+
+    /// Calls the end. Where upstream panics, it is said whose panic it is.
+    fn call<T>(&mut self, f: impl FnOnce(&mut dyn Endpoint) -> T) -> T {
+        if self.is_ours {
+            return f(&mut *self.end);
+        }
+        let called = panic::catch_unwind(AssertUnwindSafe(|| f(&mut *self.end)));
+        called.unwrap_or_else(|_| panic!("{UPSTREAM_PANICKED}"))
+    }
+
+    /// After a failure there is at most one alert, nothing to read, and nothing that can be sent.
+    fn check_silence(&mut self) {
+        let words = records(&self.last_words);
+        // what it failed at may follow, in the same record, a message that it has answered
+        let answers = words.iter().take_while(|record| {
+            let len = record.payload.len();
+            // in the clear; with a tag, and an explicit nonce or a type
+            !matches!((record.typ, len), (21, 2 | 18 | 26) | (23, 19))
+        });
+        let answers = answers.count();
+        assert!(
+            words.len() - answers <= 1
+                && words[..answers].iter().all(|it| matches!(it.typ, 20 | 22)),
+            "at a failure {words:?} were sent"
+        );
+        let error = self.error.clone().unwrap();
+        self.end.close();
+        assert!(self.end.take_output().is_empty(), "sent after a failure");
+        assert_eq!(self.end.process(), Err(error));
+        let before = self.received.len();
+        self.end.read_into(&mut self.received);
+        assert_eq!(before, self.received.len(), "received after a failure");
+    }
+
+    /// What it received is what `peer` sent, and came to its end if that came to its own.
+    fn check(&self, peer: &Self, end: &End) {
+        assert!(peer.sent.starts_with(&self.received), "data nobody sent");
+        match end {
+            End::Closed => assert!(
+                self.error.is_none() && peer.has_closed && self.received == peer.sent,
+                "an orderly end of {} bytes of {}",
+                self.received.len(),
+                peer.sent.len()
+            ),
+            End::Failed(error) => assert_eq!(self.error.as_ref(), Some(error)),
+            End::Truncated => assert_eq!(self.error, None),
+        }
+    }
+
+    fn negotiated(&self) -> String {
+        // which upstream has no name for
+        let name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256";
+        self.end.negotiated().replace("CipherSuite(0x9e)", name)
+    }
+
+    /// Which alert it sent when it failed.
+    fn alert(&self, peer: &Self) -> Alert {
+        match &records(&self.last_words)[..] {
+            [] if self.has_closed => Alert::Unknown,
+            [] => Alert::None,
+            [.., record] if record.typ == 21 && record.payload.len() == 2 => {
+                Alert::Is(record.payload[1])
+            }
+            // its peer may have read it
+            _ => match peer.error.as_deref().and_then(alert_received) {
+                Some(alert) => Alert::Is(alert),
+                None => Alert::Unknown,
+            },
+        }
+    }
+}
+
+/// The alert that an error is about.
+fn alert_received(error: &str) -> Option<u8> {
+    let name = error.strip_prefix("AlertReceived(")?.strip_suffix(')')?;
+    (0..=255).find(|code| format!("{:?}", rustls::AlertDescription::from(*code)) == name)
+}
+
+impl Outcome {
+    /// `error / alert`, as [`harness::deviations`] has it; the alert may be `?`.
+    pub(crate) fn name(&self) -> String {
+        let error = self.error.as_deref().unwrap_or("none");
+        format!("{error} / {}", self.alert)
+    }
+}
+
+impl fmt::Display for Alert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Is(code) => write!(f, "{code}"),
+            Self::Unknown => f.write_str("?"),
+        }
+    }
+}

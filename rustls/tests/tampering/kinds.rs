@@ -1,0 +1,377 @@
+//! The kinds of connection, and the two ends of one.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::middle::Middle;
+use harness::quic::{self, QuicEndpoint};
+
+use crate::conversation::{Conversation, Told};
+use crate::stores;
+
+/// What a connection is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// With its version, as the cases of [`harness::deviations`] have it.
+    pub(crate) name: &'static str,
+    versions: Versions,
+    suite: &'static str,
+    /// The client's first share is of a group that the server does not have.
+    pub(crate) retry: bool,
+    pub(crate) auth: ClientAuth,
+    pub(crate) sessions: Sessions,
+    pub(crate) early_data: EarlyData,
+    /// Finite-field groups, with RSA.
+    dhe: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sessions {
+    None,
+    Stored,
+    Tickets,
+    /// In this crate's storage, or upstream's.
+    Once,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum EarlyData {
+    None,
+    Accepted,
+    /// The server speaks no protocol of the client in the second connection.
+    Rejected,
+    /// By a HelloRetryRequest.
+    Retried,
+}
+
+const TLS13: Kind = Kind {
+    name: "",
+    versions: Versions::Tls13,
+    suite: "TLS13_AES_128_GCM_SHA256",
+    retry: false,
+    auth: ClientAuth::None,
+    sessions: Sessions::None,
+    early_data: EarlyData::None,
+    dhe: false,
+};
+
+const TLS12: Kind = Kind {
+    name: "of 1.2",
+    versions: Versions::Tls12,
+    suite: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    ..TLS13
+};
+
+#[rustfmt::skip] // a table
+pub(crate) const KINDS: [Kind; 17] = [
+    TLS13,
+    Kind { name: "with AES-256", suite: "TLS13_AES_256_GCM_SHA384", ..TLS13 },
+    Kind { name: "with ChaCha20", suite: "TLS13_CHACHA20_POLY1305_SHA256", ..TLS13 },
+    Kind { name: "with a HelloRetryRequest", retry: true, ..TLS13 },
+    Kind { name: "with client authentication", auth: ClientAuth::Required, ..TLS13 },
+    Kind { name: "with a PSK, by ticket", sessions: Sessions::Tickets, ..TLS13 },
+    Kind { name: "with a PSK, stored", sessions: Sessions::Stored, ..TLS13 },
+    Kind { name: "with early data", sessions: Sessions::Stored, early_data: EarlyData::Accepted, ..TLS13 },
+    Kind { name: "with early data, rejected", sessions: Sessions::Stored, early_data: EarlyData::Rejected, ..TLS13 },
+    Kind {
+        name: "with early data before retry",
+        sessions: Sessions::Stored,
+        early_data: EarlyData::Retried,
+        retry: true,
+        ..TLS13
+    },
+    TLS12,
+    Kind { name: "of 1.2 with AES-256", suite: "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", ..TLS12 },
+    Kind { name: "of 1.2 with ChaCha20", suite: "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", ..TLS12 },
+    Kind { name: "of 1.2 with client authentication", auth: ClientAuth::Required, ..TLS12 },
+    Kind { name: "of 1.2, by session ID", sessions: Sessions::Stored, ..TLS12 },
+    Kind { name: "of 1.2, by ticket", sessions: Sessions::Tickets, ..TLS12 },
+    Kind { name: "of 1.2 with DHE", suite: "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", dhe: true, ..TLS12 },
+];
+
+/// Both versions at both ends.
+pub(crate) const BOTH: Kind = Kind {
+    name: "of both versions",
+    versions: Versions::Both,
+    ..TLS13
+};
+
+/// Sessions in a storage that gives each out once.
+pub(crate) const ONCE: Kind = Kind {
+    name: "with early data, once",
+    sessions: Sessions::Once,
+    early_data: EarlyData::Accepted,
+    ..TLS13
+};
+
+impl Kind {
+    pub(crate) fn is_tls13(&self) -> bool {
+        self.versions != Versions::Tls12
+    }
+
+    pub(crate) fn key_type(&self) -> KeyType {
+        // equally long signatures whenever they are made
+        if self.dhe {
+            KeyType::Rsa2048
+        } else {
+            KeyType::Ed25519
+        }
+    }
+
+    pub(crate) fn resumes(&self) -> bool {
+        self.sessions != Sessions::None
+    }
+
+    pub(crate) fn sends_early(&self) -> bool {
+        self.early_data != EarlyData::None
+    }
+
+    /// Whether a server drops what it cannot decrypt.
+    pub(crate) fn skips_early(&self) -> bool {
+        matches!(self.early_data, EarlyData::Rejected | EarlyData::Retried)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Api {
+    Buffered,
+    Unbuffered,
+    Upstream,
+}
+
+/// A client and a server of some kind, which connect any number of times, alike each time.
+pub(crate) struct Pair {
+    pub(crate) kind: Kind,
+    pub(crate) apis: [Api; 2],
+    this: this::Configs,
+    upstream: upstream::Configs,
+    untouched: OnceLock<Untouched>,
+}
+
+/// A connection that nobody meddles with.
+pub(crate) struct Untouched {
+    /// The records to server and client.
+    pub(crate) sent: [Vec<Vec<u8>>; 2],
+    pub(crate) negotiated: String,
+}
+
+impl Pair {
+    pub(crate) fn new(kind: Kind, provider: Provider, apis: [Api; 2]) -> Self {
+        Self {
+            kind,
+            apis,
+            this: this::Configs::new(&kind, provider),
+            upstream: upstream::Configs::new(&kind, provider),
+            untouched: OnceLock::new(),
+        }
+    }
+
+    /// A client, which has a session if the kind says so.
+    pub(crate) fn client(&self) -> Box<dyn Endpoint> {
+        if self.needs_session() {
+            self.making_session(|| {
+                let (mut client, mut server) = (self.new_client(), self.server(true));
+                endpoints::handshake(&mut *client, &mut *server);
+                endpoints::send_and_check(&mut *server, &mut *client, b"behind the tickets");
+            });
+        }
+        self.new_client()
+    }
+
+    pub(crate) fn needs_session(&self) -> bool {
+        self.kind.resumes() && self.this.is_empty() && self.upstream.is_empty()
+    }
+
+    /// Has the stores take what `connect` brings about.
+    pub(crate) fn making_session(&self, connect: impl FnOnce()) {
+        self.freeze(false);
+        connect();
+        self.freeze(true);
+    }
+
+    /// Both over QUIC, with these transport parameters; `first` as for [`Self::server`].
+    pub(crate) fn quic_ends(
+        &self,
+        first: bool,
+        parameters: [&[u8]; 2],
+    ) -> [Box<dyn QuicEndpoint>; 2] {
+        let version = quic::Version::V1;
+        let which = usize::from(!first);
+        let [of_client, of_server] = parameters;
+        let client: Box<dyn QuicEndpoint> = if self.apis[0] == Api::Upstream {
+            let end = quic::upstream::client(&self.upstream.client, version, of_client);
+            Box::new(end.unwrap())
+        } else {
+            Box::new(quic::this::client(&self.this.client, version, of_client).unwrap())
+        };
+        let server: Box<dyn QuicEndpoint> = if self.apis[1] == Api::Upstream {
+            let end = quic::upstream::server(&self.upstream.servers[which], version, of_server);
+            Box::new(end.unwrap())
+        } else {
+            Box::new(quic::this::server(&self.this.servers[which], version, of_server).unwrap())
+        };
+        [client, server]
+    }
+
+    fn freeze(&self, is_frozen: bool) {
+        self.this.freeze(is_frozen);
+        self.upstream.freeze(is_frozen);
+    }
+
+    fn new_client(&self) -> Box<dyn Endpoint> {
+        let name = server_name();
+        match self.apis[0] {
+            Api::Upstream => {
+                let config = self.upstream.client.clone();
+                let conn = rustls_upstream::ClientConnection::new(config, name);
+                Box::new(UpstreamBuffered::new(conn.unwrap()))
+            }
+            Api::Buffered => {
+                let conn = rustls::ClientConnection::new(self.this.client.clone(), name);
+                Box::new(ThisBuffered::new(conn.unwrap()))
+            }
+            Api::Unbuffered => {
+                let config = self.this.client.clone();
+                let conn = rustls::client::UnbufferedClientConnection::new(config, name);
+                Box::new(ThisUnbuffered::new(conn.unwrap()))
+            }
+        }
+    }
+
+    /// A server; `first` for the connection that makes the session.
+    pub(crate) fn server(&self, first: bool) -> Box<dyn Endpoint> {
+        let which = usize::from(!first);
+        let this = self.this.servers[which].clone();
+        match self.apis[1] {
+            Api::Upstream => {
+                let config = self.upstream.servers[which].clone();
+                let conn = rustls_upstream::ServerConnection::new(config);
+                Box::new(UpstreamBuffered::new(conn.unwrap()))
+            }
+            Api::Buffered => Box::new(ThisBuffered::new(
+                rustls::ServerConnection::new(this).unwrap(),
+            )),
+            Api::Unbuffered => Box::new(ThisUnbuffered::new(
+                rustls::server::UnbufferedServerConnection::new(this).unwrap(),
+            )),
+        }
+    }
+
+    pub(crate) fn untouched(&self) -> &Untouched {
+        self.untouched.get_or_init(|| {
+            let told = Conversation::new(self, Middle::new(vec![])).run();
+            let Told { untouched, .. } = told;
+            untouched.expect("nobody touched it")
+        })
+    }
+}
+
+macro_rules! configs {
+    ($module:ident, $tls:ident, $groups:ident) => {
+        mod $module {
+            use harness::ffdhe::{self, Key};
+            use $tls::client::Resumption;
+            use $tls::crypto::CryptoProvider;
+            use $tls::ffdhe_groups::FFDHE2048;
+            use $tls::server::ServerSessionMemoryCache;
+            use $tls::{ClientConfig, NamedGroup, ServerConfig};
+
+            use super::*;
+
+            pub(super) struct Configs {
+                pub(super) client: Arc<ClientConfig>,
+                /// Of the first connection, and of the later ones.
+                pub(super) servers: [Arc<ServerConfig>; 2],
+                client_sessions: Arc<stores::$module::Client>,
+                server_sessions: Arc<stores::$module::Server>,
+            }
+
+            impl Configs {
+                pub(super) fn new(kind: &Kind, provider: Provider) -> Self {
+                    let client_sessions = Arc::<stores::$module::Client>::default();
+                    let server_sessions = Arc::<stores::$module::Server>::default();
+                    let (key_type, auth) = (kind.key_type(), kind.auth);
+                    let groups: [&[NamedGroup]; 2] = if kind.retry {
+                        [
+                            &[NamedGroup::secp256r1, NamedGroup::X25519],
+                            &[NamedGroup::X25519],
+                        ]
+                    } else {
+                        [&[NamedGroup::X25519, NamedGroup::secp256r1]; 2]
+                    };
+                    let [of_client, of_server] =
+                        groups.map(|groups| crypto(kind, provider, groups));
+                    let mut client =
+                        configs::$module::client_of(kind.versions, of_client, key_type, auth);
+                    client.resumption = if kind.resumes() {
+                        Resumption::store(client_sessions.clone())
+                    } else {
+                        Resumption::disabled()
+                    };
+                    client.enable_early_data = kind.sends_early();
+                    let mut server =
+                        configs::$module::server_of(kind.versions, of_server, key_type, auth);
+                    server.session_storage = match kind.sessions {
+                        Sessions::Once => ServerSessionMemoryCache::new(256),
+                        _ => server_sessions.clone(),
+                    };
+                    if kind.sessions == Sessions::Tickets {
+                        server.ticketer = $tls::crypto::ring::Ticketer::new().unwrap();
+                    }
+                    if kind.sends_early() {
+                        server.max_early_data_size = 1000;
+                    }
+                    let mut later = server.clone();
+                    server.send_tls13_tickets = 100;
+                    if kind.early_data == EarlyData::Rejected {
+                        later.alpn_protocols.clear();
+                    }
+                    Self {
+                        client: Arc::new(client),
+                        servers: [Arc::new(server), Arc::new(later)],
+                        client_sessions,
+                        server_sessions,
+                    }
+                }
+
+                /// Whether the client has no session.
+                pub(super) fn is_empty(&self) -> bool {
+                    self.client_sessions.is_empty()
+                }
+
+                pub(super) fn freeze(&self, is_frozen: bool) {
+                    for store in [
+                        &self.client_sessions.is_frozen,
+                        &self.server_sessions.is_frozen,
+                    ] {
+                        store.store(is_frozen, Ordering::Relaxed);
+                    }
+                }
+            }
+
+            /// With the suite of the kind in front of others.
+            fn crypto(kind: &Kind, provider: Provider, groups: &[NamedGroup]) -> CryptoProvider {
+                if kind.dhe {
+                    let group =
+                        ffdhe::$module::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, Key::Random);
+                    let crypto = ffdhe::$module::provider(provider.$module(), vec![group]);
+                    return (*crypto).clone();
+                }
+                let mut crypto = provider.$module();
+                let is_other = |suite: &$tls::SupportedCipherSuite| {
+                    format!("{:?}", suite.suite()) != kind.suite
+                };
+                crypto.cipher_suites.sort_by_key(is_other);
+                let all = provider.$groups();
+                let named = |name| all.iter().find(|group| group.name() == name);
+                crypto.kx_groups = groups.iter().map(|name| *named(*name).unwrap()).collect();
+                crypto
+            }
+        }
+    };
+}
+
+configs!(this, rustls, this_groups);
+configs!(upstream, rustls_upstream, upstream_groups);

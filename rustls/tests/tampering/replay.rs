@@ -1,0 +1,84 @@
+//! All that one end has sent, recorded, to another connection with the same configurations.
+
+use harness::configs::PROVIDERS;
+use harness::endpoints::Endpoint;
+
+use crate::conversation::EARLY;
+use crate::kinds::{Api, EarlyData, KINDS, ONCE, Pair};
+
+/// Gives it all, one by one, until it fails.
+fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
+    let (mut early, mut received) = (Vec::new(), Vec::new());
+    end.take_output();
+    for record in records {
+        let result = end.receive(record);
+        end.take_output();
+        end.read_early_into(&mut early);
+        if result.is_err() {
+            assert_eq!(end.process(), result);
+            break;
+        }
+        end.read_into(&mut received);
+    }
+    (early, received)
+}
+
+/// Neither is a handshake complete, nor does anything arrive; but for the early data of a session that a storage hands
+/// out again.
+#[test]
+fn of_a_whole_connection() {
+    for provider in PROVIDERS {
+        for kind in KINDS {
+            for apis in [
+                [Api::Buffered, Api::Unbuffered],
+                [Api::Unbuffered, Api::Buffered],
+            ] {
+                let pair = Pair::new(kind, provider, apis);
+                let [to_server, to_client] = pair.untouched().sent.clone();
+                let (mut client, mut server) = (pair.client(), pair.server(false));
+                let (early, received) = replay(&mut *server, &to_server);
+                assert!(server.is_handshaking() && received.is_empty(), "{kind:?}");
+                assert!(early.is_empty() || kind.early_data == EarlyData::Accepted);
+                let (_, received) = replay(&mut *client, &to_client);
+                assert!(client.is_handshaking() && received.is_empty(), "{kind:?}");
+            }
+        }
+    }
+}
+
+/// RFC 9846 §8.1: where sessions can be taken once, so can the early data; by the copy or by the original, whichever is
+/// first.
+#[test]
+fn of_early_data() {
+    for provider in PROVIDERS {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            let pair = Pair::new(ONCE, provider, [Api::Upstream, api]);
+            for copies_first in [false, true] {
+                let mut client = pair.client();
+                client.send_early(EARLY);
+                let flight = client.take_output();
+                let mut original = pair.server(false);
+                let mut copies = [pair.server(false), pair.server(false), pair.server(false)];
+                let mut accepted = Vec::new();
+                let mut servers: Vec<_> = copies.iter_mut().chain([&mut original]).collect();
+                if !copies_first {
+                    servers.reverse();
+                }
+                for (at, server) in servers.into_iter().enumerate() {
+                    server.receive(&flight).unwrap();
+                    let mut early = Vec::new();
+                    server.read_early_into(&mut early);
+                    assert_eq!(early.is_empty(), at > 0);
+                    accepted.extend(early);
+                }
+                assert_eq!(accepted, EARLY);
+                // it goes on, with early data or without
+                harness::endpoints::handshake(&mut *client, &mut *original);
+                harness::endpoints::talk_and_close(&mut *client, &mut *original);
+                for copy in &copies {
+                    assert!(copy.is_handshaking());
+                }
+            }
+        }
+    }
+}

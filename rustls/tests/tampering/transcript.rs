@@ -1,0 +1,53 @@
+//! What of the bytes on the wire both ends go by once their handshakes are complete.
+//!
+//! Record boundaries of handshake messages in the clear are not part of it, nor is what is dropped unread: alerts and, in
+//! TLS 1.3, change_cipher_spec in the clear, and what a server that rejects early data takes for that until the Finished. Of protected records each byte is.
+
+use harness::wire::{Record, records};
+
+use crate::kinds::Kind;
+
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+
+/// Of what was sent, and of what was delivered; with `skips`, of protected records only the one with the Finished.
+pub(crate) fn authenticated(
+    kind: &Kind,
+    skips: bool,
+    sent: &[u8],
+    delivered: &[u8],
+) -> (Vec<u8>, Vec<u8>) {
+    let mut sent = records(sent);
+    // of less than a record nothing is read
+    let mut delivered = records(delivered);
+    if skips {
+        // the first one is the early data
+        let early = sent.iter().position(|it| it.typ == APPLICATION_DATA);
+        sent.remove(early.expect("there is early data"));
+        let finished = sent.iter().find(|it| it.typ == APPLICATION_DATA).cloned();
+        delivered.retain(|it| it.typ != APPLICATION_DATA || Some(it) == finished.as_ref());
+    }
+    (bytes(kind, &sent), bytes(kind, &delivered))
+}
+
+fn bytes(kind: &Kind, records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut is_protected = false;
+    for record in records {
+        match record.typ {
+            _ if is_protected => bytes.extend(record.to_bytes()),
+            HANDSHAKE => bytes.extend(&record.payload),
+            CHANGE_CIPHER_SPEC if kind.is_tls13() => {}
+            // RFC 5246 §7.1: it stands between messages, and what follows is protected
+            CHANGE_CIPHER_SPEC => {
+                is_protected = true;
+                bytes.push(CHANGE_CIPHER_SPEC);
+            }
+            ALERT => {}
+            _ => bytes.extend(record.to_bytes()),
+        }
+    }
+    bytes
+}
