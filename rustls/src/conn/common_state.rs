@@ -14,6 +14,7 @@ use super::negotiated::{HandshakeKind, Negotiated};
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::transport::Transport;
+use super::unwinding::whole;
 use crate::certificates::PeerIdentity;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{AlertDescription, ProtocolVersion, Side};
@@ -194,9 +195,11 @@ impl CommonState {
             records.sending = Sending::HandshakeThenClose;
             return;
         }
-        if let Err(error) = self.close() {
-            self.fail(error.into());
-        }
+        whole(self, |common| {
+            if let Err(error) = common.close() {
+                common.fail(error.into());
+            }
+        });
     }
 
     fn close(&mut self) -> Result<(), Error> {
@@ -224,6 +227,11 @@ impl CommonState {
     /// Ends the connection: tells the peer why, drops all secrets, and returns the error of every later call.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
+        whole(self, |common| common.fail_and_tell(failure))
+    }
+
+    fn fail_and_tell(&mut self, failure: Failure) -> Error {
+        self.failed = Some(Box::new(failure.error.clone()));
         // other failures are for whoever gets the error to tell; a peer that has lost its place is rare, and hard to
         // find from one end alone
         if let Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } =
@@ -236,25 +244,51 @@ impl CommonState {
             None => self.records.fail(failure.alert),
         }
         self.established = None;
-        self.failed = Some(Box::new(failure.error.clone()));
         if let Some(link) = &self.records.other_half {
             link.fail(failure.clone());
         }
         failure.error
     }
 
+    /// Ends the connection after a panic: drops all secrets, and tells nobody but the other half of a split connection
+    /// and QUIC. None of that calls the application.
+    #[cold]
+    pub(super) fn give_up(&mut self) {
+        let panicked = Failure::from(Error::General(
+            "the connection is over: a call of the application's code has panicked".into(),
+        ));
+        let failed_before = self.failed.is_some();
+        match &mut self.quic {
+            Some(quic) if failed_before => quic.fail(quic.alert),
+            Some(quic) => quic.fail(panicked.alert),
+            None => self.records.fail(None),
+        }
+        self.established = None;
+        let error = self
+            .failed
+            .get_or_insert_with(|| Box::new(panicked.error.clone()));
+        if let Some(link) = &self.records.other_half {
+            link.fail(Failure {
+                error: (**error).clone(),
+                alert: panicked.alert,
+            });
+        }
+    }
+
     /// Replaces the keys of both directions.
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
-        let is_handshaking = self.records.is_handshaking();
-        let established = self.established.as_mut().filter(|_| !is_handshaking);
-        match established.and_then(Established::refreshable) {
-            Some(secrets) => secrets
-                .refresh(&mut self.records)
-                .map_err(|error| self.fail(error.into())),
-            // 0.23 says so in TLS 1.2 too, which cannot
-            None => Err(Error::HandshakeNotComplete),
-        }
+        whole(self, |common| {
+            let is_handshaking = common.records.is_handshaking();
+            let established = common.established.as_mut().filter(|_| !is_handshaking);
+            match established.and_then(Established::refreshable) {
+                Some(secrets) => secrets
+                    .refresh(&mut common.records)
+                    .map_err(|error| common.fail(error.into())),
+                // 0.23 says so in TLS 1.2 too, which cannot
+                None => Err(Error::HandshakeNotComplete),
+            }
+        })
     }
 
     /// The keys of both directions and their sequence numbers, for a record layer outside of this library.

@@ -11,6 +11,7 @@ use core::ops::Range;
 use super::common_state::CommonState;
 use super::records::Receiving;
 use super::tolerance::Tolerance;
+use super::unwinding::whole;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Context, Failure, Machine};
@@ -73,32 +74,34 @@ impl<Data> Driver<Data> {
     // a part of the two loops over received records: as a call it would pass its result through memory
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
-        let records = &mut self.common.records;
-        let record = match records.receiver.open(buf) {
-            Ok(Some(record)) => record,
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(self.fail(error.into())),
-        };
-        // what nearly every record is: there is nothing to decide
-        if record.typ == ContentType::ApplicationData
-            && records.receiving == Receiving::Traffic
-            && records.joiner.is_empty()
-            && !record.payload.is_empty()
-        {
-            self.tolerance.forget_key_updates();
-            return Ok(Some(Processed {
-                record_len: record.record_len,
-                plaintext: record.payload,
-            }));
-        }
-        match self.act(record.typ, &buf[record.payload.clone()]) {
-            Ok(Acted::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
-            Ok(Acted::EarlyData) => Ok(Some(Processed {
-                record_len: record.record_len,
-                plaintext: record.payload,
-            })),
-            Err(failure) => Err(self.fail(failure)),
-        }
+        whole(self, |driver| {
+            let records = &mut driver.common.records;
+            let record = match records.receiver.open(buf) {
+                Ok(Some(record)) => record,
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(driver.fail(error.into())),
+            };
+            // what nearly every record is: there is nothing to decide
+            if record.typ == ContentType::ApplicationData
+                && records.receiving == Receiving::Traffic
+                && records.joiner.is_empty()
+                && !record.payload.is_empty()
+            {
+                driver.tolerance.forget_key_updates();
+                return Ok(Some(Processed {
+                    record_len: record.record_len,
+                    plaintext: record.payload,
+                }));
+            }
+            match driver.act(record.typ, &buf[record.payload.clone()]) {
+                Ok(Acted::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
+                Ok(Acted::EarlyData) => Ok(Some(Processed {
+                    record_len: record.record_len,
+                    plaintext: record.payload,
+                })),
+                Err(failure) => Err(driver.fail(failure)),
+            }
+        })
     }
 
     /// Processes all records that wait in the connection's own receive buffer. Plaintext stays there to be
@@ -106,11 +109,8 @@ impl<Data> Driver<Data> {
     #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
-        let mut received = core::mem::take(&mut self.common.records.received);
-        let result = self.process_all(&mut received);
-        received.park(self.common.records.is_handshaking());
-        self.common.records.received = received;
-        result
+        let mut taken = TakenBuffer::of(self);
+        taken.driver.process_all(&mut taken.received)
     }
 
     #[cfg(feature = "std")]
@@ -165,11 +165,9 @@ impl<Data> Driver<Data> {
         look: impl FnOnce(HandshakeMessage<'_>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Error> {
         self.check_failed()?;
-        let mut received = core::mem::take(&mut self.common.records.received);
-        let result = self.receive_first_message(&mut received);
-        received.park(true);
-        self.common.records.received = received;
-        result?;
+        let mut taken = TakenBuffer::of(self);
+        taken.driver.receive_first_message(&mut taken.received)?;
+        drop(taken);
         let Some(message) = self.common.records.joiner.peek() else {
             return Ok(None);
         };
@@ -195,7 +193,10 @@ impl<Data> Driver<Data> {
     #[cfg(feature = "std")]
     pub(crate) fn go_on_with(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
         self.machine = machine;
-        self.handle_messages().map_err(|failure| self.fail(failure))
+        whole(self, |driver| {
+            let handled = driver.handle_messages();
+            handled.map_err(|failure| driver.fail(failure))
+        })
     }
 
     /// Acts on the content of a record, other than expected application data.
@@ -275,10 +276,12 @@ impl<Data> Driver<Data> {
     /// complete of them.
     pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check_failed()?;
-        let pushed = self.common.joiner().push(bytes).map_err(Failure::from);
-        pushed
-            .and_then(|()| self.handle_messages())
-            .map_err(|failure| self.fail(failure))
+        whole(self, |driver| {
+            let pushed = driver.common.joiner().push(bytes).map_err(Failure::from);
+            pushed
+                .and_then(|()| driver.handle_messages())
+                .map_err(|failure| driver.fail(failure))
+        })
     }
 
     fn handle_messages(&mut self) -> Result<(), Failure> {
@@ -314,9 +317,11 @@ impl<Data> Driver<Data> {
     /// Has the handshake handle a message that came by another way than this connection's records. An error ends
     /// the connection.
     pub(super) fn handle_message(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
-        let (machine, mut cx) = self.machine_and_context();
-        let handled = machine.handle(message, &mut cx);
-        handled.map_err(|failure| self.fail(failure))
+        whole(self, |driver| {
+            let (machine, mut cx) = driver.machine_and_context();
+            let handled = machine.handle(message, &mut cx);
+            handled.map_err(|failure| driver.fail(failure))
+        })
     }
 
     /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other
@@ -408,7 +413,33 @@ impl<Data> Driver<Data> {
     /// Ends the connection: tells the peer why, and returns the error of every later call.
     #[cold]
     pub(super) fn fail(&mut self, failure: Failure) -> Error {
+        let error = self.common.fail(failure);
         self.machine.fail();
-        self.common.fail(failure)
+        error
+    }
+}
+
+/// The receive buffer of a connection while its records are processed, which goes back in any case: a panic loses none of
+/// the plaintext that waits in it.
+#[cfg(feature = "std")]
+struct TakenBuffer<'a, Data> {
+    driver: &'a mut Driver<Data>,
+    received: ReceiveBuffer,
+}
+
+#[cfg(feature = "std")]
+impl<'a, Data> TakenBuffer<'a, Data> {
+    fn of(driver: &'a mut Driver<Data>) -> Self {
+        let received = core::mem::take(&mut driver.common.records.received);
+        Self { driver, received }
+    }
+}
+
+#[cfg(feature = "std")]
+impl<Data> Drop for TakenBuffer<'_, Data> {
+    fn drop(&mut self) {
+        let records = &mut self.driver.common.records;
+        self.received.park(records.is_handshaking());
+        records.received = core::mem::take(&mut self.received);
     }
 }

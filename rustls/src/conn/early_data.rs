@@ -9,6 +9,7 @@ use super::records::Sending;
 #[cfg(feature = "std")]
 use super::sending::invalid_data;
 use super::unbuffered::EncryptError;
+use super::unwinding::whole;
 use crate::client::EarlyDataError;
 use crate::enums::ContentType;
 #[cfg(feature = "std")]
@@ -40,9 +41,12 @@ impl CommonState {
         records.sending = Sending::EarlyData {
             left: left - accepted,
         };
-        records
-            .seal(ContentType::ApplicationData, payload[..accepted].into())
-            .map_err(|error| invalid_data(self.fail(Error::from(error).into())))?;
+        whole(self, |common| {
+            common
+                .records
+                .seal(ContentType::ApplicationData, payload[..accepted].into())
+                .map_err(|error| invalid_data(common.fail(Error::from(error).into())))
+        })?;
         Ok(accepted)
     }
 
@@ -58,14 +62,17 @@ impl CommonState {
         let left = left
             .checked_sub(payload.len())
             .ok_or(EarlyDataError::ExceededAllowedEarlyData)?;
-        let sender = &mut self.records.sender;
         // the key cannot be replaced, and has to protect EndOfEarlyData, too
-        if !sender.can_protect(payload.len()) {
+        if !self.records.sender.can_protect(payload.len()) {
             return Err(EncryptError::EncryptExhausted.into());
         }
-        let used = sender
-            .seal(ContentType::ApplicationData, payload.into(), out)
-            .map_err(|error| self.seal_failed(error))?;
+        let used = whole(self, |common| {
+            common
+                .records
+                .sender
+                .seal(ContentType::ApplicationData, payload.into(), out)
+                .map_err(|error| common.seal_failed(error))
+        })?;
         self.records.sending = Sending::EarlyData { left };
         Ok(used)
     }

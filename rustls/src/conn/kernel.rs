@@ -6,6 +6,7 @@ use rustls_core::codec::{Codec, LengthSize, encode_bytes};
 
 use super::driver::Driver;
 use super::established::Established;
+use super::unwinding::whole;
 use crate::client::ClientConnectionData;
 use crate::enums::{HandshakeType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage};
@@ -62,7 +63,7 @@ impl<Data> KernelConnection<Data> {
     /// [`Error::General`] in TLS 1.2, which cannot replace keys, and after 2^48 - 1 updates; the error that ended
     /// the connection.
     pub fn update_tx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        Ok((0, self.established()?.update_extracted_sending()?))
+        self.update(Established::update_extracted_sending)
     }
 
     /// Replaces the receiving key; returns the new one and its first sequence number.
@@ -73,16 +74,19 @@ impl<Data> KernelConnection<Data> {
     ///
     /// [`Error::General`] in TLS 1.2, which cannot replace keys; the error that ended the connection.
     pub fn update_rx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        Ok((0, self.established()?.update_extracted_receiving()?))
+        self.update(Established::update_extracted_receiving)
     }
 
-    fn established(&mut self) -> Result<&mut Established, Error> {
+    fn update(
+        &mut self,
+        next: impl FnOnce(&mut Established) -> Result<ConnectionTrafficSecrets, Error>,
+    ) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         let common = &mut self.driver.common;
         common.check_failed()?;
-        common
-            .established
-            .as_mut()
-            .ok_or(Error::HandshakeNotComplete)
+        whole(common, |common| {
+            let established = common.established.as_mut();
+            Ok((0, next(established.ok_or(Error::HandshakeNotComplete)?)?))
+        })
     }
 }
 

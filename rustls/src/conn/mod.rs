@@ -15,6 +15,7 @@
 //! - `transport`, `carrier`: all that a handshake sees of these.
 //! - `split`: the two halves of a connection, each with what it needs of these.
 //! - `kernel`: what is left of a connection whose records are made by another.
+//! - `unwinding`: what a panic of the application's code leaves of any of these.
 
 pub(crate) mod carrier;
 pub(crate) mod common_state;
@@ -41,6 +42,7 @@ mod stream;
 pub(crate) mod tolerance;
 pub(crate) mod transport;
 pub(crate) mod unbuffered;
+pub(crate) mod unwinding;
 #[cfg(feature = "std")]
 mod writer;
 

@@ -15,6 +15,7 @@ use super::carrier::Carrier;
 use super::common_state::CommonState;
 use super::established::Established;
 use super::transport::{Level, Transport};
+use super::unwinding::whole;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
@@ -154,9 +155,11 @@ impl CommonState {
     /// Appends what waits for the present packets to `buf`. Returns the keys of the next packets, once there are any:
     /// what is written from then on is for those.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        let change = self.next_keys(buf);
-        self.drop_traffic_secrets();
-        change
+        whole(self, |common| {
+            let change = common.next_keys(buf);
+            common.drop_traffic_secrets();
+            change
+        })
     }
 
     fn next_keys(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {

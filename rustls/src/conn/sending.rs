@@ -12,6 +12,7 @@ use super::established::{Established, KEY_UPDATE_LEN};
 use super::records::Sending;
 use super::transport::Transport;
 use super::unbuffered::EncryptError;
+use super::unwinding::whole;
 use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
 use crate::error::Error;
@@ -24,27 +25,31 @@ impl CommonState {
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
-        let records = &mut self.records;
-        let accepted = match self.buffer_limit {
-            // handshake messages do not count: the application cannot do without them
-            Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
-            None => payload.len(),
-        };
-        if records.sending != Sending::Traffic || !records.sender.can_protect(accepted) {
-            return self.write_plaintext_slowly(payload, accepted);
-        }
-        let (payload, _) = payload.split_at(accepted);
-        let room = records.outgoing.room(records.sender.sealed_len(accepted));
-        match records
-            .sender
-            .seal(ContentType::ApplicationData, payload, room)
-        {
-            Ok(len) => {
-                records.outgoing.commit(len);
-                Ok(accepted)
+        whole(self, |common| {
+            let records = &mut common.records;
+            let accepted = match common.buffer_limit {
+                // handshake messages do not count: the application cannot do without them
+                Some(limit) => {
+                    Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len()))
+                }
+                None => payload.len(),
+            };
+            if records.sending != Sending::Traffic || !records.sender.can_protect(accepted) {
+                return common.write_plaintext_slowly(payload, accepted);
             }
-            Err(error) => Err(invalid_data(self.fail(Error::from(error).into()))),
-        }
+            let (payload, _) = payload.split_at(accepted);
+            let room = records.outgoing.room(records.sender.sealed_len(accepted));
+            match records
+                .sender
+                .seal(ContentType::ApplicationData, payload, room)
+            {
+                Ok(len) => {
+                    records.outgoing.commit(len);
+                    Ok(accepted)
+                }
+                Err(error) => Err(invalid_data(common.fail(Error::from(error).into()))),
+            }
+        })
     }
 
     /// How much [`Self::write_plaintext`] takes in, in bytes; `None` when that is all it is given.
@@ -180,17 +185,19 @@ impl CommonState {
         payload: &[u8],
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let records = &mut self.records;
-        if records.sending != Sending::Traffic
-            || !records.sender.can_protect(payload.len())
-            || !records.outgoing.is_empty()
-        {
-            return self.encrypt_slowly(payload, out);
-        }
-        records
-            .sender
-            .seal(ContentType::ApplicationData, payload.into(), out)
-            .map_err(|error| self.seal_failed(error))
+        whole(self, |common| {
+            let records = &mut common.records;
+            if records.sending != Sending::Traffic
+                || !records.sender.can_protect(payload.len())
+                || !records.outgoing.is_empty()
+            {
+                return common.encrypt_slowly(payload, out);
+            }
+            records
+                .sender
+                .seal(ContentType::ApplicationData, payload.into(), out)
+                .map_err(|error| common.seal_failed(error))
+        })
     }
 
     /// [`Self::encrypt`] when nothing can be sent, something goes first, or new keys are needed.
@@ -279,17 +286,20 @@ impl CommonState {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        let records = &mut self.records;
-        if records.sending != Sending::Traffic
-            || !records.sender.can_protect(1)
-            || !records.outgoing.is_empty()
-        {
-            self.prepare_in_place()?;
-        }
-        self.records
-            .sender
-            .seal_in_place(ContentType::ApplicationData, buf, payload)
-            .map_err(|error| self.in_place_failed(error))
+        whole(self, |common| {
+            let records = &mut common.records;
+            if records.sending != Sending::Traffic
+                || !records.sender.can_protect(1)
+                || !records.outgoing.is_empty()
+            {
+                common.prepare_in_place()?;
+            }
+            common
+                .records
+                .sender
+                .seal_in_place(ContentType::ApplicationData, buf, payload)
+                .map_err(|error| common.in_place_failed(error))
+        })
     }
 
     /// Ends the connection when the cipher has refused: a sequence number is used up, and what there is of

@@ -17,6 +17,7 @@ use crate::conn::records::Sending;
 use crate::conn::transport::Transport;
 use crate::conn::unbuffered::EncryptError;
 use crate::conn::unbuffered::to_vec::write_to_vec;
+use crate::conn::unwinding::whole;
 use crate::crypto::cipher::InsufficientSizeError;
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
@@ -214,12 +215,13 @@ impl Sender {
             secrets.answer_update(&mut common.records);
         }
         #[cfg(feature = "tls12")]
-        if news.refusal
-            && let Err(error) = common
-                .records
-                .send_warning(AlertDescription::NoRenegotiation)
-        {
-            common.fail(error.into());
+        if news.refusal {
+            whole(common, |common| {
+                let refusal = AlertDescription::NoRenegotiation;
+                if let Err(error) = common.records.send_warning(refusal) {
+                    common.fail(error.into());
+                }
+            });
         }
     }
 
@@ -233,13 +235,14 @@ impl Sender {
     /// Sends the KeyUpdate that is owed, if nothing else waits to be sent: a peer that asks for many and reads none
     /// makes the output no longer.
     fn settle(&mut self) {
-        let common = &mut self.common;
-        if common.records.outgoing.is_empty()
-            && let Some(established) = &mut common.established
-            && let Err(error) = established.settle(&mut common.records)
-        {
-            common.fail(error.into());
-        }
+        whole(&mut self.common, |common| {
+            if common.records.outgoing.is_empty()
+                && let Some(established) = &mut common.established
+                && let Err(error) = established.settle(&mut common.records)
+            {
+                common.fail(error.into());
+            }
+        });
     }
 
     /// Saves the other half from waking this one in vain.

@@ -177,10 +177,10 @@ impl Machine<ClientConnectionData> for ClientHandshake {
     }
 
     fn fail(&mut self) {
-        #[cfg(feature = "tls12")]
-        if let Self::Tls12(state) = self {
-            state.fail();
+        match mem::replace(self, Self::Failed) {
+            #[cfg(feature = "tls12")]
+            Self::Tls12(state) => state.fail(),
+            _ => {}
         }
-        *self = Self::Failed;
     }
 }

@@ -1,0 +1,283 @@
+//! Callbacks of the application and of the crypto provider that panic, fail, or use the same configurations for other
+//! connections: each of them, at several of the times that it is called, from the first byte to the close_notify.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use harness::configs::Versions;
+
+use crate::bomb::{self, Wrong, survives};
+use crate::ends::{Api, End};
+use crate::rigged::{Rig, Setup};
+use crate::talk::{CLIENT, SERVER, Stop, Talk, good};
+
+/// What every call says of a connection whose callback has panicked.
+const OVER: &str = "error: the connection is over: a call of the application's code has panicked";
+
+/// Connections of one setup, each of which may resume the one before.
+struct Scene {
+    api: Api,
+    setup: Setup,
+    resumes: bool,
+    times: Times,
+    rig: Rc<Rig>,
+}
+
+/// At which of its calls a callback goes wrong.
+#[derive(Clone, Copy, PartialEq)]
+enum Times {
+    /// The first, one in the middle, and the last.
+    Three,
+    Last,
+}
+
+impl Scene {
+    fn new(api: Api, setup: Setup, resumes: bool) -> Self {
+        bomb::rig_logger();
+        Self {
+            api,
+            setup,
+            resumes,
+            times: Times::Three,
+            rig: Rc::new(Rig::new(setup)),
+        }
+    }
+
+    /// A scene of this API: full, or else resumed and with as much else as goes with it.
+    fn of(api: Api, versions: Versions, resumes: bool) -> Self {
+        let setup = Setup {
+            versions,
+            tickets: false,
+            retry: false,
+            early_data: resumes && versions == Versions::Tls13,
+            quic: api == Api::Quic,
+        };
+        Self::new(api, setup, resumes)
+    }
+
+    /// Sessions for whoever resumes. Who does not gets configurations without.
+    fn prepare(&mut self) {
+        if self.resumes {
+            good(&self.rig, self.setup, self.api);
+        } else {
+            self.rig = Rc::new(Rig::new(self.setup));
+        }
+    }
+
+    /// Which callbacks there are, and how often each is called.
+    fn calls(&mut self) -> BTreeMap<&'static str, usize> {
+        self.prepare();
+        bomb::forget_calls();
+        good(&self.rig, self.setup, self.api);
+        bomb::calls()
+    }
+
+    /// One connection for each callback and each of some times that it is called.
+    fn each(&mut self, wrong: Wrong, mut check: impl FnMut(&Self, &str, Option<Talk>, Stop)) {
+        for (name, count) in self.calls() {
+            let mut times = match self.times {
+                Times::Three => vec![0, count / 2, count - 1],
+                Times::Last => vec![count - 1],
+            };
+            times.dedup();
+            for at in times {
+                let what = format!("{wrong:?}: {name}, call {at} of {count}, {:?}", self.api);
+                println!("{what}, {:?}", self.setup);
+                self.prepare();
+                bomb::arm(name, at, wrong);
+                let (talk, stop) = Talk::run(&self.rig, self.setup, self.api);
+                assert!(bomb::disarm(), "never called");
+                check(self, name, talk, stop);
+                // and others go on
+                good(&self.rig, self.setup, self.api);
+            }
+        }
+    }
+
+    fn panics(&mut self) {
+        self.each(Wrong::Panics, |scene, name, talk, stop| {
+            let (mut talk, side) = match (talk, stop) {
+                (Some(talk), Stop::Panicked(side)) => (talk, side),
+                (None, Stop::NotMade) => return,
+                (_, stop) => panic!("{stop:?}"),
+            };
+            check_unverified(name, &*talk.ends[side]);
+            talk.deliver_rest(side);
+            talk.check_received();
+            assert_eq!(check_over(&mut *talk.ends[side]), OVER, "{:?}", scene.setup);
+        });
+    }
+
+    fn fails(&mut self) {
+        self.each(Wrong::Fails, |scene, name, talk, stop| {
+            let Some(mut talk) = talk else {
+                return;
+            };
+            talk.check_received();
+            match stop {
+                Stop::Failed(side, error) => {
+                    check_unverified(name, &*talk.ends[side]);
+                    talk.deliver_rest(side);
+                    talk.check_received();
+                    assert!(
+                        error.contains(&check_over(&mut *talk.ends[side])),
+                        "{error}"
+                    );
+                }
+                // who cannot resume may prove themselves anew
+                Stop::Done if name.contains("::verify_") => {
+                    assert!(scene.resumes && bomb::calls()[name] > 1, "wrong accept");
+                }
+                Stop::Done => {}
+                stop => panic!("{stop:?}"),
+            }
+        });
+    }
+
+    fn reenters(&mut self) {
+        let (rig, setup, api) = (self.rig.clone(), self.setup, self.api);
+        bomb::set_nested(Rc::new(move || good(&rig, setup, api)));
+        self.each(Wrong::Reenters, |_, _, talk, stop| {
+            assert_eq!(stop, Stop::Done);
+            talk.unwrap().check_received();
+        });
+    }
+}
+
+/// Who was not verified is nobody, and not connected.
+fn check_unverified(name: &str, end: &dyn End) {
+    if name.contains("::verify_") {
+        assert!(end.is_handshaking() && !end.knows_peer());
+    }
+}
+
+/// The connection is over, and its keys and callbacks are not used any more.
+fn check_over(end: &mut dyn End) -> String {
+    bomb::forget_calls();
+    let error = end.check_over();
+    let mut calls = bomb::calls();
+    // sessions of a connection that has failed are removed
+    calls.remove("StoresServerSessions::take");
+    calls.remove("ClientSessionStore::remove_tls12_session");
+    calls.remove("Log::log");
+    assert!(calls.is_empty(), "{calls:?}");
+    error
+}
+
+/// All ways to connect over records.
+fn buffered_scenes() -> Vec<Scene> {
+    let other = |versions, resumes, tickets, retry| {
+        let setup = Setup {
+            versions,
+            tickets,
+            retry,
+            early_data: false,
+            quic: false,
+        };
+        Scene::new(Api::Buffered, setup, resumes)
+    };
+    vec![
+        Scene::of(Api::Buffered, Versions::Tls12, false),
+        Scene::of(Api::Buffered, Versions::Tls12, true),
+        Scene::of(Api::Buffered, Versions::Tls13, true),
+        other(Versions::Tls12, true, true, false),
+        other(Versions::Tls13, false, true, true),
+    ]
+}
+
+#[test]
+fn callbacks_panic() {
+    for mut scene in buffered_scenes() {
+        scene.panics();
+    }
+}
+
+#[test]
+fn callbacks_of_unbuffered_connections_panic() {
+    for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
+        Scene::of(Api::Unbuffered, versions, resumes).panics();
+    }
+}
+
+/// What one half has met, the other says, too.
+#[test]
+fn callbacks_of_halves_panic() {
+    for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
+        let mut scene = Scene::of(Api::Split, versions, resumes);
+        // the handshake is that of a whole connection
+        scene.times = Times::Last;
+        scene.panics();
+    }
+}
+
+#[test]
+fn callbacks_of_quic_connections_panic() {
+    for resumes in [false, true] {
+        Scene::of(Api::Quic, Versions::Tls13, resumes).panics();
+    }
+}
+
+#[test]
+fn callbacks_fail() {
+    for mut scene in buffered_scenes() {
+        scene.fails();
+    }
+}
+
+#[test]
+fn callbacks_of_quic_connections_fail() {
+    for resumes in [false, true] {
+        Scene::of(Api::Quic, Versions::Tls13, resumes).fails();
+    }
+}
+
+/// No lock is held and nothing is borrowed while a callback runs.
+#[test]
+fn callbacks_connect_with_the_same_configurations() {
+    for (versions, resumes) in [(Versions::Tls12, true), (Versions::Tls13, true)] {
+        Scene::of(Api::Buffered, versions, resumes).reenters();
+    }
+}
+
+/// A connection that is ending calls the application, too: it logs, seals an alert, has its session removed. If that
+/// panics it is over nevertheless, for the reason that it had.
+#[test]
+fn callbacks_panic_while_a_connection_fails() {
+    // of no key that they have
+    let record = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
+    for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
+        for api in [Api::Buffered, Api::Split, Api::Unbuffered] {
+            for side in [CLIENT, SERVER] {
+                let mut scene = Scene::of(api, versions, resumes);
+                let connected = |scene: &mut Scene| {
+                    scene.prepare();
+                    let mut talk = Talk::new(&scene.rig, scene.api).unwrap();
+                    talk.open(scene.setup).unwrap();
+                    bomb::forget_calls();
+                    talk
+                };
+                let fail = |end: &mut dyn End| end.receive(&record).map(|()| end.output());
+
+                let mut talk = connected(&mut scene);
+                let reason = fail(&mut *talk.ends[side]).unwrap_err();
+                talk.deliver_rest(side);
+                let calls = bomb::calls();
+                for (name, count) in calls {
+                    for at in 0..count {
+                        println!("{name}, call {at}, {api:?} {versions:?} {side}");
+                        let mut talk = connected(&mut scene);
+                        bomb::arm(name, at, Wrong::Panics);
+                        let failed = survives(|| fail(&mut *talk.ends[side]));
+                        assert_ne!(failed, Some(Ok(Vec::new())));
+                        let _ = survives(|| talk.deliver_rest(side));
+                        assert!(bomb::disarm());
+                        let _ = talk.ends[side].output();
+                        let over = check_over(&mut *talk.ends[side]);
+                        assert!(over == reason || over == OVER, "{over}");
+                        good(&scene.rig, scene.setup, api);
+                    }
+                }
+            }
+        }
+    }
+}

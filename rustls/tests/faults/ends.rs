@@ -1,0 +1,604 @@
+//! Connections of this crate in each API, whose every call may fail or panic.
+
+use std::io::{ErrorKind, Read, Write};
+use std::mem;
+use std::sync::Arc;
+
+use harness::configs::server_name;
+use harness::endpoints::Unbuffered;
+use harness::quic::{self, Crypto, QuicEndpoint, Version};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::split::{Receiver, Sender};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{ClientConnection, Connection, ServerConnection, Stream};
+
+use crate::rigged::Rig;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Api {
+    Buffered,
+    /// Buffered until the handshake is complete, and two halves from then on.
+    Split,
+    Unbuffered,
+    Quic,
+}
+
+/// One end of a connection.
+pub(crate) trait End {
+    /// All that it has to send.
+    fn output(&mut self) -> Vec<u8>;
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
+
+    fn send(&mut self, plaintext: &[u8]) -> Result<(), String>;
+
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String>;
+
+    fn refresh(&mut self) -> Result<(), String>;
+
+    fn close(&mut self);
+
+    /// What it has received since the last call.
+    fn received(&mut self) -> Vec<u8>;
+
+    fn is_handshaking(&self) -> bool;
+
+    /// Whether it says who its peer is.
+    fn knows_peer(&self) -> bool;
+
+    /// Checks that the connection is over: nothing can be sent, and each call returns the same error, which this
+    /// returns. Output was taken before.
+    fn check_over(&mut self) -> String;
+}
+
+pub(crate) fn client(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
+    let config = rig.client.clone();
+    let name = server_name();
+    Ok(match api {
+        Api::Buffered => {
+            let conn = ClientConnection::new(config, name).map_err(shown)?;
+            Box::new(Buffered::new(conn.into()))
+        }
+        Api::Split => {
+            let conn = ClientConnection::new(config, name).map_err(shown)?;
+            Box::new(Splitting::new(conn.into()))
+        }
+        Api::Unbuffered => {
+            let conn = UnbufferedClientConnection::new(config, name).map_err(shown)?;
+            Box::new(OwnBuffers::new(conn))
+        }
+        Api::Quic => Box::new(Crypted(quic::this::client(
+            &config,
+            Version::V1,
+            b"client",
+        )?)),
+    })
+}
+
+pub(crate) fn server(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
+    let config: Arc<_> = rig.server.clone();
+    Ok(match api {
+        Api::Buffered => {
+            let conn = ServerConnection::new(config).map_err(shown)?;
+            Box::new(Buffered::new(conn.into()))
+        }
+        Api::Split => {
+            let conn = ServerConnection::new(config).map_err(shown)?;
+            Box::new(Splitting::new(conn.into()))
+        }
+        Api::Unbuffered => {
+            let conn = UnbufferedServerConnection::new(config).map_err(shown)?;
+            Box::new(OwnBuffers::new(conn))
+        }
+        Api::Quic => Box::new(Crypted(quic::this::server(
+            &config,
+            Version::V1,
+            b"server",
+        )?)),
+    })
+}
+
+fn shown(error: impl ToString) -> String {
+    error.to_string()
+}
+
+struct Buffered {
+    conn: Connection,
+    received: Vec<u8>,
+    peer_has_closed: bool,
+}
+
+impl Buffered {
+    fn new(conn: Connection) -> Self {
+        Self {
+            conn,
+            received: Vec::new(),
+            peer_has_closed: false,
+        }
+    }
+
+    fn process(&mut self) -> Result<(), String> {
+        let state = self.conn.process_new_packets().map_err(shown)?;
+        self.peer_has_closed |= state.peer_has_closed();
+        if let Connection::Server(conn) = &mut self.conn
+            && let Some(mut early_data) = conn.early_data()
+        {
+            early_data.read_to_end(&mut self.received).unwrap();
+        }
+        match self.conn.reader().read_to_end(&mut self.received) {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(shown(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl End for Buffered {
+    fn output(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        while self.conn.wants_write() {
+            self.conn.write_tls(&mut out).unwrap();
+        }
+        out
+    }
+
+    fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() && self.conn.read_tls(&mut bytes).unwrap() != 0 {
+            self.process()?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> Result<(), String> {
+        self.conn.writer().write_all(plaintext).map_err(shown)
+    }
+
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String> {
+        match &mut self.conn {
+            Connection::Client(conn) => match conn.early_data() {
+                Some(mut early_data) => early_data.write_all(plaintext).map_err(shown),
+                None => Err("no early data".into()),
+            },
+            Connection::Server(_) => unreachable!("servers send none"),
+        }
+    }
+
+    fn refresh(&mut self) -> Result<(), String> {
+        self.conn.refresh_traffic_keys().map_err(shown)
+    }
+
+    fn close(&mut self) {
+        self.conn.send_close_notify();
+    }
+
+    fn received(&mut self) -> Vec<u8> {
+        mem::take(&mut self.received)
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
+    fn knows_peer(&self) -> bool {
+        self.conn.peer_certificates().is_some()
+    }
+
+    fn check_over(&mut self) -> String {
+        const ALERT: &[u8] = b"\x15\x03\x03\x00\x02\x02\x28";
+        let conn = &mut self.conn;
+        let error = conn.process_new_packets().unwrap_err();
+        conn.read_tls(&mut &ALERT[..]).unwrap();
+        assert_eq!(conn.process_new_packets(), Err(error.clone()));
+
+        let late = |kind: ErrorKind| assert_eq!(kind, ErrorKind::InvalidData);
+        late(conn.writer().write(b"late").unwrap_err().kind());
+        late(conn.writer().flush().unwrap_err().kind());
+        if let Connection::Client(conn) = conn {
+            assert!(conn.early_data().is_none());
+        }
+        assert_eq!(conn.refresh_traffic_keys(), Err(error.clone()));
+        let exported = conn.export_keying_material([0; 8], b"label", None);
+        assert_eq!(exported, Err(error.clone()));
+        conn.send_close_notify();
+        assert!(!conn.wants_write());
+        let mut nothing = Nothing;
+        let read = match conn {
+            Connection::Client(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
+            Connection::Server(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
+        };
+        match read {
+            // the peer's data had its end before
+            Ok(0) if self.peer_has_closed => {}
+            read => late(read.unwrap_err().kind()),
+        }
+        assert!(!conn.wants_write());
+        error.to_string()
+    }
+}
+
+/// The halves of a connection.
+struct Halves {
+    sender: Sender,
+    receiver: Receiving,
+    received: Vec<u8>,
+    peer_has_closed: bool,
+}
+
+enum Receiving {
+    OfClient(Receiver<ClientConnectionData>),
+    OfServer(Receiver<ServerConnectionData>),
+}
+
+/// What both kinds of receiver do alike.
+macro_rules! receiver {
+    ($halves:expr, $receiver:ident => $body:expr) => {
+        match &mut $halves.receiver {
+            Receiving::OfClient($receiver) => $body,
+            Receiving::OfServer($receiver) => $body,
+        }
+    };
+}
+
+/// A connection that is taken apart when data is first sent.
+enum Splitting {
+    Whole(Box<Buffered>),
+    Halves(Box<Halves>),
+    /// While it is taken apart.
+    Neither,
+}
+
+impl Splitting {
+    fn new(conn: Connection) -> Self {
+        Self::Whole(Box::new(Buffered::new(conn)))
+    }
+
+    fn split(&mut self) {
+        let Self::Whole(whole) = mem::replace(self, Self::Neither) else {
+            unreachable!("split before");
+        };
+        let Buffered { conn, received, .. } = *whole;
+        let (sender, receiver) = match conn {
+            Connection::Client(conn) => {
+                let (sender, receiver) = conn.into_split().unwrap();
+                (sender, Receiving::OfClient(receiver))
+            }
+            Connection::Server(conn) => {
+                let (sender, receiver) = conn.into_split().unwrap();
+                (sender, Receiving::OfServer(receiver))
+            }
+        };
+        *self = Self::Halves(Box::new(Halves {
+            sender,
+            receiver,
+            received,
+            peer_has_closed: false,
+        }));
+    }
+}
+
+impl End for Splitting {
+    fn output(&mut self) -> Vec<u8> {
+        let halves = match self {
+            Self::Halves(halves) => halves,
+            Self::Whole(whole) => return whole.output(),
+            Self::Neither => unreachable!(),
+        };
+        let mut out = Vec::new();
+        while halves.sender.wants_write() {
+            halves.sender.write_tls(&mut out).unwrap();
+        }
+        out
+    }
+
+    fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        let halves = match self {
+            Self::Halves(halves) => halves,
+            Self::Whole(whole) => return whole.receive(bytes),
+            Self::Neither => unreachable!(),
+        };
+        receiver!(halves, receiver => {
+            while !bytes.is_empty() && receiver.read_tls(&mut bytes).unwrap() != 0 {
+                let state = receiver.process_new_packets().map_err(shown)?;
+                halves.peer_has_closed |= state.peer_has_closed();
+                match receiver.reader().read_to_end(&mut halves.received) {
+                    Err(error) if error.kind() != ErrorKind::WouldBlock => {
+                        return Err(shown(error));
+                    }
+                    _ => {}
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> Result<(), String> {
+        if let Self::Whole(_) = self {
+            self.split();
+        }
+        match self {
+            Self::Halves(halves) => halves.sender.writer().write_all(plaintext).map_err(shown),
+            _ => unreachable!("split before"),
+        }
+    }
+
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String> {
+        match self {
+            Self::Whole(whole) => whole.send_early(plaintext),
+            _ => unreachable!("not split yet"),
+        }
+    }
+
+    fn refresh(&mut self) -> Result<(), String> {
+        match self {
+            Self::Halves(halves) => halves.sender.refresh_traffic_keys().map_err(shown),
+            _ => unreachable!("split before"),
+        }
+    }
+
+    fn close(&mut self) {
+        match self {
+            Self::Halves(halves) => halves.sender.send_close_notify(),
+            _ => unreachable!("split before"),
+        }
+    }
+
+    fn received(&mut self) -> Vec<u8> {
+        match self {
+            Self::Halves(halves) => mem::take(&mut halves.received),
+            Self::Whole(whole) => whole.received(),
+            Self::Neither => unreachable!(),
+        }
+    }
+
+    fn is_handshaking(&self) -> bool {
+        matches!(self, Self::Whole(whole) if whole.is_handshaking())
+    }
+
+    fn knows_peer(&self) -> bool {
+        match self {
+            Self::Halves(halves) => halves.sender.peer_certificates().is_some(),
+            Self::Whole(whole) => whole.knows_peer(),
+            Self::Neither => unreachable!(),
+        }
+    }
+
+    fn check_over(&mut self) -> String {
+        let halves = match self {
+            Self::Halves(halves) => halves,
+            Self::Whole(whole) => return whole.check_over(),
+            Self::Neither => unreachable!(),
+        };
+        let error = halves.sender.error().unwrap();
+        assert!(halves.sender.writer().write(b"late").is_err());
+        assert_eq!(halves.sender.refresh_traffic_keys(), Err(error.clone()));
+        halves.sender.send_close_notify();
+        assert!(!halves.sender.wants_write());
+        for _ in 0..2 {
+            let processed = receiver!(halves, receiver => receiver.process_new_packets());
+            assert_eq!(processed, Err(error.clone()));
+        }
+        let exported =
+            receiver!(halves, receiver => receiver.export_keying_material([0; 8], b"label", None));
+        assert_eq!(exported, Err(error.clone()));
+        assert!(!halves.sender.wants_write());
+        error.to_string()
+    }
+}
+
+/// A transport that has nothing to read, and nothing must be written to.
+struct Nothing;
+
+impl Read for Nothing {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Ok(0)
+    }
+}
+
+impl Write for Nothing {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        panic!("written")
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An unbuffered connection and the buffers of its user.
+struct OwnBuffers<C> {
+    conn: C,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    received: Vec<u8>,
+    early: Vec<u8>,
+    peer_has_closed: bool,
+}
+
+impl<C: Unbuffered> OwnBuffers<C> {
+    fn new(conn: C) -> Self {
+        Self {
+            conn,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            received: Vec::new(),
+            early: Vec::new(),
+            peer_has_closed: false,
+        }
+    }
+
+    fn drive(&mut self) -> Result<(), String> {
+        loop {
+            let UnbufferedStatus {
+                mut discard, state, ..
+            } = self.conn.process(&mut self.incoming);
+            let mut is_blocked = false;
+            match state.map_err(shown) {
+                Ok(ConnectionState::EncodeTlsData(mut state)) => {
+                    let used = self.outgoing.len();
+                    state.encode_to_vec(&mut self.outgoing, used).unwrap();
+                }
+                Ok(ConnectionState::TransmitTlsData(mut state)) => {
+                    let early = mem::take(&mut self.early);
+                    if !early.is_empty() {
+                        C::encrypt_early_data(&mut state, &early, &mut self.outgoing);
+                    }
+                    state.done();
+                }
+                Ok(ConnectionState::ReadTraffic(mut state)) => {
+                    while let Some(record) = state.next_record() {
+                        let record = record.map_err(shown)?;
+                        self.received.extend_from_slice(record.payload);
+                        discard += record.discard;
+                    }
+                }
+                Ok(ConnectionState::ReadEarlyData(state)) => {
+                    discard += C::read_early_data(state, &mut self.received).map_err(shown)?;
+                }
+                Ok(
+                    ConnectionState::WriteTraffic(_)
+                    | ConnectionState::BlockedHandshake
+                    | ConnectionState::Closed,
+                ) => is_blocked = true,
+                Ok(ConnectionState::PeerClosed) => self.peer_has_closed = true,
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => return Err(error),
+            }
+            self.incoming.drain(..discard);
+            if is_blocked {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<C: Unbuffered> End for OwnBuffers<C> {
+    fn output(&mut self) -> Vec<u8> {
+        // `receive` returns the error, if there is one
+        let _ = self.drive();
+        mem::take(&mut self.outgoing)
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.incoming.extend_from_slice(bytes);
+        self.drive()
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> Result<(), String> {
+        let used = self.outgoing.len();
+        let mut traffic = self.conn.write_traffic().ok_or("nothing can be sent")?;
+        traffic
+            .encrypt_to_vec(plaintext, &mut self.outgoing, used)
+            .map(|_| ())
+            .map_err(shown)
+    }
+
+    fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String> {
+        self.early = plaintext.to_vec();
+        Ok(())
+    }
+
+    fn refresh(&mut self) -> Result<(), String> {
+        let traffic = self.conn.write_traffic().ok_or("nothing can be sent")?;
+        traffic.refresh_traffic_keys().map_err(shown)
+    }
+
+    fn close(&mut self) {
+        let used = self.outgoing.len();
+        if let Some(mut traffic) = self.conn.write_traffic() {
+            // an error is the connection's, which others return
+            let _ = traffic.queue_close_notify_to_vec(&mut self.outgoing, used);
+        }
+    }
+
+    fn received(&mut self) -> Vec<u8> {
+        mem::take(&mut self.received)
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
+    fn knows_peer(&self) -> bool {
+        self.conn.peer_certificates().is_some()
+    }
+
+    fn check_over(&mut self) -> String {
+        let exported = self.conn.export_keying_material([0; 8], b"label", None);
+        let error = exported.unwrap_err();
+        for incoming in [&mut [][..], &mut [21, 3, 3, 0, 2, 2, 40]] {
+            let UnbufferedStatus { discard, state, .. } = self.conn.process(incoming);
+            match state {
+                // the peer's data had its end before
+                Ok(ConnectionState::Closed) if self.peer_has_closed => {}
+                state => assert_eq!((discard, state.unwrap_err()), (0, error.clone())),
+            }
+        }
+        assert!(self.conn.write_traffic().is_none());
+        error.to_string()
+    }
+}
+
+/// A QUIC connection. What it sends are its CRYPTO bytes, each behind their length.
+struct Crypted(quic::this::End);
+
+impl End for Crypted {
+    fn output(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for Crypto { bytes, .. } in self.0.take_crypto() {
+            out.extend((bytes.len() as u32).to_be_bytes());
+            out.extend(bytes);
+        }
+        out
+    }
+
+    fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while let Some((len, rest)) = bytes.split_first_chunk() {
+            let (crypto, rest) = rest.split_at(u32::from_be_bytes(*len) as usize);
+            self.0.conn.read_hs(crypto).map_err(shown)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    // packets are none of the connection's business
+
+    fn send(&mut self, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn send_early(&mut self, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn refresh(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn close(&mut self) {}
+
+    fn received(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.0.conn.is_handshaking()
+    }
+
+    fn knows_peer(&self) -> bool {
+        self.0.conn.peer_certificates().is_some()
+    }
+
+    fn check_over(&mut self) -> String {
+        let conn = &mut self.0.conn;
+        let error = conn.read_hs(&[]).unwrap_err();
+        assert_eq!(conn.read_hs(&[0; 4]), Err(error.clone()));
+        let mut out = Vec::new();
+        assert!(conn.write_hs(&mut out).is_none());
+        assert!(out.is_empty());
+        assert!(conn.alert().is_some());
+        assert!(conn.zero_rtt_keys().is_none());
+        let exported = conn.export_keying_material([0; 8], b"label", None);
+        assert_eq!(exported, Err(error.clone()));
+        error.to_string()
+    }
+}

@@ -1,0 +1,114 @@
+//! Configurations all of whose callbacks are rigged with the bomb of the thread, and otherwise do what they should.
+
+mod application;
+mod provider;
+
+use std::sync::Arc;
+
+use harness::configs::{self, KeyType, Provider, Versions};
+use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
+use rustls::compress::{ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
+use rustls::crypto::CryptoProvider;
+use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::time_provider::DefaultTimeProvider;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, NoKeyLog, ServerConfig};
+
+use self::application::Rigged;
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+/// What connections have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) versions: Versions,
+    /// Sessions are in tickets instead of the storage.
+    pub(crate) tickets: bool,
+    /// The client's first key share is of a group that the server does not have.
+    pub(crate) retry: bool,
+    pub(crate) early_data: bool,
+    pub(crate) quic: bool,
+}
+
+/// The configurations of both sides.
+pub(crate) struct Rig {
+    pub(crate) client: Arc<ClientConfig>,
+    pub(crate) server: Arc<ServerConfig>,
+}
+
+impl Rig {
+    pub(crate) fn new(setup: Setup) -> Self {
+        Self {
+            client: Arc::new(client(setup)),
+            server: Arc::new(server(setup)),
+        }
+    }
+}
+
+fn provider(setup: Setup, is_server: bool) -> Arc<CryptoProvider> {
+    let mut provider = provider::provider();
+    if setup.retry && is_server {
+        provider.kx_groups.remove(0);
+    }
+    Arc::new(provider)
+}
+
+fn client(setup: Setup) -> ClientConfig {
+    let provider = provider(setup, false);
+    let roots = configs::this::roots(KEY_TYPE);
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+    let verifier = verifier.build().unwrap();
+    let key = certified(&KEY_TYPE.identities().client);
+    let clock = Arc::new(Rigged(Arc::new(DefaultTimeProvider)));
+    let mut config = ClientConfig::builder_with_details(provider, clock)
+        .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Rigged(verifier)))
+        .with_client_cert_resolver(Arc::new(Rigged(key)));
+    let store = Arc::new(ClientSessionMemoryCache::new(32));
+    config.resumption = Resumption::store(Arc::new(Rigged(store)));
+    config.enable_early_data = setup.early_data;
+    config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
+    config.cert_compressors = vec![Box::leak(Box::new(Rigged(ZLIB_COMPRESSOR)))];
+    config.cert_decompressors = vec![Box::leak(Box::new(Rigged(ZLIB_DECOMPRESSOR)))];
+    config
+}
+
+fn server(setup: Setup) -> ServerConfig {
+    let provider = provider(setup, true);
+    let roots = configs::this::roots(KEY_TYPE);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
+    let verifier = verifier.build().unwrap();
+    let key = certified(&KEY_TYPE.identities().server);
+    let clock = Arc::new(Rigged(Arc::new(DefaultTimeProvider)));
+    let mut config = ServerConfig::builder_with_details(provider, clock)
+        .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
+        .unwrap()
+        .with_client_cert_verifier(Arc::new(Rigged(verifier)))
+        .with_cert_resolver(Arc::new(Rigged(key)));
+    if setup.tickets {
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        let ticketer = rustls_provider_ring::Ticketer::new().unwrap();
+        config.ticketer = Arc::new(Rigged(ticketer));
+    } else {
+        config.session_storage = Arc::new(Rigged(ServerSessionMemoryCache::new(32)));
+    }
+    if setup.early_data {
+        config.max_early_data_size = if setup.quic { u32::MAX } else { 1000 };
+    }
+    config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
+    config.cert_compressors = vec![Box::leak(Box::new(Rigged(ZLIB_COMPRESSOR)))];
+    config.cert_decompressors = vec![Box::leak(Box::new(Rigged(ZLIB_DECOMPRESSOR)))];
+    config
+}
+
+fn certified(identity: &configs::Identity) -> Arc<CertifiedKey> {
+    let loader = Provider::Ring.this().key_provider;
+    let key = loader.load_private_key(identity.key()).unwrap();
+    Arc::new(CertifiedKey::new(
+        identity.chain.clone(),
+        Arc::new(Rigged(key)),
+    ))
+}

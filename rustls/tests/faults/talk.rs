@@ -1,0 +1,156 @@
+//! A whole connection between two ends of this crate, any call of which may fail or panic.
+
+use harness::configs::Versions;
+
+use crate::bomb::survives;
+use crate::ends::{self, Api, End};
+use crate::rigged::{Rig, Setup};
+
+const EARLY: &[u8] = b"early";
+
+pub(crate) const CLIENT: usize = 0;
+pub(crate) const SERVER: usize = 1;
+
+/// How a connection got to its end.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Stop {
+    Done,
+    /// A call of this side has panicked.
+    Panicked(usize),
+    /// A call of this side has returned this error.
+    Failed(usize, String),
+    /// There never was a connection.
+    NotMade,
+}
+
+/// A connection, and what was written to it and read from it.
+pub(crate) struct Talk {
+    pub(crate) ends: [Box<dyn End>; 2],
+    written: [Vec<u8>; 2],
+    received: [Vec<u8>; 2],
+}
+
+impl Talk {
+    /// Handshake, data either way, a KeyUpdate and its answer, more data, and the end.
+    pub(crate) fn run(rig: &Rig, setup: Setup, api: Api) -> (Option<Self>, Stop) {
+        match survives(|| Self::new(rig, api)) {
+            Some(Ok(mut talk)) => {
+                let stop = talk.go(setup).err().unwrap_or(Stop::Done);
+                (Some(talk), stop)
+            }
+            _ => (None, Stop::NotMade),
+        }
+    }
+
+    pub(crate) fn new(rig: &Rig, api: Api) -> Result<Self, String> {
+        Ok(Self {
+            ends: [ends::client(rig, api)?, ends::server(rig, api)?],
+            written: Default::default(),
+            received: Default::default(),
+        })
+    }
+
+    fn go(&mut self, setup: Setup) -> Result<(), Stop> {
+        self.open(setup)?;
+        if setup.versions == Versions::Tls13 {
+            self.call(CLIENT, |end| end.refresh())?;
+            self.exchange()?;
+        }
+        self.send(CLIENT, &[1; 300])?;
+        self.send(SERVER, &[2; 300])?;
+        self.exchange()?;
+        for side in [CLIENT, SERVER] {
+            self.call(side, |end| {
+                end.close();
+                Ok(())
+            })?;
+            self.exchange()?;
+        }
+        Ok(())
+    }
+
+    /// Handshake and data either way.
+    pub(crate) fn open(&mut self, setup: Setup) -> Result<(), Stop> {
+        if setup.early_data {
+            // an error where there is no session for it
+            if let Err(stop @ Stop::Panicked(_)) = self.call(CLIENT, |end| end.send_early(EARLY)) {
+                return Err(stop);
+            }
+        }
+        self.exchange()?;
+        for (side, end) in self.ends.iter().enumerate() {
+            if end.is_handshaking() {
+                return Err(Stop::Failed(side, "the handshake is not complete".into()));
+            }
+        }
+        self.send(CLIENT, b"from the client")?;
+        self.send(SERVER, b"from the server")?;
+        self.exchange()
+    }
+
+    fn call<T>(
+        &mut self,
+        side: usize,
+        call: impl FnOnce(&mut dyn End) -> Result<T, String>,
+    ) -> Result<T, Stop> {
+        match survives(|| call(&mut *self.ends[side])) {
+            None => Err(Stop::Panicked(side)),
+            Some(result) => result.map_err(|error| Stop::Failed(side, error)),
+        }
+    }
+
+    fn send(&mut self, side: usize, plaintext: &[u8]) -> Result<(), Stop> {
+        self.written[side].extend_from_slice(plaintext);
+        self.call(side, |end| end.send(plaintext))
+    }
+
+    fn exchange(&mut self) -> Result<(), Stop> {
+        loop {
+            let mut has_moved = false;
+            for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+                let bytes = self.call(from, |end| Ok(end.output()))?;
+                has_moved |= !bytes.is_empty();
+                let received = self.call(to, |end| end.receive(&bytes));
+                self.read(to);
+                received?;
+            }
+            if !has_moved {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read(&mut self, side: usize) {
+        let received = self.ends[side].received();
+        // a server may have to reject it
+        let received = received.strip_prefix(EARLY).unwrap_or(&received);
+        self.received[side].extend(received);
+    }
+
+    /// What `side` has left to send arrives.
+    pub(crate) fn deliver_rest(&mut self, side: usize) {
+        let peer = 1 - side;
+        let rest = self.ends[side].output();
+        let _ = self.ends[peer].receive(&rest);
+        self.read(peer);
+    }
+
+    /// What was received is what was written, as far as it came.
+    pub(crate) fn check_received(&self) {
+        for side in [CLIENT, SERVER] {
+            assert!(self.written[1 - side].starts_with(&self.received[side]));
+        }
+    }
+}
+
+/// A connection on which nothing goes wrong.
+pub(crate) fn good(rig: &Rig, setup: Setup, api: Api) {
+    let (talk, stop) = Talk::run(rig, setup, api);
+    assert_eq!(stop, Stop::Done);
+    let talk = talk.unwrap();
+    if api != Api::Quic {
+        assert_eq!(talk.written[CLIENT], talk.received[SERVER]);
+        assert_eq!(talk.written[SERVER], talk.received[CLIENT]);
+    }
+    assert!(talk.ends.iter().all(|end| end.knows_peer()));
+}
