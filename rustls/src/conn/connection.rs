@@ -53,7 +53,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read;
+    /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read, and when `rd` returns
+    /// more than the length of the buffer that it was given;
     /// [`io::ErrorKind::InvalidData`] while more than a record waits to be processed.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         self.driver.common.records.read_tls(rd)
@@ -64,7 +65,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Those of `wr`; what was not written still waits.
+    /// Those of `wr`; what was not written still waits. [`io::ErrorKind::Other`] when `wr` returns more than the length of
+    /// what it was given, all of which counts as written.
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
         write_outgoing(&mut self.driver.common.records.outgoing, wr)
     }
@@ -298,8 +300,15 @@ pub(crate) fn write_outgoing(
     }
     // not `write`: some writers implement `write_vectored` only
     let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
+    let is_possible = written <= outgoing.len();
     outgoing.consume(written);
-    Ok(written)
+    if is_possible {
+        Ok(written)
+    } else {
+        Err(io::Error::other(
+            "write_vectored has returned more than it was given",
+        ))
+    }
 }
 
 /// Why [`ConnectionCommon::write_all_tls`] stopped.

@@ -175,7 +175,15 @@ impl Records {
                 "message buffer full",
             ));
         }
-        let result = rd.read(self.received.room());
+        let room = self.received.room();
+        let room_len = room.len();
+        let mut result = rd.read(room);
+        // what lies behind the room is of earlier records, perhaps of other connections
+        if matches!(result, Ok(len) if len > room_len) {
+            result = Err(io::Error::other(
+                "read has returned more than fits its buffer",
+            ));
+        }
         self.received.commit(*result.as_ref().unwrap_or(&0));
         if let Ok(0) = result {
             self.seen_eof = true;

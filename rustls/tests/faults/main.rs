@@ -2,8 +2,13 @@
 //! application and its crypto provider. Nothing is lost, nothing is sent twice, nothing is accepted that was not, and no
 //! key is used once a connection is over.
 
+mod acceptor;
 mod bomb;
 mod callbacks;
 mod ends;
+mod halves;
+mod pieces;
 mod rigged;
+mod scripts;
 mod talk;
+mod transport;

@@ -1,0 +1,122 @@
+//! An `Acceptor` over a transport that goes wrong at one of its calls, whichever, and the alert for a client that it
+//! refuses.
+
+use std::io::{self, Write};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::endpoints::Endpoint;
+use rustls::server::{AcceptedAlert, Acceptor};
+
+use crate::scripts::{Role, Scene, Tried, plans, this, tried};
+use crate::transport::{AsPlanned, Counts, Fault, KINDS, Plan, Transport};
+
+/// A handshake with a server that chooses its configuration by the ClientHello.
+fn accept(configs: &this::Configs, plan: Option<Plan>) -> Counts {
+    configs.prepare(Role::Server);
+    let (_, peer) = configs.fresh(Role::Server);
+    let mut transport = Transport::new(peer, plan);
+    let mut acceptor = Acceptor::default();
+    let accepted = (0..10).find_map(|_| {
+        let _: Tried<_> = tried(|| acceptor.read_tls(&mut transport));
+        acceptor.accept().unwrap()
+    });
+    let server = configs.server.clone();
+    let mut conn = accepted.unwrap().into_connection(server).unwrap();
+    for _ in 0..10 {
+        let _: Tried<_> = tried(|| conn.complete_io(&mut transport));
+    }
+    assert!(!conn.is_handshaking() && !transport.peer.is_handshaking());
+    transport.counts
+}
+
+#[test]
+fn acceptors_survive() {
+    for scene in [Scene::Tls12, Scene::Tls13EarlyData, Scene::Tls13Retry] {
+        let configs = this::Configs::new(scene);
+        let counts = accept(&configs, None);
+        for plan in plans(counts, &KINDS) {
+            println!("{scene:?} {plan:?}");
+            accept(&configs, Some(plan));
+        }
+    }
+}
+
+/// Takes two bytes at a time, and goes wrong at one of its calls.
+struct Narrow {
+    bytes: Vec<u8>,
+    calls: usize,
+    wrong: Option<(usize, Fault)>,
+}
+
+impl Write for Narrow {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let call = self.calls;
+        self.calls += 1;
+        let most = match self.wrong {
+            Some((at, fault)) if at == call => match fault {
+                Fault::Short => 1,
+                Fault::Fails(kind) => return Err(kind.into()),
+                Fault::Nothing => return Ok(0),
+                Fault::Panics => resume_unwind(Box::new(AsPlanned)),
+                Fault::Lies => {
+                    self.bytes.extend_from_slice(buf);
+                    return Ok(buf.len() + 1);
+                }
+            },
+            _ => 2,
+        };
+        let len = buf.len().min(most);
+        self.bytes.extend_from_slice(&buf[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The alert for a client that has nothing in common with the server.
+fn refusal() -> AcceptedAlert {
+    let provider = Provider::Ring.upstream();
+    let auth = ClientAuth::None;
+    let key_type = KeyType::EcdsaP256;
+    let client = configs::upstream::client_of(Versions::Tls12, provider, key_type, auth);
+    let name = configs::server_name();
+    let mut client = rustls_upstream::ClientConnection::new(Arc::new(client), name).unwrap();
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).unwrap();
+
+    let provider = Provider::Ring.this();
+    let server = configs::this::server_of(Versions::Tls13, provider, key_type, auth);
+    let mut acceptor = Acceptor::default();
+    acceptor.read_tls(&mut &hello[..]).unwrap();
+    let accepted = acceptor.accept().unwrap().unwrap();
+    let (_, alert) = accepted.into_connection(Arc::new(server)).unwrap_err();
+    alert
+}
+
+#[test]
+fn alerts_survive() {
+    const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 70];
+    for at in 0..4 {
+        for fault in KINDS {
+            for all_at_once in [true, false] {
+                let mut writer = Narrow {
+                    bytes: Vec::new(),
+                    calls: 0,
+                    wrong: Some((at, fault)),
+                };
+                let mut alert = refusal();
+                for _ in 0..8 {
+                    let _: Tried<_> = tried(|| match all_at_once {
+                        true => alert.write_all(&mut writer),
+                        false => alert.write(&mut writer).map(|_| ()),
+                    });
+                }
+                assert_eq!(writer.bytes, ALERT, "{fault:?} at {at}");
+            }
+        }
+    }
+}

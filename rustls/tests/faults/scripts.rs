@@ -1,0 +1,570 @@
+//! What an application does over a transport that goes wrong at one of its calls, whichever: it tries again, and in the
+//! end everything that it has written has arrived, once, in order, and so has everything that its peer has written.
+//! Both crates run the same, and the results of all calls are compared.
+
+use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
+use std::ops::DerefMut;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+
+use crate::pieces::{Pieces, piece};
+use crate::transport::{AsPlanned, Call, Counts, ERRORS, Fault, KINDS, Plan, Transport};
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+/// How often a call that fails is made again.
+const TRIES: usize = 6;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+/// What a connection has beside data, a KeyUpdate and the end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scene {
+    Tls12,
+    Tls12Resumed,
+    Tls12ClientAuth,
+    Tls13,
+    Tls13Resumed,
+    Tls13EarlyData,
+    Tls13Retry,
+    Tls13ClientAuth,
+}
+
+pub(crate) const SCENES: [Scene; 8] = [
+    Scene::Tls12,
+    Scene::Tls12Resumed,
+    Scene::Tls12ClientAuth,
+    Scene::Tls13,
+    Scene::Tls13Resumed,
+    Scene::Tls13EarlyData,
+    Scene::Tls13Retry,
+    Scene::Tls13ClientAuth,
+];
+
+impl Scene {
+    fn versions(self) -> Versions {
+        match self {
+            Self::Tls12 | Self::Tls12Resumed | Self::Tls12ClientAuth => Versions::Tls12,
+            _ => Versions::Tls13,
+        }
+    }
+
+    fn auth(self) -> ClientAuth {
+        match self {
+            Self::Tls12ClientAuth | Self::Tls13ClientAuth => ClientAuth::Required,
+            _ => ClientAuth::None,
+        }
+    }
+
+    fn resumes(self) -> bool {
+        matches!(
+            self,
+            Self::Tls12Resumed | Self::Tls13Resumed | Self::Tls13EarlyData
+        )
+    }
+}
+
+/// By which calls the application moves bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Style {
+    /// `read_tls`, `process_new_packets` and `write_tls`.
+    Tls,
+    /// `complete_io`.
+    CompleteIo,
+    /// A `Stream`.
+    Stream,
+}
+
+const STYLES: [Style; 3] = [Style::Tls, Style::CompleteIo, Style::Stream];
+
+/// What became of a run.
+#[derive(Debug)]
+struct Outcome {
+    log: Vec<String>,
+    counts: Counts,
+}
+
+/// A call's result: that of the call, or that it has panicked as planned.
+pub(crate) enum Tried<T> {
+    Returned(io::Result<T>),
+    Panicked,
+}
+
+pub(crate) fn tried<T>(call: impl FnOnce() -> io::Result<T>) -> Tried<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => Tried::Returned(result),
+        Err(panic) if (*panic).is::<AsPlanned>() => Tried::Panicked,
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Notes what went wrong with a call.
+fn note<T>(what: &str, tried: Tried<T>, log: &mut Vec<String>) {
+    match tried {
+        Tried::Returned(Ok(_)) => {}
+        Tried::Returned(Err(error)) => log.push(format!("{what}: {:?}", error.kind())),
+        Tried::Panicked => log.push(format!("{what}: panicked")),
+    }
+}
+
+/// Makes a call until it succeeds; each result that is an error, or a panic, in the log.
+fn until_done<T>(
+    what: &str,
+    log: &mut Vec<String>,
+    mut call: impl FnMut() -> io::Result<T>,
+) -> Option<T> {
+    for _ in 0..TRIES {
+        match tried(&mut call) {
+            Tried::Returned(Ok(value)) => return Some(value),
+            failed => note(what, failed, log),
+        }
+    }
+    None
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident) => {
+        pub(crate) mod $module {
+            use super::*;
+
+            /// The configuration of the connection under test, and that of its peer, for any number of connections.
+            pub(crate) struct Configs {
+                scene: Scene,
+                client: Arc<$tls::ClientConfig>,
+                pub(crate) server: Arc<$tls::ServerConfig>,
+                peer_client: Arc<rustls_upstream::ClientConfig>,
+                peer_server: Arc<rustls_upstream::ServerConfig>,
+            }
+
+            pub(super) fn client_config(scene: Scene) -> $tls::ClientConfig {
+                let (versions, auth) = (scene.versions(), scene.auth());
+                let provider = provider(scene, Role::Client);
+                let mut config = configs::$module::client_of(versions, provider, KEY_TYPE, auth);
+                config.enable_early_data = scene == Scene::Tls13EarlyData;
+                config
+            }
+
+            pub(super) fn server_config(scene: Scene) -> $tls::ServerConfig {
+                let (versions, auth) = (scene.versions(), scene.auth());
+                let provider = provider(scene, Role::Server);
+                let mut config = configs::$module::server_of(versions, provider, KEY_TYPE, auth);
+                if scene == Scene::Tls13EarlyData {
+                    config.max_early_data_size = 1000;
+                }
+                config
+            }
+
+            fn provider(scene: Scene, role: Role) -> $tls::crypto::CryptoProvider {
+                let mut provider = Provider::Ring.$module();
+                if scene == Scene::Tls13Retry && role == Role::Server {
+                    provider.kx_groups.remove(0);
+                }
+                provider
+            }
+
+            impl Configs {
+                pub(crate) fn new(scene: Scene) -> Self {
+                    Self {
+                        scene,
+                        client: Arc::new(client_config(scene)),
+                        server: Arc::new(server_config(scene)),
+                        peer_client: Arc::new(super::upstream::client_config(scene)),
+                        peer_server: Arc::new(super::upstream::server_config(scene)),
+                    }
+                }
+
+                /// A connection and its peer, before the handshake.
+                pub(crate) fn fresh(&self, role: Role) -> ($tls::Connection, UpstreamBuffered) {
+                    match role {
+                        Role::Client => {
+                            let conn =
+                                $tls::ClientConnection::new(self.client.clone(), server_name());
+                            let peer =
+                                rustls_upstream::ServerConnection::new(self.peer_server.clone());
+                            (conn.unwrap().into(), UpstreamBuffered::new(peer.unwrap()))
+                        }
+                        Role::Server => {
+                            let conn = $tls::ServerConnection::new(self.server.clone());
+                            let peer = rustls_upstream::ClientConnection::new(
+                                self.peer_client.clone(),
+                                server_name(),
+                            );
+                            (conn.unwrap().into(), UpstreamBuffered::new(peer.unwrap()))
+                        }
+                    }
+                }
+
+                /// Leaves a session behind, for scenes that resume one.
+                pub(crate) fn prepare(&self, role: Role) {
+                    if self.scene.resumes() {
+                        connect(&mut self.fresh(role));
+                    }
+                }
+
+                pub(super) fn run(&self, role: Role, style: Style, plan: Option<Plan>) -> Outcome {
+                    self.prepare(role);
+                    let (conn, peer) = self.fresh(role);
+                    let mut transport = Transport::new(peer, plan);
+                    let log = match conn {
+                        $tls::Connection::Client(mut conn) => {
+                            let mut pieces = Pieces::default();
+                            if let Some(mut early) = conn.early_data() {
+                                let piece = pieces.next();
+                                early.write_all(&piece).unwrap();
+                                pieces.written(&piece);
+                            }
+                            App {
+                                conn: &mut conn,
+                                style,
+                            }
+                            .talk(pieces, &mut transport)
+                        }
+                        $tls::Connection::Server(mut conn) => {
+                            let mut pieces = Pieces::default();
+                            if self.scene == Scene::Tls13EarlyData {
+                                let early = transport.peer.send_early(&piece(99));
+                                assert_eq!(early, piece(99).len());
+                                let mut log = Vec::new();
+                                let mut received = Vec::new();
+                                for _ in 0..TRIES {
+                                    let io = tried(|| conn.complete_io(&mut transport));
+                                    note("accepting", io, &mut log);
+                                    if let Some(mut early) = conn.early_data() {
+                                        early.read_to_end(&mut received).unwrap();
+                                    }
+                                }
+                                assert_eq!(received, piece(99), "early data");
+                                pieces.log = log;
+                            }
+                            App {
+                                conn: &mut conn,
+                                style,
+                            }
+                            .talk(pieces, &mut transport)
+                        }
+                    };
+                    Outcome {
+                        log,
+                        counts: transport.counts,
+                    }
+                }
+            }
+
+            /// Completes the handshake, tickets included.
+            pub(crate) fn connect((conn, peer): &mut ($tls::Connection, UpstreamBuffered)) {
+                let mut to_peer = Vec::new();
+                loop {
+                    while conn.wants_write() {
+                        conn.write_tls(&mut to_peer).unwrap();
+                    }
+                    peer.receive(&to_peer).unwrap();
+                    to_peer.clear();
+                    let from_peer = peer.take_output();
+                    if from_peer.is_empty() && !conn.wants_write() {
+                        return;
+                    }
+                    let mut rest = &from_peer[..];
+                    while !rest.is_empty() {
+                        conn.read_tls(&mut rest).unwrap();
+                        conn.process_new_packets().unwrap();
+                    }
+                }
+            }
+
+            /// An application with its connection.
+            struct App<'a, C> {
+                conn: &'a mut C,
+                style: Style,
+            }
+
+            impl<C, D> App<'_, C>
+            where
+                C: DerefMut<Target = $tls::ConnectionCommon<D>>,
+                D: $tls::SideData,
+            {
+                /// Data each way, a KeyUpdate, data each way, and the end.
+                fn talk(&mut self, mut pieces: Pieces, transport: &mut Transport) -> Vec<String> {
+                    for _ in 0..2 {
+                        for way in 0..3 {
+                            self.write(&mut pieces, way, transport);
+                        }
+                        self.flush(&mut pieces.log, transport);
+                        let mut expected = Vec::new();
+                        for number in 0..3 {
+                            let piece = piece(number);
+                            assert_eq!(transport.peer.send(&piece), piece.len());
+                            expected.extend(piece);
+                        }
+                        self.read(&expected, &mut pieces.log, transport);
+                        // fails in TLS 1.2
+                        let _ = self.conn.refresh_traffic_keys();
+                    }
+                    self.conn.send_close_notify();
+                    self.flush(&mut pieces.log, transport);
+                    assert!(transport.peer.peer_has_closed(), "{:?}", pieces.log);
+                    transport.peer.close();
+                    self.read_end(&mut pieces.log, transport);
+                    pieces.check(&transport.received_by_peer);
+                    pieces.log
+                }
+
+                /// Writes the next piece until it is taken. What a panic has done to it, nobody knows.
+                fn write(&mut self, pieces: &mut Pieces, way: usize, transport: &mut Transport) {
+                    let piece = pieces.next();
+                    let Self { conn, style } = self;
+                    for _ in 0..TRIES {
+                        let result = match style {
+                            Style::Tls | Style::CompleteIo => tried(|| conn.writer().write(&piece)),
+                            Style::Stream => {
+                                let mut stream = $tls::Stream::new(*conn, transport);
+                                let (first, rest) = piece.split_at(2);
+                                tried(|| match way {
+                                    0 => {
+                                        stream.write_vectored(&[first, &[], rest].map(IoSlice::new))
+                                    }
+                                    _ => stream.write(&piece),
+                                })
+                            }
+                        };
+                        match &result {
+                            Tried::Returned(Ok(len)) => {
+                                assert_eq!(*len, piece.len());
+                                return pieces.written(&piece);
+                            }
+                            Tried::Returned(Err(_)) => {}
+                            Tried::Panicked => {
+                                pieces.log.push("write: panicked".into());
+                                return pieces.perhaps_written(&piece);
+                            }
+                        }
+                        note("write", result, &mut pieces.log);
+                    }
+                    panic!("write: {:?}", pieces.log);
+                }
+
+                /// Everything written reaches the peer.
+                fn flush(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
+                    let Self { conn, style } = self;
+                    for _ in 0..TRIES {
+                        match style {
+                            Style::Tls => {
+                                self.pump(log, transport);
+                                return;
+                            }
+                            Style::CompleteIo => {
+                                let result = tried(|| conn.complete_io(transport));
+                                note("complete_io", result, log);
+                                if !conn.is_handshaking() && !conn.wants_write() {
+                                    return;
+                                }
+                            }
+                            Style::Stream => {
+                                let mut stream = $tls::Stream::new(*conn, transport);
+                                let done = until_done("flush", log, || stream.flush());
+                                assert!(done.is_some(), "{log:?}");
+                                return;
+                            }
+                        }
+                    }
+                    panic!("flush: {log:?}");
+                }
+
+                /// Moves all bytes that can be moved.
+                fn pump(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
+                    for _ in 0..3 {
+                        while self.conn.wants_write() {
+                            let done =
+                                until_done("write_tls", log, || self.conn.write_tls(transport));
+                            assert!(done.is_some(), "{log:?}");
+                        }
+                        for _ in 0..4 {
+                            match tried(|| self.conn.read_tls(transport)) {
+                                // the crates need not read equally often until there is no more
+                                Tried::Returned(Err(error))
+                                    if error.kind() == ErrorKind::WouldBlock => {}
+                                result => note("read_tls", result, log),
+                            }
+                            self.conn.process_new_packets().unwrap();
+                        }
+                    }
+                }
+
+                /// What the peer has sent arrives.
+                fn read(
+                    &mut self,
+                    expected: &[u8],
+                    log: &mut Vec<String>,
+                    transport: &mut Transport,
+                ) {
+                    let mut received = Vec::new();
+                    for attempt in 0..4 * TRIES {
+                        if received.len() == expected.len() {
+                            break;
+                        }
+                        let mut buf = [0; 20];
+                        let result = self.read_once(attempt % 2 == 0, &mut buf, transport);
+                        if let Tried::Returned(Ok(len)) = &result {
+                            assert_ne!(*len, 0, "end of the data: {log:?}");
+                            received.extend_from_slice(&buf[..*len]);
+                        }
+                        note("read", result, log);
+                    }
+                    assert_eq!(received, expected, "{log:?}");
+                }
+
+                fn read_once(
+                    &mut self,
+                    copies: bool,
+                    buf: &mut [u8],
+                    transport: &mut Transport,
+                ) -> Tried<usize> {
+                    fn read(
+                        mut from: impl BufRead,
+                        copies: bool,
+                        buf: &mut [u8],
+                    ) -> io::Result<usize> {
+                        if copies {
+                            return from.read(buf);
+                        }
+                        let chunk = from.fill_buf()?;
+                        let len = chunk.len().min(buf.len());
+                        buf[..len].copy_from_slice(&chunk[..len]);
+                        from.consume(len);
+                        Ok(len)
+                    }
+
+                    let conn = &mut *self.conn;
+                    match self.style {
+                        Style::Tls => {
+                            let io = tried(|| conn.read_tls(transport));
+                            if let Tried::Panicked = io {
+                                return Tried::Panicked;
+                            }
+                            conn.process_new_packets().unwrap();
+                            tried(|| read(conn.reader(), copies, buf))
+                        }
+                        Style::CompleteIo => {
+                            let io = tried(|| conn.complete_io(transport));
+                            if let Tried::Panicked = io {
+                                return Tried::Panicked;
+                            }
+                            tried(|| read(conn.reader(), copies, buf))
+                        }
+                        Style::Stream => {
+                            let stream = $tls::Stream::new(conn, transport);
+                            tried(|| read(stream, copies, buf))
+                        }
+                    }
+                }
+
+                /// The peer's close_notify arrives.
+                fn read_end(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
+                    for attempt in 0..2 * TRIES {
+                        let result = self.read_once(attempt % 2 == 0, &mut [0; 20], transport);
+                        if let Tried::Returned(Ok(len)) = &result {
+                            assert_eq!(*len, 0, "data behind the end");
+                            return;
+                        }
+                        note("end", result, log);
+                    }
+                    panic!("no end of the data: {log:?}");
+                }
+            }
+        }
+    };
+}
+
+scripts!(this, rustls);
+scripts!(upstream, rustls_upstream);
+
+/// Each of these faults at every call.
+pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for (call, count) in [
+        (Call::Read, counts.reads),
+        (Call::Write, counts.writes),
+        (Call::Flush, counts.flushes),
+    ] {
+        for at in 0..count {
+            for &fault in faults {
+                // nothing is moved by it
+                if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
+                    plans.push(Plan { call, at, fault });
+                }
+            }
+        }
+    }
+    plans
+}
+
+/// The connection under test survives these faults at all calls of a scene.
+fn survives(scene: Scene, styles: &[Style], faults: &[Fault]) {
+    let configs = this::Configs::new(scene);
+    for role in [Role::Client, Role::Server] {
+        for &style in styles {
+            let counts = configs.run(role, style, None).counts;
+            for plan in plans(counts, faults) {
+                println!("{scene:?} {role:?} {style:?} {plan:?}");
+                configs.run(role, style, Some(plan));
+            }
+        }
+    }
+}
+
+#[test]
+fn tls12_survives() {
+    survives(Scene::Tls12, &STYLES, &KINDS);
+}
+
+#[test]
+fn tls13_survives() {
+    survives(Scene::Tls13, &STYLES, &KINDS);
+}
+
+/// With faults that leave a connection in the middle of something.
+#[test]
+fn other_handshakes_survive() {
+    const BREAKS: [Fault; 3] = [
+        Fault::Short,
+        Fault::Fails(ErrorKind::WouldBlock),
+        Fault::Panics,
+    ];
+    for scene in SCENES {
+        if !matches!(scene, Scene::Tls12 | Scene::Tls13) {
+            // a stream is what uses `complete_io`
+            survives(scene, &[Style::Tls, Style::Stream], &BREAKS);
+        }
+    }
+}
+
+#[test]
+fn calls_return_what_they_return_upstream() {
+    let scene = Scene::Tls13;
+    let (ours, theirs) = (this::Configs::new(scene), upstream::Configs::new(scene));
+    let mut differences = 0;
+    for role in [Role::Client, Role::Server] {
+        for style in STYLES {
+            let counts = ours.run(role, style, None).counts;
+            for plan in plans(counts, &[&KINDS[..], &ERRORS].concat()) {
+                // upstream panics
+                if plan.call == Call::Read && plan.fault == Fault::Lies {
+                    continue;
+                }
+                let ours = ours.run(role, style, Some(plan)).log;
+                let theirs = theirs.run(role, style, Some(plan)).log;
+                if ours != theirs {
+                    differences += 1;
+                    println!("{role:?} {style:?} {plan:?}\n  ours   {ours:?}\n  theirs {theirs:?}");
+                }
+            }
+        }
+    }
+    assert_eq!(differences, 0);
+}

@@ -1,0 +1,153 @@
+//! A transport that goes wrong once, at a call that a test names, with the peer at its other end.
+
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::panic::resume_unwind;
+
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+
+/// What one call does wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// Moves one byte.
+    Short,
+    /// Fails with this, and moves nothing.
+    Fails(ErrorKind),
+    /// Returns `Ok(0)`.
+    Nothing,
+    /// Says that it has moved more than there was: all of it (`write`), or nothing (`read`).
+    Lies,
+    /// Panics, and moves nothing.
+    Panics,
+}
+
+/// One of each kind that connections may treat otherwise than the rest.
+pub(crate) const KINDS: [Fault; 7] = [
+    Fault::Short,
+    Fault::Fails(ErrorKind::WouldBlock),
+    Fault::Fails(ErrorKind::Interrupted),
+    Fault::Fails(ErrorKind::ConnectionReset),
+    Fault::Nothing,
+    Fault::Lies,
+    Fault::Panics,
+];
+
+/// Errors that none of them should treat specially, in an order that has the commonest first.
+pub(crate) const ERRORS: [Fault; 4] = [
+    Fault::Fails(ErrorKind::TimedOut),
+    Fault::Fails(ErrorKind::BrokenPipe),
+    Fault::Fails(ErrorKind::Other),
+    Fault::Fails(ErrorKind::InvalidData),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Call {
+    Read,
+    Write,
+    Flush,
+}
+
+/// The one thing that goes wrong, and at which call of this kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) call: Call,
+    pub(crate) at: usize,
+    pub(crate) fault: Fault,
+}
+
+/// What a call panics with.
+pub(crate) struct AsPlanned;
+
+/// How often each was called.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) reads: usize,
+    pub(crate) writes: usize,
+    pub(crate) flushes: usize,
+}
+
+pub(crate) struct Transport {
+    pub(crate) peer: UpstreamBuffered,
+    pub(crate) received_by_peer: Vec<u8>,
+    incoming: Vec<u8>,
+    plan: Option<Plan>,
+    pub(crate) counts: Counts,
+}
+
+impl Transport {
+    pub(crate) fn new(peer: UpstreamBuffered, plan: Option<Plan>) -> Self {
+        Self {
+            peer,
+            received_by_peer: Vec::new(),
+            incoming: Vec::new(),
+            plan,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Counts a call. What it does wrong, if anything.
+    fn call(&mut self, call: Call) -> io::Result<Option<Fault>> {
+        let count = match call {
+            Call::Read => &mut self.counts.reads,
+            Call::Write => &mut self.counts.writes,
+            Call::Flush => &mut self.counts.flushes,
+        };
+        let at = *count;
+        *count += 1;
+        assert!(at < 2000, "endless loop");
+        match self.plan {
+            Some(plan) if plan.call == call && plan.at == at => match plan.fault {
+                Fault::Fails(kind) => Err(kind.into()),
+                Fault::Panics => resume_unwind(Box::new(AsPlanned)),
+                fault => Ok(Some(fault)),
+            },
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Read for Transport {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let fault = self.call(Call::Read)?;
+        self.incoming.append(&mut self.peer.take_output());
+        let most = match fault {
+            Some(Fault::Lies) => return Ok(buf.len() + 1),
+            Some(Fault::Nothing) => return Ok(0),
+            Some(Fault::Short) => 1,
+            _ => buf.len(),
+        };
+        let len = self.incoming.len().min(most);
+        if len == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        buf[..len].copy_from_slice(&self.incoming[..len]);
+        self.incoming.drain(..len);
+        Ok(len)
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let fault = self.call(Call::Write)?;
+        let len = match fault {
+            Some(Fault::Nothing) => return Ok(0),
+            Some(Fault::Short) => 1,
+            _ => buf.len(),
+        };
+        self.peer.receive(&buf[..len]).unwrap();
+        self.peer.read_early_into(&mut self.received_by_peer);
+        self.peer.read_into(&mut self.received_by_peer);
+        Ok(match fault {
+            Some(Fault::Lies) => len + 1,
+            _ => len,
+        })
+    }
+
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        self.write(&all)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.call(Call::Flush).map(|_| ())
+    }
+}
