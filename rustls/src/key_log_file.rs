@@ -53,15 +53,15 @@ impl Default for KeyLogFile {
 
 impl KeyLog for KeyLogFile {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.with_file(|file| {
-            if let Some(file) = file {
-                let line = line(label, client_random, secret);
-                // in one call, so that lines of several processes do not mix
-                if let Err(err) = file.write_all(&line) {
-                    report("write to", &err);
-                }
-            }
+        let written = self.with_file(|file| match file {
+            // in one call, so that lines of several processes do not mix
+            Some(file) => file.write_all(&line(label, client_random, secret)),
+            None => Ok(()),
         });
+        // without the lock: a logger may connect, and log keys
+        if let Err(err) = written {
+            report("write to", &err);
+        }
     }
 
     fn will_log(&self, _label: &str) -> bool {
