@@ -2,6 +2,7 @@
 //! application and its crypto provider. Nothing is lost, nothing is sent twice, nothing is accepted that was not, and no
 //! key is used once a connection is over.
 
+mod absurd;
 mod acceptor;
 mod bomb;
 mod callbacks;

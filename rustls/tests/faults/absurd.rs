@@ -1,0 +1,345 @@
+//! Callbacks that return what makes no sense: an error, or as if they had returned nothing, but no panic, and no
+//! connection that the other side should not have accepted. Lengths that no message can carry are in
+//! `behaviour/too_long.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use pki_types::{ServerName, UnixTime};
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+/// What makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Absurd {
+    Lifetime(u32),
+    /// What the ticketer says that a session is, of so many bytes.
+    Decrypted(usize),
+    EmptyTicket,
+    /// What the storage says that a session is.
+    Stored(usize),
+    /// A storage that keeps nothing, whatever it says.
+    Forgetful,
+    EmptyChain,
+    EmptySignature,
+    /// A scheme that nobody has offered.
+    OtherScheme,
+    EmptyShare,
+    EmptySecret,
+    UnknownHint,
+    /// A clock at this many seconds.
+    Clock(Option<u64>),
+    /// A clock that goes backwards by a day each time.
+    BackwardClock,
+}
+
+const ALL: [Absurd; 21] = [
+    Absurd::Lifetime(0),
+    Absurd::Lifetime(1 << 31),
+    Absurd::Lifetime(u32::MAX),
+    Absurd::Decrypted(0),
+    Absurd::Decrypted(1),
+    Absurd::Decrypted(1 << 20),
+    Absurd::EmptyTicket,
+    Absurd::Stored(0),
+    Absurd::Stored(1),
+    Absurd::Stored(1 << 20),
+    Absurd::Forgetful,
+    Absurd::EmptyChain,
+    Absurd::EmptySignature,
+    Absurd::OtherScheme,
+    Absurd::EmptyShare,
+    Absurd::EmptySecret,
+    Absurd::UnknownHint,
+    Absurd::Clock(None),
+    Absurd::Clock(Some(0)),
+    Absurd::Clock(Some(u64::MAX)),
+    Absurd::BackwardClock,
+];
+
+macro_rules! absurd {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
+        mod $module {
+            use std::sync::Mutex;
+
+            use $tls::client::{
+                ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
+            };
+            use $tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
+            use $tls::server::{
+                ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
+                StoresServerSessions,
+            };
+            use $tls::sign::{CertifiedKey, Signer, SigningKey};
+            use $tls::time_provider::TimeProvider;
+            use $tls::{Error, NamedGroup, SignatureAlgorithm, SignatureScheme};
+
+            use super::*;
+
+            #[derive(Debug)]
+            struct Callback(Absurd);
+
+            impl ProducesTickets for Callback {
+                fn enabled(&self) -> bool {
+                    true
+                }
+
+                fn lifetime(&self) -> u32 {
+                    match self.0 {
+                        Absurd::Lifetime(seconds) => seconds,
+                        _ => 3600,
+                    }
+                }
+
+                fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+                    match self.0 {
+                        Absurd::EmptyTicket => Some(Vec::new()),
+                        _ => Some(plain.to_vec()),
+                    }
+                }
+
+                fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+                    match self.0 {
+                        Absurd::Decrypted(len) => Some(vec![0xff; len]),
+                        _ => Some(cipher.to_vec()),
+                    }
+                }
+            }
+
+            impl StoresServerSessions for Callback {
+                fn can_cache(&self) -> bool {
+                    true
+                }
+
+                fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
+                    true
+                }
+
+                fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+                    match self.0 {
+                        Absurd::Stored(len) => Some(vec![0xff; len]),
+                        _ => None,
+                    }
+                }
+
+                fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    self.get(key)
+                }
+            }
+
+            impl ResolvesServerCert for Callback {
+                fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+                    let chain = match self.0 {
+                        Absurd::EmptyChain => Vec::new(),
+                        _ => KEY_TYPE.identities().server.chain.clone(),
+                    };
+                    Some(Arc::new(CertifiedKey::new(chain, Arc::new(Self(self.0)))))
+                }
+            }
+
+            impl SigningKey for Callback {
+                fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+                    Some(Box::new(Self(self.0)))
+                }
+
+                fn algorithm(&self) -> SignatureAlgorithm {
+                    SignatureAlgorithm::ECDSA
+                }
+            }
+
+            impl Signer for Callback {
+                fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
+                    Ok(Vec::new())
+                }
+
+                fn scheme(&self) -> SignatureScheme {
+                    match self.0 {
+                        Absurd::OtherScheme => SignatureScheme::Unknown(0xfeed),
+                        _ => SignatureScheme::ECDSA_NISTP256_SHA256,
+                    }
+                }
+            }
+
+            impl SupportedKxGroup for Callback {
+                fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+                    Ok(Box::new(Self(self.0)))
+                }
+
+                fn name(&self) -> NamedGroup {
+                    NamedGroup::X25519
+                }
+            }
+
+            impl ActiveKeyExchange for Callback {
+                fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+                    Ok(match self.0 {
+                        Absurd::EmptySecret => SharedSecret::from(&[][..]),
+                        _ => SharedSecret::from(&[7; 32][..]),
+                    })
+                }
+
+                fn pub_key(&self) -> &[u8] {
+                    match self.0 {
+                        Absurd::EmptyShare => &[],
+                        _ => &[9; 32],
+                    }
+                }
+
+                fn group(&self) -> NamedGroup {
+                    NamedGroup::X25519
+                }
+            }
+
+            impl ClientSessionStore for Callback {
+                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
+
+                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+                    Some(NamedGroup::Unknown(0xfeed))
+                }
+
+                fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
+
+                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+                    None
+                }
+
+                fn remove_tls12_session(&self, _: &ServerName<'static>) {}
+
+                fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
+
+                fn take_tls13_ticket(
+                    &self,
+                    _: &ServerName<'static>,
+                ) -> Option<Tls13ClientSessionValue> {
+                    None
+                }
+            }
+
+            #[derive(Debug)]
+            struct Clock(Absurd, Mutex<u64>);
+
+            impl TimeProvider for Clock {
+                fn current_time(&self) -> Option<UnixTime> {
+                    let seconds = match self.0 {
+                        Absurd::Clock(seconds) => seconds?,
+                        _ => {
+                            let mut seconds = self.1.lock().unwrap();
+                            *seconds -= 24 * 60 * 60;
+                            *seconds
+                        }
+                    };
+                    Some(UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
+                }
+            }
+
+            /// How two connections end that may resume each other, seen from both sides.
+            pub(super) fn outcomes(versions: Versions, absurd: Absurd) -> Vec<String> {
+                let mut provider = Provider::Ring.$module();
+                if matches!(absurd, Absurd::EmptyShare | Absurd::EmptySecret) {
+                    let group: &dyn SupportedKxGroup = Box::leak(Box::new(Callback(absurd)));
+                    provider.kx_groups = vec![group];
+                }
+                let auth = ClientAuth::None;
+                let mut client =
+                    configs::$module::client_of(versions, provider.clone(), KEY_TYPE, auth);
+                let mut server = configs::$module::server_of(versions, provider, KEY_TYPE, auth);
+                match absurd {
+                    Absurd::Lifetime(_) | Absurd::Decrypted(_) | Absurd::EmptyTicket => {
+                        server.ticketer = Arc::new(Callback(absurd));
+                        server.session_storage = Arc::new(NoServerSessionStorage {});
+                    }
+                    Absurd::Stored(_) | Absurd::Forgetful => {
+                        server.session_storage = Arc::new(Callback(absurd));
+                    }
+                    Absurd::EmptyChain | Absurd::EmptySignature | Absurd::OtherScheme => {
+                        server.cert_resolver = Arc::new(Callback(absurd));
+                    }
+                    Absurd::EmptyShare | Absurd::EmptySecret => {}
+                    Absurd::UnknownHint => {
+                        client.resumption = Resumption::store(Arc::new(Callback(absurd)));
+                    }
+                    Absurd::Clock(_) | Absurd::BackwardClock => {
+                        let now = 1_780_000_000;
+                        server.time_provider = Arc::new(Clock(absurd, Mutex::new(now)));
+                        if absurd == Absurd::BackwardClock {
+                            client.time_provider = Arc::new(Clock(absurd, Mutex::new(now)));
+                        }
+                    }
+                }
+                let (client, server) = (Arc::new(client), Arc::new(server));
+                (0..2).map(|_| outcome(&client, &server)).collect()
+            }
+
+            fn outcome(
+                client: &Arc<$tls::ClientConfig>,
+                server: &Arc<$tls::ServerConfig>,
+            ) -> String {
+                let client = $tls::ClientConnection::new(client.clone(), server_name());
+                let mut client = match client {
+                    Ok(client) => $endpoint::new(client),
+                    Err(error) => return format!("{error:?}"),
+                };
+                let mut server =
+                    $endpoint::new($tls::ServerConnection::new(server.clone()).unwrap());
+                match exchange(&mut client, &mut server) {
+                    Ok(()) => {
+                        assert_eq!(client.negotiated(), server.negotiated());
+                        format!("{:?}", client.conn.handshake_kind())
+                    }
+                    Err(error) => {
+                        assert!(client.is_handshaking() || server.is_handshaking());
+                        let told = (
+                            server.receive(&client.take_output()),
+                            client.receive(&server.take_output()),
+                        );
+                        format!("{error}, {told:?}")
+                    }
+                }
+            }
+        }
+    };
+}
+
+absurd!(this, rustls, ThisBuffered);
+absurd!(upstream, rustls_upstream, UpstreamBuffered);
+
+/// Where this crate answers otherwise, on purpose, and what it says.
+fn deviation(versions: Versions, absurd: Absurd) -> Option<&'static str> {
+    Some(match absurd {
+        // RFC 9846 §4.7.1: a lifetime of 0 says that the ticket is to be discarded immediately
+        Absurd::Lifetime(0) if versions == Versions::Tls13 => "Some(Full)",
+        // RFC 9846 §4.7.1: there is no empty one, so none is sent. Upstream panics
+        Absurd::EmptyTicket if versions == Versions::Tls13 => "Some(Full)",
+        // of the side that has none. Upstream leaves it to the client to find out
+        Absurd::EmptyChain => "server: General(\"no server certificate chain resolved\")",
+        // upstream panics
+        Absurd::EmptyShare if versions == Versions::Tls12 => {
+            "client: InvalidMessage(IllegalEmptyValue)"
+        }
+        Absurd::EmptyShare => "server: InvalidMessage(IllegalEmptyValue)",
+        // who cannot tell the time makes no sessions, and connects
+        Absurd::Clock(None) => "Some(Full)",
+        _ => return None,
+    })
+}
+
+#[test]
+fn absurd_answers() {
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        for absurd in ALL {
+            println!("{versions:?} {absurd:?}");
+            let ours = this::outcomes(versions, absurd);
+            match deviation(versions, absurd) {
+                Some(expected) => {
+                    assert!(
+                        ours.iter().all(|ours| ours.starts_with(expected)),
+                        "{ours:?}"
+                    );
+                }
+                None => assert_eq!(ours, upstream::outcomes(versions, absurd)),
+            }
+        }
+    }
+}
