@@ -12,8 +12,9 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use crate::compression::ALL_TEST_ALGORITHMS;
 use crate::failure::Failure;
-use crate::options::{Credential, Options};
+use crate::options::{Credential, Options, Policy};
 
 /// What a command line asks for.
 pub(crate) enum Request {
@@ -153,6 +154,9 @@ const FLAGS: &[(&str, Effect)] = &[
     ("-curves", Take(|o, v| push(&mut o.curves, v))),
     ("-cipher", Take(|o, v| set_text(&mut o.cipher, v))),
     ("-verify-prefs", Take(|o, v| push(&mut o.verify_prefs, v))),
+    ("-fips-202205", Set(|o| o.policy = Some(Policy::Fips202205))),
+    ("-wpa-202304", Set(|o| o.policy = Some(Policy::Wpa202304))),
+    ("-cnsa-202407", Set(|o| o.policy = Some(Policy::Cnsa202407))),
     ("-server-preference", Set(|o| o.server_preference = true)),
     // credentials
     (
@@ -192,6 +196,17 @@ const FLAGS: &[(&str, Effect)] = &[
         "-use-client-ca-list",
         Take(|o, v| set_text(&mut o.client_ca_list, v)),
     ),
+    ("-reverify-on-resume", Set(|o| o.reverify_on_resume = true)),
+    // the key usages of a certificate are for its verifier to judge, and this one does not
+    ("-ignore-rsa-key-usage", Satisfied),
+    (
+        "-install-cert-compression-algs",
+        Set(|o| o.cert_compression = ALL_TEST_ALGORITHMS.into()),
+    ),
+    (
+        "-install-one-cert-compression-alg",
+        Take(|o, v| push(&mut o.cert_compression, v)),
+    ),
     // names and protocols
     ("-host-name", Take(|o, v| set_text(&mut o.host_name, v))),
     (
@@ -199,7 +214,19 @@ const FLAGS: &[(&str, Effect)] = &[
         Take(|o, v| set_text(&mut o.advertise_alpn, v)),
     ),
     ("-select-alpn", Take(|o, v| set_text(&mut o.select_alpn, v))),
+    // a server that supports no protocol declines them all
+    ("-decline-alpn", Satisfied),
+    ("-reject-alpn", Set(|o| o.reject_alpn = true)),
+    (
+        "-allow-unknown-alpn-protos",
+        Set(|o| o.allow_unknown_alpn = true),
+    ),
+    ("-use-early-callback", Set(|o| o.through_acceptor = true)),
+    ("-install-ddos-callback", Set(|o| o.through_acceptor = true)),
     // sessions
+    ("-use-ticket-callback", Set(|o| o.own_tickets = true)),
+    ("-use-ticket-aead-callback", Set(|o| o.own_tickets = true)),
+    ("-skip-ticket", Set(|o| o.skip_ticket = true)),
     ("-no-ticket", Set(|o| o.no_ticket = true)),
     (
         "-resumption-delay",
@@ -212,6 +239,16 @@ const FLAGS: &[(&str, Effect)] = &[
     ("-shim-writes-first", Set(|o| o.writes_first = true)),
     ("-shim-shuts-down", Set(|o| o.shuts_down = true)),
     ("-check-close-notify", Set(|o| o.check_close_notify = true)),
+    ("-no-op-extra-handshake", Set(|o| o.extra_handshake = true)),
+    ("-peek-then-read", Set(|o| o.peeks = true)),
+    (
+        "-read-with-unfinished-write",
+        Set(|o| o.reads_with_unfinished_write = true),
+    ),
+    (
+        "-use-exporter-between-reads",
+        Set(|o| o.exports_between_reads = true),
+    ),
     ("-read-size", Take(|o, v| put(&mut o.read_size, v))),
     (
         "-max-send-fragment",
@@ -246,6 +283,17 @@ const FLAGS: &[(&str, Effect)] = &[
     ),
     // OCSP: a client of this crate always asks for a response
     ("-enable-ocsp-stapling", Satisfied),
+    (
+        "-use-ocsp-callback",
+        Set(|o| o.ocsp_callback.installed = true),
+    ),
+    ("-fail-ocsp-callback", Set(|o| o.ocsp_callback.fails = true)),
+    (
+        "-decline-ocsp-callback",
+        Set(|o| o.ocsp_callback.declines = true),
+    ),
+    // the response of a credential is set by the callback that chooses the credential
+    ("-set-ocsp-in-callback", Satisfied),
     // what must come of it
     (
         "-expect-version",
@@ -272,6 +320,7 @@ const FLAGS: &[(&str, Effect)] = &[
     ),
     ("-expect-hrr", Set(|o| o.expect.hrr = Some(true))),
     ("-expect-no-hrr", Set(|o| o.expect.hrr = Some(false))),
+    ("-expect-no-session", Set(|o| o.expect.no_session = true)),
     (
         "-expect-ticket-supports-early-data",
         Set(|o| o.expect.ticket_supports_early_data = true),
@@ -307,6 +356,14 @@ const FLAGS: &[(&str, Effect)] = &[
     (
         "-expect-advertised-alpn",
         Take(|o, v| set_text(&mut o.expect.advertised_alpn, v)),
+    ),
+    (
+        "-expect-peer-verify-pref",
+        Take(|o, v| push(&mut o.expect.peer_verify_prefs, v)),
+    ),
+    (
+        "-expect-client-ca-list",
+        Take(|o, v| set_text(&mut o.expect.client_ca_list, v)),
     ),
 ];
 

@@ -12,12 +12,13 @@ use rustls::server::{
 use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, DistinguishedName, ServerConfig, SupportedProtocolVersion};
 
-use crate::credentials::{ClientResolver, Credentials, ServerResolver};
+use crate::compression::TestAlgorithm;
+use crate::credentials::{ClientResolver, Credentials, ServerResolver, names_of_authorities};
 use crate::failure::Failure;
 use crate::observed::{Observed, SecretsSeen};
-use crate::options::Options;
+use crate::options::{Options, Policy};
 use crate::provider::{Library, versions};
-use crate::sessions::WatchedSessions;
+use crate::sessions::{OwnTickets, WatchedSessions};
 use crate::verifier::{ClientsVerifier, Rules, ServersVerifier};
 
 /// Sessions that are kept, on either side.
@@ -61,7 +62,7 @@ impl Shared {
         let provider = self.library.provider_for(options)?;
         let credentials = Credentials::load(options, &provider)?;
         self.client_resolver.set(credentials, observed.clone());
-        let verifier = self.client_verifier(options, &provider, observed);
+        let verifier = self.client_verifier(options, &provider, observed)?;
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&enabled(options)?)?
             .dangerous()
@@ -69,6 +70,10 @@ impl Shared {
             .with_client_cert_resolver(self.client_resolver.clone());
         config.enable_sni = options.host_name.is_some();
         config.alpn_protocols = protocols(options.advertise_alpn.as_deref())?;
+        config.check_selected_alpn = !options.allow_unknown_alpn;
+        let compression = test_algorithms(options)?;
+        config.cert_compressors = compression.iter().map(|&one| one as _).collect();
+        config.cert_decompressors = compression.iter().map(|&one| one as _).collect();
         config.enable_early_data = options.enable_early_data;
         config.max_fragment_size = options.max_fragment_size();
         config.time_provider = self.clock.clone();
@@ -85,23 +90,32 @@ impl Shared {
         options: &Options,
         provider: &CryptoProvider,
         observed: &Arc<Mutex<Observed>>,
-    ) -> Arc<ServersVerifier> {
-        let rules = || {
-            let algorithms = provider.signature_verification_algorithms;
-            Rules::new(options, algorithms, observed.clone())
-        };
-        match &self.client_verifier {
+    ) -> Result<Arc<ServersVerifier>, Failure> {
+        let algorithms = provider.signature_verification_algorithms;
+        let rules = Rules::new(options, algorithms, observed.clone())?;
+        Ok(match &self.client_verifier {
             Some(verifier) => {
-                verifier.set(rules());
+                verifier.set(rules);
                 verifier.clone()
             }
-            none => {
-                debug_assert!(none.is_none());
-                let verifier = Arc::new(ServersVerifier::new(rules()));
+            None => {
+                let verifier = Arc::new(ServersVerifier::new(rules));
                 self.client_verifier = Some(verifier.clone());
                 verifier
             }
-        }
+        })
+    }
+
+    /// What a client's connection with these options goes on as when its early data is rejected: only then is there a
+    /// certificate to verify.
+    pub(crate) fn client_goes_on_as(
+        &mut self,
+        options: &Options,
+        observed: &Arc<Mutex<Observed>>,
+    ) -> Result<(), Failure> {
+        let provider = self.library.provider_for(options)?;
+        self.client_verifier(options, &provider, observed)?;
+        Ok(())
     }
 
     /// What a server's connection with these options is made of.
@@ -113,6 +127,7 @@ impl Shared {
         let provider = self.library.provider_for(options)?;
         let resolver = ServerResolver {
             credentials: Credentials::load(options, &provider)?,
+            fails: options.ocsp_callback.installed && options.ocsp_callback.fails,
             observed: observed.clone(),
         };
         let algorithms = provider.signature_verification_algorithms;
@@ -120,9 +135,12 @@ impl Shared {
             .with_protocol_versions(&enabled(options)?)?;
         let builder = if options.verify_peer || options.require_client_certificate {
             builder.with_client_cert_verifier(Arc::new(ClientsVerifier {
-                rules: Rules::new(options, algorithms, observed.clone()),
+                rules: Rules::new(options, algorithms, observed.clone())?,
                 mandatory: options.require_client_certificate,
-                authorities: authorities(options)?,
+                authorities: names_of_authorities(options.client_ca_list.as_deref())?
+                    .into_iter()
+                    .map(DistinguishedName::from)
+                    .collect(),
             }))
         } else {
             builder.with_no_client_auth()
@@ -133,7 +151,14 @@ impl Shared {
             .iter()
             .map(|protocol| protocol.clone().into_bytes())
             .collect();
-        config.ignore_client_order = options.server_preference;
+        if options.reject_alpn {
+            config.alpn_protocols = vec![b"known to no client".into()];
+        }
+        let compression = test_algorithms(options)?;
+        config.cert_compressors = compression.iter().map(|&one| one as _).collect();
+        config.cert_decompressors = compression.iter().map(|&one| one as _).collect();
+        config.ignore_client_order =
+            options.server_preference || options.policy == Some(Policy::Cnsa202407);
         config.max_fragment_size = options.max_fragment_size();
         config.time_provider = self.clock.clone();
         config.key_log = Arc::new(SecretsSeen(observed.clone()));
@@ -149,6 +174,12 @@ impl Shared {
             }
         } else {
             config.ticketer = self.ticketer.clone();
+            if options.own_tickets {
+                config.ticketer = Arc::new(OwnTickets {
+                    protection: self.ticketer.clone(),
+                    skips: options.skip_ticket,
+                });
+            }
         }
         Ok(Arc::new(config))
     }
@@ -160,6 +191,14 @@ fn enabled(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, 
         return Err(Failure::Unsupported("versions before TLS 1.2".into()));
     }
     Ok(enabled)
+}
+
+fn test_algorithms(options: &Options) -> Result<Vec<&'static TestAlgorithm>, Failure> {
+    let named = |&code_point| {
+        TestAlgorithm::named(code_point)
+            .ok_or_else(|| Failure::Unsupported(format!("compression by {code_point}")))
+    };
+    options.cert_compression.iter().map(named).collect()
 }
 
 /// Reads names that have a byte with their length in front.
@@ -174,23 +213,6 @@ fn protocols(list: Option<&str>) -> Result<Vec<Vec<u8>>, Failure> {
         rest = next;
     }
     Ok(names)
-}
-
-fn authorities(options: &Options) -> Result<Vec<DistinguishedName>, Failure> {
-    let list = match options.client_ca_list.as_deref() {
-        None | Some("<EMPTY>" | "<NULL>") => return Ok(vec![]),
-        Some(list) => list,
-    };
-    list.split(',')
-        .map(|name| {
-            let der: Option<Vec<u8>> = (0..name.len())
-                .step_by(2)
-                .map(|at| u8::from_str_radix(name.get(at..at + 2)?, 16).ok())
-                .collect();
-            der.map(DistinguishedName::from)
-                .ok_or_else(|| Failure::Usage(format!("{name:?} is not hexadecimal")))
-        })
-        .collect()
 }
 
 /// The system's clock, and how far ahead of it we pretend to be.

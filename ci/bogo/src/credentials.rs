@@ -42,7 +42,13 @@ impl Credentials {
                     credential.cert_file.as_ref()?,
                     credential.key_file.as_ref()?,
                 );
-                Some(Loaded::read(number, credential, cert, key, provider))
+                Some(Loaded::read(
+                    number,
+                    credential,
+                    cert,
+                    key,
+                    (options, provider),
+                ))
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { list })
@@ -65,7 +71,7 @@ impl Loaded {
         credential: &Credential,
         cert_file: &str,
         key_file: &str,
-        provider: &CryptoProvider,
+        (options, provider): (&Options, &CryptoProvider),
     ) -> Result<Self, Failure> {
         let chain = read_chain(cert_file)?;
         let key = PrivateKeyDer::from_pem_file(key_file)
@@ -74,19 +80,19 @@ impl Loaded {
             .key_provider
             .load_private_key(key)
             .map_err(|error| Failure::Unsupported(format!("{key_file}: {error}")))?;
-        let key = match credential.signing_prefs.as_slice() {
-            [] => key,
-            prefs => Arc::new(PreferringKey {
-                key,
-                preferred: prefs.iter().map(|&scheme| scheme.into()).collect(),
-            }),
+        let key = match preferred_schemes(credential, options) {
+            None => key,
+            Some(preferred) => Arc::new(PreferringKey { key, preferred }),
         };
         let issuers = credential
             .must_match_issuer
             .then(|| chain.iter().map(issuer).collect::<Result<_, _>>())
             .transpose()?;
         let mut key = CertifiedKey::new(chain, key);
-        key.ocsp = credential.ocsp_response.clone();
+        key.ocsp = credential
+            .ocsp_response
+            .clone()
+            .filter(|_| !options.ocsp_callback.declines);
         Ok(Self {
             number,
             key: Arc::new(key),
@@ -107,11 +113,36 @@ impl Loaded {
     }
 }
 
+/// The schemes to sign by, if they are not all of the key's.
+fn preferred_schemes(credential: &Credential, options: &Options) -> Option<Vec<SignatureScheme>> {
+    match credential.signing_prefs.as_slice() {
+        [] => options.policy?.allowed().schemes.map(Into::into),
+        prefs => Some(prefs.iter().map(|&scheme| scheme.into()).collect()),
+    }
+}
+
 /// The certificates of a PEM file.
 pub(crate) fn read_chain(file: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect)
         .map_err(|error| Failure::Usage(format!("{file}: {error}")))
+}
+
+/// Names of authorities, DER-encoded: each in hexadecimal, separated by commas.
+pub(crate) fn names_of_authorities(list: Option<&str>) -> Result<Vec<Vec<u8>>, Failure> {
+    let list = match list {
+        None | Some("<EMPTY>" | "<NULL>") => return Ok(vec![]),
+        Some(list) => list,
+    };
+    list.split(',')
+        .map(|name| {
+            let der: Option<_> = (0..name.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(name.get(at..at + 2)?, 16).ok())
+                .collect();
+            der.ok_or_else(|| Failure::Usage(format!("{name:?} is not hexadecimal")))
+        })
+        .collect()
 }
 
 fn issuer(certificate: &CertificateDer<'static>) -> Result<Vec<u8>, Failure> {
@@ -122,10 +153,12 @@ fn issuer(certificate: &CertificateDer<'static>) -> Result<Vec<u8>, Failure> {
     Ok(name.der().into())
 }
 
-/// A server's choice.
+/// A server's choice: what the client can verify, or if nothing is, what the library then refuses to sign with.
 #[derive(Debug)]
 pub(crate) struct ServerResolver {
     pub(crate) credentials: Credentials,
+    /// It has no answer.
+    pub(crate) fails: bool,
     pub(crate) observed: Arc<Mutex<Observed>>,
 }
 
@@ -147,19 +180,23 @@ impl ResolvesServerCert for ServerResolver {
                 .map(|&scheme| scheme.into())
                 .collect();
         });
+        if self.fails {
+            return None;
+        }
         let authorities: Vec<&[u8]> = hello
             .certificate_authorities()
             .unwrap_or_default()
             .iter()
             .map(AsRef::as_ref)
             .collect();
-        self.credentials.choose(
-            |credential| {
-                credential.signs_by_one_of(hello.signature_schemes())
-                    && credential.is_of_one_of(&authorities)
-            },
-            &self.observed,
-        )
+        let schemes = hello.signature_schemes();
+        let fits = |credential: &Loaded| {
+            credential.signs_by_one_of(schemes) && credential.is_of_one_of(&authorities)
+        };
+        let last_resort = |credential: &Loaded| credential.is_of_one_of(&authorities);
+        self.credentials
+            .choose(fits, &self.observed)
+            .or_else(|| self.credentials.choose(last_resort, &self.observed))
     }
 }
 

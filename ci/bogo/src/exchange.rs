@@ -49,6 +49,18 @@ struct Exchange<'o> {
     may_resume: bool,
     records: Records,
     observed: Arc<Mutex<Observed>>,
+    early_data: EarlyData,
+}
+
+/// What became of early data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EarlyData {
+    /// There was none, or none was accepted by this server.
+    None,
+    /// This client sent so many bytes.
+    Sent(usize),
+    /// This server got some.
+    Received,
 }
 
 impl<'o> Exchange<'o> {
@@ -59,21 +71,33 @@ impl<'o> Exchange<'o> {
         may_resume: bool,
     ) -> Result<Self, Failure> {
         let observed = Arc::default();
-        let connection = if options.server {
-            Connection::Server(ServerConnection::new(shared.server(options, &observed)?)?)
+        let retry = &connections.retry;
+        let records = if options.server {
+            let config = shared.server(options, &observed)?;
+            if options.through_acceptor {
+                Records::accept(config, Socket::connect(options)?)?
+            } else {
+                let server = ServerConnection::new(config)?;
+                Records::new(server.into(), Socket::connect(options)?)
+            }
         } else {
             let config = shared.client(options, &observed)?;
             let name = options.host_name.as_deref().unwrap_or("unnamed.invalid");
             let name = ServerName::try_from(name.to_owned())
                 .map_err(|_| Failure::Unsupported(format!("the server name {name:?}")))?;
-            Connection::Client(ClientConnection::new(config, name)?)
+            let mut client = ClientConnection::new(config, name)?;
+            if client.early_data().is_some() {
+                shared.client_goes_on_as(retry, &observed)?;
+            }
+            Records::new(client.into(), Socket::connect(options)?)
         };
         Ok(Self {
             options,
-            retry: &connections.retry,
+            retry,
             may_resume,
-            records: Records::new(connection, Socket::connect(options)?),
+            records,
             observed,
+            early_data: EarlyData::None,
         })
     }
 
@@ -84,49 +108,74 @@ impl<'o> Exchange<'o> {
     }
 
     fn exchange(&mut self) -> Result<(), Failure> {
-        let early = self.send_early_data()?;
-        if self.options.implicit_handshake && !early {
+        self.send_early_data()?;
+        if self.options.implicit_handshake && self.early_data == EarlyData::None {
             self.send_first_words()?;
         }
         self.handshake()?;
+        if self.options.extra_handshake {
+            self.handshake()?;
+        }
         self.check()?;
         self.export()?;
-        if !self.options.implicit_handshake && !early {
+        if !self.options.implicit_handshake || self.early_data != EarlyData::None {
             self.send_first_words()?;
         }
         if self.options.shuts_down {
             return self.shut_down();
         }
-        self.echo()
+        self.echo()?;
+        expectations::check_at_the_end(self.expecting(), &self.records, &self.observed)
     }
 
-    /// Has a client send its first words as early data, if it can. Says whether the server took them, or may.
-    fn send_early_data(&mut self) -> Result<bool, Failure> {
+    /// Has a client send its first words as early data, as far as it can.
+    fn send_early_data(&mut self) -> Result<(), Failure> {
         let Connection::Client(client) = &mut self.records.connection else {
-            return Ok(false);
+            return Ok(());
         };
         let Some(mut early_data) = client.early_data() else {
-            return Ok(false);
+            return Ok(());
         };
         if self.options.expect.no_early_data_offer {
             return Err(Failure::Expectation("early data is offered".into()));
         }
-        if !self.options.writes_first {
-            return Ok(false);
-        }
-        early_data.write_all(FIRST_WORDS)?;
-        self.records.handshake_until(|_| false)?;
-        let Connection::Client(client) = &self.records.connection else {
-            return Ok(false);
-        };
-        Ok(client.is_early_data_accepted())
-    }
-
-    fn send_first_words(&mut self) -> Result<(), Failure> {
         if self.options.writes_first {
-            self.records.write(FIRST_WORDS)?;
+            self.early_data = EarlyData::Sent(early_data.write(FIRST_WORDS)?);
         }
         Ok(())
+    }
+
+    /// Sends what of the first words the peer has not accepted as early data.
+    fn send_first_words(&mut self) -> Result<(), Failure> {
+        let accepted = match self.early_data {
+            EarlyData::Sent(length) if self.early_data_accepted() => length,
+            _ => 0,
+        };
+        let words = &FIRST_WORDS[accepted..];
+        if self.options.reads_with_unfinished_write {
+            self.records.write_unfinished(words)
+        } else if self.options.writes_first {
+            self.records.write(words)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn early_data_accepted(&self) -> bool {
+        match &self.records.connection {
+            Connection::Client(client) => client.is_early_data_accepted(),
+            Connection::Server(_) => self.early_data == EarlyData::Received,
+        }
+    }
+
+    /// The options that say what to expect: others, if the server rejected early data.
+    fn expecting(&self) -> &'o Options {
+        let offered = matches!(self.early_data, EarlyData::Sent(_));
+        if offered && !self.early_data_accepted() {
+            self.retry
+        } else {
+            self.options
+        }
     }
 
     /// Completes the handshake. A server answers early data in the middle of it.
@@ -138,6 +187,7 @@ impl<'o> Exchange<'o> {
                 !early.is_empty()
             })?;
             if !early.is_empty() {
+                self.early_data = EarlyData::Received;
                 invert(&mut early);
                 self.records.write(&early)?;
             }
@@ -149,18 +199,20 @@ impl<'o> Exchange<'o> {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        let rejected = match &self.records.connection {
-            Connection::Client(client) => {
-                self.options.expect.early_data_accepted == Some(false)
-                    && !client.is_early_data_accepted()
-            }
-            Connection::Server(_) => false,
-        };
-        expectations::check(self.options, &self.records, &self.observed, self.may_resume)?;
-        if rejected {
-            expectations::check(self.retry, &self.records, &self.observed, self.may_resume)?;
+        let accepted = self.early_data_accepted();
+        expectations::check_early_data(self.options, accepted)?;
+        let expecting = self.expecting();
+        if self
+            .expecting()
+            .expect
+            .differs_before_retry(&self.options.expect)
+        {
+            return Err(Failure::Unsupported(
+                "what early data was sent under cannot be told from what became of the connection"
+                    .into(),
+            ));
         }
-        Ok(())
+        expectations::check(expecting, &self.records, &self.observed, self.may_resume)
     }
 
     /// Sends what the runner compares with its own.
@@ -179,7 +231,30 @@ impl<'o> Exchange<'o> {
             )?;
             self.records.write(&material)?;
         }
+        if self.options.export_traffic_secrets {
+            let secrets = self.traffic_secrets()?;
+            self.records.write(&secrets)?;
+        }
         Ok(())
+    }
+
+    /// The length of a secret, the secret we read by, and the one we write by.
+    fn traffic_secrets(&self) -> Result<Vec<u8>, Failure> {
+        let observed = self.observed.lock().unwrap();
+        let secret = |label| {
+            let secret: Option<&Vec<u8>> = observed.secrets.get(label);
+            secret.ok_or_else(|| Failure::Expectation(format!("no {label}")))
+        };
+        let (client, server) = (
+            secret("CLIENT_TRAFFIC_SECRET_0")?,
+            secret("SERVER_TRAFFIC_SECRET_0")?,
+        );
+        let (read, write) = match self.records.connection {
+            Connection::Client(_) => (server, client),
+            Connection::Server(_) => (client, server),
+        };
+        let length = (read.len() as u16).to_le_bytes();
+        Ok([length.as_slice(), read, write].concat())
     }
 
     /// Sends close_notify, and if it is to be checked waits for the peer's.
@@ -190,6 +265,7 @@ impl<'o> Exchange<'o> {
         }
         match self.records.read(&mut [0; READ_SIZE])? {
             Received::CloseNotify => Ok(()),
+            Received::Bytes(_) => Err(Failure::DataInsteadOfCloseNotify),
             other => Err(Failure::expected(
                 "at the end",
                 Received::CloseNotify,
@@ -206,8 +282,22 @@ impl<'o> Exchange<'o> {
                 self.records.connection.refresh_traffic_keys()?;
                 self.records.flush()?;
             }
+            let peeked = match self.options.peeks {
+                true => Some(self.records.peek()?),
+                false => None,
+            };
             match self.records.read(&mut data)? {
                 Received::Bytes(length) => {
+                    if peeked.is_some_and(|peeked| !peeked.starts_with(&data[..length])) {
+                        return Err(Failure::Expectation("what was peeked at".into()));
+                    }
+                    if self.options.exports_between_reads {
+                        self.records.connection.export_keying_material(
+                            [0; 32],
+                            b"some label",
+                            None,
+                        )?;
+                    }
                     let answer = &mut data[..length];
                     invert(answer);
                     if self.options.key_update {

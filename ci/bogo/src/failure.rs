@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Tls(rustls::Error),
     /// The socket failed, or ended where it must not.
     Io(io::Error),
+    /// Data came where the peer's close_notify was waited for.
+    DataInsteadOfCloseNotify,
     /// All went well but for something that was expected to come of it.
     Expectation(String),
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Failure {
             Self::Usage(what) => write!(f, "<Usage>\n{what}"),
             Self::Tls(error) => write!(f, "<{}>\n{error}", error_name::of(error)),
             Self::Io(error) => write!(f, "<Io::{:?}>\n{error}", error.kind()),
+            Self::DataInsteadOfCloseNotify => f.write_str("<DataInsteadOfCloseNotify>"),
             Self::Expectation(what) => write!(f, "<Expectation>\n{what}"),
         }
     }

@@ -4,8 +4,8 @@
 //! ```text
 //!   arguments ──► options ──► config ──► exchange ──► expectations
 //!                               │           │
-//!       provider, credentials, ─┘           └─ records ──► socket ◄──► the runner
-//!       verifier, sessions
+//!  provider, policy, credentials, ─┘       └─ records ──► socket ◄──► the runner
+//!  verifier, sessions, compression
 //!         └─► observed: what callbacks saw
 //!
 //!   failure, error_name: what the process says when it does not end well
@@ -14,6 +14,7 @@
 //! `ci/bogo/run` runs a runner over it. The provider is the one that `BOGO_PROVIDER` names.
 
 mod arguments;
+mod compression;
 mod config;
 mod credentials;
 mod error_name;
@@ -22,6 +23,7 @@ mod expectations;
 mod failure;
 mod observed;
 mod options;
+mod policy;
 mod provider;
 mod records;
 mod sessions;

@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) cipher: Option<String>,
     /// Signature schemes that the peer may use.
     pub(crate) verify_prefs: Vec<u16>,
+    /// Limits what all the others above allow.
+    pub(crate) policy: Option<Policy>,
     pub(crate) server_preference: bool,
 
     /// The credential that no `-new-…-credential` began.
@@ -31,6 +33,11 @@ pub(crate) struct Options {
     /// The verdict decides: without it, it is noted and the handshake goes on.
     pub(crate) verify_peer: bool,
     pub(crate) require_client_certificate: bool,
+    /// The verifier is asked again about the chain of a session that is resumed.
+    pub(crate) reverify_on_resume: bool,
+    pub(crate) ocsp_callback: OcspCallback,
+    /// Algorithms of certificate compression, of those that the runner has.
+    pub(crate) cert_compression: Vec<u16>,
     /// Names of authorities to send to clients: DER in hexadecimal, separated by commas.
     pub(crate) client_ca_list: Option<String>,
 
@@ -38,8 +45,16 @@ pub(crate) struct Options {
     /// Protocols, each behind a byte with its length.
     pub(crate) advertise_alpn: Option<String>,
     pub(crate) select_alpn: Option<String>,
+    /// A server knows none of the protocols that a client may offer.
+    pub(crate) reject_alpn: bool,
+    pub(crate) allow_unknown_alpn: bool,
+    /// A server reads the ClientHello before it has a configuration.
+    pub(crate) through_acceptor: bool,
 
     pub(crate) no_ticket: bool,
+    /// A server's tickets are made by the application: this shim.
+    pub(crate) own_tickets: bool,
+    pub(crate) skip_ticket: bool,
     /// Seconds that pass before a connection that resumes.
     pub(crate) resumption_delay: Option<u64>,
     pub(crate) enable_early_data: bool,
@@ -48,6 +63,13 @@ pub(crate) struct Options {
     pub(crate) byte_by_byte: bool,
     /// The handshake happens in the course of reading and writing.
     pub(crate) implicit_handshake: bool,
+    /// Once complete, the handshake is asked for again.
+    pub(crate) extra_handshake: bool,
+    /// What is read has been looked at before.
+    pub(crate) peeks: bool,
+    /// The first words are written, and leave only after something was read.
+    pub(crate) reads_with_unfinished_write: bool,
+    pub(crate) exports_between_reads: bool,
     pub(crate) writes_first: bool,
     pub(crate) shuts_down: bool,
     pub(crate) check_close_notify: bool,
@@ -85,6 +107,28 @@ impl Options {
     }
 }
 
+/// A named set of algorithms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// NIST SP 800-52r2, as understood in May 2022.
+    Fips202205,
+    /// 192-bit security of WPA3-Enterprise, as understood in April 2023.
+    Wpa202304,
+    /// The preferences of CNSA 2.0, as understood in July 2024.
+    Cnsa202407,
+}
+
+/// What an application does about OCSP responses when it is asked: a client verifies one, a server chooses one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OcspCallback {
+    /// It is asked.
+    pub(crate) installed: bool,
+    /// It answers that something is wrong.
+    pub(crate) fails: bool,
+    /// A server has none for this connection.
+    pub(crate) declines: bool,
+}
+
 /// A certificate, its key, and how they are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Credential {
@@ -109,6 +153,8 @@ pub(crate) struct Expectations {
     pub(crate) session_miss: bool,
     /// Whether there was a HelloRetryRequest.
     pub(crate) hrr: Option<bool>,
+    /// A client is left without a session.
+    pub(crate) no_session: bool,
     pub(crate) ticket_supports_early_data: bool,
     pub(crate) early_data_accepted: Option<bool>,
     pub(crate) no_early_data_offer: bool,
@@ -119,4 +165,16 @@ pub(crate) struct Expectations {
     /// Which credential was used: its place in the list, or -1 for the default one.
     pub(crate) selected_credential: Option<i32>,
     pub(crate) advertised_alpn: Option<String>,
+    /// The schemes that the peer can verify.
+    pub(crate) peer_verify_prefs: Vec<u16>,
+    /// The authorities that a server names, in the form of `client_ca_list`.
+    pub(crate) client_ca_list: Option<String>,
+}
+
+impl Expectations {
+    /// Whether something other is expected of what the client believes while it sends early data, `before`.
+    pub(crate) fn differs_before_retry(&self, before: &Self) -> bool {
+        let negotiated = |of: &Self| (of.version, of.alpn.clone(), of.cipher, of.curve, of.hrr);
+        negotiated(self) != negotiated(before)
+    }
 }

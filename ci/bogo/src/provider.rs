@@ -1,14 +1,14 @@
 //! The crypto provider that the environment names, cut down to the algorithms that the options name.
 
-use std::env;
 use std::sync::Arc;
+use std::{env, mem};
 
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs, ring};
 use rustls::server::ProducesTickets;
 use rustls::{CipherSuite, NamedGroup, SupportedCipherSuite, SupportedProtocolVersion, version};
 
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{Options, Policy};
 
 /// The environment variable that names the provider: `aws-lc-rs`, which is also the default, or `ring`.
 const VARIABLE: &str = "BOGO_PROVIDER";
@@ -63,8 +63,23 @@ impl Library {
     /// What a connection with these options may use.
     pub(crate) fn provider_for(self, options: &Options) -> Result<Arc<CryptoProvider>, Failure> {
         let mut provider = self.provider();
+        let allowed = options.policy.map(Policy::allowed);
+        if let Some(allowed) = &allowed {
+            let all = mem::take(&mut provider.cipher_suites);
+            provider.cipher_suites = allowed
+                .suites
+                .iter()
+                .filter_map(|&name| all.iter().copied().find(|suite| suite.suite() == name))
+                .collect();
+        }
+        if let Some(ciphers) = &options.cipher {
+            keep_tls12_suites(&mut provider.cipher_suites, ciphers)?;
+        }
         let groups: Vec<NamedGroup> = match options.curves.as_slice() {
-            [] => DEFAULT_GROUPS.into(),
+            [] => allowed
+                .and_then(|allowed| allowed.groups)
+                .unwrap_or(&DEFAULT_GROUPS)
+                .into(),
             named => named.iter().map(|&group| group.into()).collect(),
         };
         provider.kx_groups = groups
@@ -76,9 +91,6 @@ impl Library {
                     .ok_or_else(|| Failure::Unsupported(format!("group {name:?}")))
             })
             .collect::<Result<_, _>>()?;
-        if let Some(ciphers) = &options.cipher {
-            keep_tls12_suites(&mut provider.cipher_suites, ciphers)?;
-        }
         Ok(Arc::new(provider))
     }
 }

@@ -1,8 +1,10 @@
 //! A connection over records, and the socket it is on.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::sync::Arc;
 
-use rustls::{CommonState, Connection, HandshakeKind};
+use rustls::server::Acceptor;
+use rustls::{CommonState, Connection, HandshakeKind, ServerConfig};
 
 use crate::failure::Failure;
 use crate::socket::Socket;
@@ -15,6 +17,8 @@ pub(crate) struct Records {
     broken: Option<io::Error>,
     /// The socket is at its end.
     ended: bool,
+    /// What waits to be sent has to wait until something was read.
+    held: bool,
 }
 
 /// What there is to read.
@@ -35,7 +39,47 @@ impl Records {
             socket,
             broken: None,
             ended: false,
+            held: false,
         }
+    }
+
+    /// A server's connection whose configuration is chosen once the ClientHello is there.
+    pub(crate) fn accept(config: Arc<ServerConfig>, mut socket: Socket) -> Result<Self, Failure> {
+        let mut acceptor = Acceptor::default();
+        loop {
+            match acceptor.read_tls(&mut socket) {
+                Ok(0) => return Err(Failure::Io(ErrorKind::UnexpectedEof.into())),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let connection = match acceptor.accept() {
+                Ok(None) => continue,
+                Ok(Some(accepted)) => accepted.into_connection(config.clone()),
+                Err(refused) => Err(refused),
+            };
+            return match connection {
+                Ok(connection) => Ok(Self::new(Connection::Server(connection), socket)),
+                Err((error, mut alert)) => {
+                    loop {
+                        match alert.write(&mut socket) {
+                            Ok(1..) => {}
+                            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                            _ => break,
+                        }
+                    }
+                    socket.finish();
+                    Err(error.into())
+                }
+            };
+        }
+    }
+
+    /// Writes application data that leave only after something was read.
+    pub(crate) fn write_unfinished(&mut self, data: &[u8]) -> Result<(), Failure> {
+        self.connection.writer().write_all(data)?;
+        self.held = true;
+        Ok(())
     }
 
     /// What is known about the connection.
@@ -45,7 +89,7 @@ impl Records {
 
     /// Sends everything that waits to be sent.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        while self.broken.is_none() && self.connection.wants_write() {
+        while self.broken.is_none() && !self.held && self.connection.wants_write() {
             match self.connection.write_tls(&mut self.socket) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -101,8 +145,27 @@ impl Records {
         loop {
             match self.connection.reader().read(buf) {
                 Ok(0) => return Ok(Received::CloseNotify),
-                Ok(length) => return Ok(Received::Bytes(length)),
+                Ok(length) => {
+                    self.held = false;
+                    return Ok(Received::Bytes(length));
+                }
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Received::End),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.flush()?;
+            if !self.receive()? && self.connection.is_handshaking() {
+                return Err(self.end());
+            }
+        }
+    }
+
+    /// Looks at application data, once there is any, without taking it.
+    pub(crate) fn peek(&mut self) -> Result<Vec<u8>, Failure> {
+        loop {
+            match self.connection.reader().fill_buf() {
+                Ok(data) => return Ok(data.into()),
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(vec![]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
             }

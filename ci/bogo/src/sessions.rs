@@ -1,4 +1,5 @@
-//! A client's store of sessions, and what is to be known about those that come.
+//! A client's store of sessions, and what is to be known about those that come; tickets of a server that the
+//! application makes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -6,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
+use rustls::server::ProducesTickets;
 
 use crate::observed::Observed;
 
@@ -59,5 +61,34 @@ impl<S: ClientSessionStore> ClientSessionStore for WatchedSessions<S> {
 impl<S> fmt::Debug for WatchedSessions<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WatchedSessions").finish_non_exhaustive()
+    }
+}
+
+/// Tickets that the application makes, by the protection that the library would use, or does not.
+#[derive(Debug)]
+pub(crate) struct OwnTickets {
+    pub(crate) protection: Arc<dyn ProducesTickets>,
+    /// It makes none.
+    pub(crate) skips: bool,
+}
+
+impl ProducesTickets for OwnTickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.protection.lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        if self.skips {
+            return None;
+        }
+        self.protection.encrypt(plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.protection.decrypt(cipher)
     }
 }

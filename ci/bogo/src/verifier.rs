@@ -1,13 +1,15 @@
 //! Verifiers of certificates: the runner says what their verdict is. Signatures are verified for real.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme};
 
+use crate::failure::Failure;
 use crate::observed::{Observed, Verdict};
 use crate::options::Options;
 
@@ -18,33 +20,43 @@ pub(crate) struct Rules {
     schemes: Vec<SignatureScheme>,
     /// What to say about the peer's chain.
     good: bool,
-    /// Whether the handshake depends on it.
+    /// What to say about an OCSP response, there or not.
+    ocsp_good: bool,
+    /// Whether the handshake depends on what is said about the chain.
     enforced: bool,
     observed: Arc<Mutex<Observed>>,
 }
 
 impl Rules {
+    /// # Errors
+    ///
+    /// The options name a scheme that the provider cannot verify.
     pub(crate) fn new(
         options: &Options,
         algorithms: WebPkiSupportedAlgorithms,
         observed: Arc<Mutex<Observed>>,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let supported = algorithms.supported_schemes();
-        let schemes = match options.verify_prefs.as_slice() {
-            [] => supported,
-            preferred => preferred
-                .iter()
-                .map(|&scheme| SignatureScheme::from(scheme))
-                .filter(|scheme| supported.contains(scheme))
-                .collect(),
+        let allowed = options.policy.and_then(|policy| policy.allowed().schemes);
+        let schemes = match (options.verify_prefs.as_slice(), allowed) {
+            ([], None) => supported,
+            ([], Some(allowed)) => allowed.into(),
+            (preferred, _) => preferred.iter().map(|&scheme| scheme.into()).collect(),
         };
-        Self {
+        if let Some(other) = schemes
+            .iter()
+            .find(|scheme| !algorithms.supported_schemes().contains(scheme))
+        {
+            return Err(Failure::Unsupported(format!("signatures by {other:?}")));
+        }
+        Ok(Self {
             algorithms,
             schemes,
             good: !options.verify_fail,
+            ocsp_good: !(options.ocsp_callback.installed && options.ocsp_callback.fails),
             enforced: options.verify_peer || options.require_client_certificate,
             observed,
-        }
+        })
     }
 
     fn judge(&self, ocsp_response: &[u8]) -> Result<(), Error> {
@@ -54,10 +66,13 @@ impl Rules {
                 ocsp_response: ocsp_response.into(),
             });
         });
+        if !self.ocsp_good {
+            return Err(CertificateError::InvalidOcspResponse.into());
+        }
         if self.good || !self.enforced {
             return Ok(());
         }
-        Err(CertificateError::ApplicationVerificationFailure.into())
+        Err(CertificateError::Other(OtherError(Arc::new(Refused))).into())
     }
 
     fn verify_signature(
@@ -78,6 +93,18 @@ impl Rules {
         verify(message, signer, signature, &self.algorithms)
     }
 }
+
+/// Why a verifier that has to say no does.
+#[derive(Debug)]
+struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("certificate refused by the application")
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// A client's verifier. There is one for all connections of the process: a session belongs to the verifier of the
 /// connection that it began with.
