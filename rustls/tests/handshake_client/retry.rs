@@ -9,8 +9,8 @@ use rustls::{
     NamedGroup, PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::clients::{Recorded, config, our_client, provider};
-use crate::{ACCEPTED, Peers, refused};
+use crate::clients::{Recorded, config, our_client, our_unbuffered_client, provider, their_client};
+use crate::{ACCEPTED, Peers, refused, script};
 
 fn with(change: impl FnOnce(&mut Script)) -> Script {
     let mut script = Script::with_retry();
@@ -120,6 +120,30 @@ fn change_cipher_spec_is_sent_once_before_the_second_flight() {
         straight[1],
         [(ChangeCipherSpec, 0x0303), (ApplicationData, 0x0303)]
     );
+}
+
+/// So that it looks like a session of TLS 1.2 that is resumed (RFC 9846 §E.4), to its end.
+#[test]
+fn change_cipher_spec_is_sent_before_an_alert_that_is_protected() {
+    use ContentType::{ApplicationData, ChangeCipherSpec, Handshake};
+    let peers = Peers::new();
+    let unsolicited = script(|script| script.encrypted_extensions = vec![bytes(0xfafa, &[])]);
+    let sent_headers = |client: &mut dyn Endpoint| {
+        let conversation = peers.identity.converse(client, &unsolicited);
+        let alert = conversation.outcome.alert;
+        assert_eq!(alert, Some(Alert::UnsupportedExtension));
+        record_headers(&conversation.sent)
+    };
+    let expected = [
+        (Handshake, 0x0301),
+        (ChangeCipherSpec, 0x0303),
+        (ApplicationData, 0x0303),
+    ];
+    let config = || config(&peers.identity, provider());
+    assert_eq!(sent_headers(&mut our_client(config())), expected);
+    assert_eq!(sent_headers(&mut our_unbuffered_client(config())), expected);
+    let theirs = sent_headers(&mut their_client(&peers.identity, &[]));
+    assert_eq!(theirs, expected);
 }
 
 #[test]

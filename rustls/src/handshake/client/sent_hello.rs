@@ -220,8 +220,8 @@ impl Hello<'_> {
     }
 }
 
-/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the client's
-/// second flight, or before its early data.
+/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the second ClientHello, or
+/// the first record that the client protects.
 #[derive(Default)]
 pub(crate) struct CompatibilityCcs {
     sent: bool,

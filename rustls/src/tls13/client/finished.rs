@@ -102,8 +102,6 @@ fn client_flight(
     client_auth: Option<Box<ClientAuth>>,
     transport: &mut dyn Transport,
 ) -> Result<(), Error> {
-    handshake.ccs.send_once(transport);
-
     let mut flight = Flight::new(&mut handshake.transcript);
     if let Some(client_auth) = client_auth {
         client_auth.send(&handshake.offer.config, &mut flight)?;

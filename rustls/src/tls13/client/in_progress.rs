@@ -8,7 +8,6 @@ use crate::crypto::tls13::OkmBlock;
 use crate::error::PeerMisbehaved;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::client::offered::OfferedExtensions;
-use crate::handshake::client::sent_hello::CompatibilityCcs;
 use crate::handshake::transcript::Transcript;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::{HandshakeSecret, TrafficSecret};
@@ -17,7 +16,6 @@ use crate::tls13::key_schedule::{HandshakeSecret, TrafficSecret};
 pub(super) struct Handshake {
     pub(super) offer: Box<Offer>,
     pub(super) offered: OfferedExtensions,
-    pub(super) ccs: CompatibilityCcs,
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) transcript: Transcript,
     pub(super) secret: HandshakeSecret,

@@ -73,6 +73,8 @@ pub(super) fn read_server_hello(
     let offer = sent.offer;
     offer.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
     offer.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
+    // RFC 9846 §E.4: before everything that the client protects, an alert included
+    sent.ccs.send_once(cx.transport);
     let finished_keys = FinishedKeys::install(
         suite,
         &client_secret,
@@ -84,7 +86,6 @@ pub(super) fn read_server_hello(
     let handshake = Box::new(Handshake {
         offer,
         offered: sent.offered,
-        ccs: sent.ccs,
         suite,
         transcript,
         secret,
