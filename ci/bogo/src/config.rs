@@ -3,12 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustls::client::{ClientSessionMemoryCache, Resumption};
+use rustls::client::{ClientSessionMemoryCache, Resumption, Tls12Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::UnixTime;
-use rustls::server::{
-    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, StoresServerSessions,
-};
+use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
 use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, DistinguishedName, ServerConfig, SupportedProtocolVersion};
 
@@ -23,6 +21,9 @@ use crate::verifier::{ClientsVerifier, Rules, ServersVerifier};
 
 /// Sessions that are kept, on either side.
 const SESSIONS: usize = 64;
+
+/// How much early data a server takes, as the runner expects.
+const MAX_EARLY_DATA: u32 = 14336;
 
 /// What connections of this process have in common, so that a later one can resume the session of an earlier one.
 pub(crate) struct Shared {
@@ -59,6 +60,11 @@ impl Shared {
         options: &Options,
         observed: &Arc<Mutex<Observed>>,
     ) -> Result<Arc<ClientConfig>, Failure> {
+        if options.reverify_on_resume {
+            return Err(Failure::Unsupported(
+                "a client does not verify the certificate of a session again".into(),
+            ));
+        }
         let provider = self.library.provider_for(options)?;
         let credentials = Credentials::load(options, &provider)?;
         self.client_resolver.set(credentials, observed.clone());
@@ -81,7 +87,11 @@ impl Shared {
         config.resumption = Resumption::store(Arc::new(WatchedSessions {
             store: self.client_sessions.clone(),
             observed: observed.clone(),
-        }));
+        }))
+        .tls12_resumption(match options.no_ticket {
+            true => Tls12Resumption::SessionIdOnly,
+            false => Tls12Resumption::SessionIdOrTickets,
+        });
         Ok(Arc::new(config))
     }
 
@@ -165,13 +175,11 @@ impl Shared {
         config.session_storage = self.server_sessions.clone();
         if options.enable_early_data {
             // sessions that allow early data are in the storage, where each is taken but once
-            config.max_early_data_size = 16384;
+            config.max_early_data_size = MAX_EARLY_DATA;
             config.send_half_rtt_data = true;
         } else if options.no_ticket {
-            // a session of TLS 1.3 could still be resumed by a ticket that names it
-            if !options.enables_tls12_only() {
-                config.session_storage = Arc::new(NoServerSessionStorage {});
-            }
+            // those of TLS 1.2 have identifiers
+            config.send_tls13_tickets = 0;
         } else {
             config.ticketer = self.ticketer.clone();
             if options.own_tickets {

@@ -80,6 +80,14 @@ impl Loaded {
             .key_provider
             .load_private_key(key)
             .map_err(|error| Failure::Unsupported(format!("{key_file}: {error}")))?;
+        let supported = provider
+            .signature_verification_algorithms
+            .supported_schemes();
+        for &scheme in &credential.signing_prefs {
+            if !supported.contains(&scheme.into()) {
+                return Err(Failure::Unsupported(format!("signing by {scheme:#06x}")));
+            }
+        }
         let key = match preferred_schemes(credential, options) {
             None => key,
             Some(preferred) => Arc::new(PreferringKey { key, preferred }),

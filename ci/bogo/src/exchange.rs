@@ -117,7 +117,9 @@ impl<'o> Exchange<'o> {
             self.handshake()?;
         }
         self.check()?;
-        self.export()?;
+        if !matches!(self.early_data, EarlyData::Sent(_)) {
+            self.export()?;
+        }
         if !self.options.implicit_handshake || self.early_data != EarlyData::None {
             self.send_first_words()?;
         }
@@ -141,6 +143,9 @@ impl<'o> Exchange<'o> {
         }
         if self.options.writes_first {
             self.early_data = EarlyData::Sent(early_data.write(FIRST_WORDS)?);
+            self.records.flush()?;
+            // to a client that sends early data the connection is up
+            self.export()?;
         }
         Ok(())
     }
@@ -152,9 +157,10 @@ impl<'o> Exchange<'o> {
             _ => 0,
         };
         let words = &FIRST_WORDS[accepted..];
-        if self.options.reads_with_unfinished_write {
+        let options = self.expecting();
+        if options.reads_with_unfinished_write {
             self.records.write_unfinished(words)
-        } else if self.options.writes_first {
+        } else if options.writes_first {
             self.records.write(words)
         } else {
             Ok(())
@@ -266,11 +272,7 @@ impl<'o> Exchange<'o> {
         match self.records.read(&mut [0; READ_SIZE])? {
             Received::CloseNotify => Ok(()),
             Received::Bytes(_) => Err(Failure::DataInsteadOfCloseNotify),
-            other => Err(Failure::expected(
-                "at the end",
-                Received::CloseNotify,
-                other,
-            )),
+            Received::End => Err(Failure::EndInsteadOfCloseNotify),
         }
     }
 
@@ -307,8 +309,7 @@ impl<'o> Exchange<'o> {
                 }
                 Received::CloseNotify => break,
                 Received::End if self.options.check_close_notify => {
-                    let (wanted, got) = (Received::CloseNotify, Received::End);
-                    return Err(Failure::expected("at the end", wanted, got));
+                    return Err(Failure::EndInsteadOfCloseNotify);
                 }
                 Received::End => return Ok(()),
             }

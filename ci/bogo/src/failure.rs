@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Io(io::Error),
     /// Data came where the peer's close_notify was waited for.
     DataInsteadOfCloseNotify,
+    /// The socket ended where the peer's close_notify was waited for.
+    EndInsteadOfCloseNotify,
     /// All went well but for something that was expected to come of it.
     Expectation(String),
 }
@@ -45,6 +47,7 @@ impl fmt::Display for Failure {
             Self::Tls(error) => write!(f, "<{}>\n{error}", error_name::of(error)),
             Self::Io(error) => write!(f, "<Io::{:?}>\n{error}", error.kind()),
             Self::DataInsteadOfCloseNotify => f.write_str("<DataInsteadOfCloseNotify>"),
+            Self::EndInsteadOfCloseNotify => f.write_str("<EndInsteadOfCloseNotify>"),
             Self::Expectation(what) => write!(f, "<Expectation>\n{what}"),
         }
     }

@@ -94,11 +94,6 @@ impl Options {
         self.max_send_fragment.map(|length| length + 5)
     }
 
-    /// TLS 1.3 is off.
-    pub(crate) fn enables_tls12_only(&self) -> bool {
-        self.no_tls13 || self.max_version.is_some_and(|max| max < 0x0304)
-    }
-
     /// The credential that flags about credentials are for: the one begun last.
     pub(crate) fn credential(&mut self) -> &mut Credential {
         self.credentials

@@ -7,11 +7,25 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme,
+};
 
 use crate::failure::Failure;
 use crate::observed::{Observed, Verdict};
 use crate::options::Options;
+
+/// The schemes of a connection whose options name none: of those that the runner assumes then, what is still fit for use.
+const DEFAULT_SCHEMES: [SignatureScheme; 8] = [
+    SignatureScheme::ECDSA_NISTP256_SHA256,
+    SignatureScheme::RSA_PSS_SHA256,
+    SignatureScheme::RSA_PKCS1_SHA256,
+    SignatureScheme::ECDSA_NISTP384_SHA384,
+    SignatureScheme::RSA_PSS_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA384,
+    SignatureScheme::RSA_PSS_SHA512,
+    SignatureScheme::RSA_PKCS1_SHA512,
+];
 
 /// What a verifier goes by on one connection.
 #[derive(Debug)]
@@ -38,15 +52,12 @@ impl Rules {
     ) -> Result<Self, Failure> {
         let supported = algorithms.supported_schemes();
         let allowed = options.policy.and_then(|policy| policy.allowed().schemes);
-        let schemes = match (options.verify_prefs.as_slice(), allowed) {
-            ([], None) => supported,
+        let schemes: Vec<SignatureScheme> = match (options.verify_prefs.as_slice(), allowed) {
+            ([], None) => DEFAULT_SCHEMES.into(),
             ([], Some(allowed)) => allowed.into(),
             (preferred, _) => preferred.iter().map(|&scheme| scheme.into()).collect(),
         };
-        if let Some(other) = schemes
-            .iter()
-            .find(|scheme| !algorithms.supported_schemes().contains(scheme))
-        {
+        if let Some(other) = schemes.iter().find(|scheme| !supported.contains(scheme)) {
             return Err(Failure::Unsupported(format!("signatures by {other:?}")));
         }
         Ok(Self {
