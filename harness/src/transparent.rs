@@ -5,6 +5,7 @@
 //! protected handshake messages is on the wire where a test can change any byte of it, and what a connection is
 //! sent can be recorded once and replayed to any number of others.
 
+mod signatures;
 mod stores;
 
 use std::sync::{Arc, OnceLock};
@@ -211,7 +212,7 @@ macro_rules! transparent {
                 groups: &[&'static dyn SupportedKxGroup],
                 setup: Setup,
             ) -> CryptoProvider {
-                let mut provider = $provider();
+                let mut provider = super::signatures::$module::provider();
                 let hashes = setup.hashes_transcript;
                 let tls12 = tls12_suite(hashes);
                 if setup.seals {

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use harness::endpoints::Endpoint;
+use crate::endpoints::Endpoint;
 
-use crate::flights::{Framing, Record, records};
+use super::flights::{Framing, Record, records};
 
 /// What became of a connection.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// As printed.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
     /// Level and description of the alert that was sent.
-    pub(crate) alert: Option<[u8; 2]>,
+    pub alert: Option<[u8; 2]>,
     /// Content type and length of all that was sent, the same in a row once.
     sent: Vec<(u8, usize)>,
     received: Vec<u8>,
@@ -24,12 +24,12 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// Gives `bytes` to `endpoint`, which has nothing to send.
-    pub(crate) fn new(endpoint: &mut dyn Endpoint, bytes: &[u8]) -> Self {
+    pub fn new(endpoint: &mut dyn Endpoint, bytes: &[u8]) -> Self {
         Self::of_pieces(endpoint, &mut [bytes].into_iter())
     }
 
     /// As [`Self::new`], with bytes that come in pieces.
-    pub(crate) fn of_pieces(
+    pub fn of_pieces(
         endpoint: &mut dyn Endpoint,
         pieces: &mut dyn Iterator<Item = &[u8]>,
     ) -> Self {
@@ -62,7 +62,7 @@ impl Outcome {
     }
 
     /// Whether the rest, as far as upstream's record sizes do not matter, is the same.
-    pub(crate) fn is_like(&self, theirs: &Self) -> bool {
+    pub fn is_like(&self, theirs: &Self) -> bool {
         (&self.error, self.alert) == (&theirs.error, theirs.alert)
             && self.received == theirs.received
             && self.peer_has_closed == theirs.peer_has_closed
@@ -71,7 +71,7 @@ impl Outcome {
     }
 
     /// `Error / alert description`, either of which may be `none`.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let error = self.error.as_deref().unwrap_or("none");
         match self.alert {
             None => format!("{error} / none"),

@@ -1,16 +1,16 @@
 //! Flights under the transparent cipher, taken apart into records and handshake messages and put
 //! together again.
 
-use harness::transparent::TAG;
+use crate::transparent::TAG;
 
-pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
-pub(crate) const ALERT: u8 = 21;
-pub(crate) const HANDSHAKE: u8 = 22;
-pub(crate) const APPLICATION_DATA: u8 = 23;
+pub const CHANGE_CIPHER_SPEC: u8 = 20;
+pub const ALERT: u8 = 21;
+pub const HANDSHAKE: u8 = 22;
+pub const APPLICATION_DATA: u8 = 23;
 
 /// How protected records look.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Framing {
+pub enum Framing {
     /// The content and a tag.
     Tls12,
     /// The content, its type and a tag, in a record of type application_data.
@@ -19,15 +19,15 @@ pub(crate) enum Framing {
 
 /// A record, without its protection.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
-    pub(crate) framing: Framing,
-    pub(crate) protected: bool,
-    pub(crate) typ: u8,
-    pub(crate) content: Vec<u8>,
+pub struct Record {
+    pub framing: Framing,
+    pub protected: bool,
+    pub typ: u8,
+    pub content: Vec<u8>,
 }
 
 impl Record {
-    pub(crate) fn plain(typ: u8, content: &[u8]) -> Self {
+    pub fn plain(typ: u8, content: &[u8]) -> Self {
         Self {
             framing: Framing::Tls13,
             protected: false,
@@ -36,7 +36,7 @@ impl Record {
         }
     }
 
-    pub(crate) fn protected(framing: Framing, typ: u8, content: &[u8]) -> Self {
+    pub fn protected(framing: Framing, typ: u8, content: &[u8]) -> Self {
         Self {
             framing,
             protected: true,
@@ -45,7 +45,7 @@ impl Record {
     }
 
     /// As it is on the wire.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let content = &self.content[..];
         match (self.protected, self.framing) {
             (false, _) => frame(self.typ, content),
@@ -58,14 +58,14 @@ impl Record {
 }
 
 /// A record with this outer type and body.
-pub(crate) fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
+pub fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
     let len = u16::try_from(body.len()).unwrap();
     [&[typ, 3, 3][..], &len.to_be_bytes(), body].concat()
 }
 
 /// The records in `bytes`, which are well-formed. With TLS 1.3, a type application_data outside means that there
 /// is another one inside; else those that end in a tag are protected.
-pub(crate) fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
+pub fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
     let mut records = Vec::new();
     while let [typ, _, _, high, low, rest @ ..] = bytes {
         let (body, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
@@ -86,7 +86,7 @@ pub(crate) fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
 }
 
 /// The same with each handshake message in a record of its own.
-pub(crate) fn messages(framing: Framing, bytes: &[u8]) -> Vec<Record> {
+pub fn messages(framing: Framing, bytes: &[u8]) -> Vec<Record> {
     let mut apart = Vec::new();
     for record in records(framing, bytes) {
         match record.typ {
@@ -117,11 +117,11 @@ fn split_messages(mut content: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// A handshake message of this type.
-pub(crate) fn message(typ: u8, body: &[u8]) -> Vec<u8> {
+pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     let len = u32::try_from(body.len()).unwrap().to_be_bytes();
     [&[typ], &len[1..], body].concat()
 }
 
-pub(crate) fn encode(records: &[Record]) -> Vec<u8> {
+pub fn encode(records: &[Record]) -> Vec<u8> {
     records.iter().flat_map(Record::encode).collect()
 }

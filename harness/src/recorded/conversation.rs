@@ -1,0 +1,238 @@
+//! What each side receives in a conversation with a peer of upstream, and connections that have received some of it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use rustls::HandshakeType;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+
+use super::flights::{self, Framing, HANDSHAKE, Record};
+use super::{Receiver, Side};
+use crate::configs::{Versions, server_name};
+use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use crate::transparent::{self, Setup};
+
+/// What a side receives in a conversation with a peer of upstream, by [`Side`].
+pub(super) struct Conversation {
+    this: transparent::this::Configs,
+    upstream: transparent::upstream::Configs,
+    pub(super) framing: Framing,
+    pub(super) is_quic: bool,
+    sends_early: bool,
+    pub(super) ours: Flights,
+    pub(super) theirs: Flights,
+    /// What a client receives in the connection before, which makes the session that this one resumes: ours,
+    /// and upstream's.
+    before: Option<[Vec<Vec<u8>>; 2]>,
+}
+
+const EARLY: &[u8] = b"early data";
+
+/// What client and server receive.
+type Flights = [Vec<Vec<u8>>; 2];
+
+impl Conversation {
+    /// The first connection with these configurations, or a second one that resumes.
+    pub(super) fn new(setup: Setup, resumes: bool) -> Self {
+        let this = transparent::this::Configs::new(setup);
+        let upstream = transparent::upstream::Configs::new(setup);
+        let framing = match setup.versions {
+            [Versions::Tls12, _] | [_, Versions::Tls12] => Framing::Tls12,
+            _ => Framing::Tls13,
+        };
+        // those whom ours talk to, so that sessions of the two do not meet
+        let peers = transparent::upstream::Configs::new(setup);
+        let record_ours = |kind| {
+            let (mut client, mut peer) = (
+                of_this(&this, Side::Client, setup.quic),
+                of_upstream(&peers, Side::Server, setup.quic),
+            );
+            let [to_client, _] = record(kind, &mut *client, &mut *peer);
+            let (mut peer, mut server) = (
+                of_upstream(&peers, Side::Client, setup.quic),
+                of_this(&this, Side::Server, setup.quic),
+            );
+            let [_, to_server] = record(kind, &mut *peer, &mut *server);
+            [to_client, to_server]
+        };
+        let record_theirs = |kind| {
+            let mut client = of_upstream(&upstream, Side::Client, setup.quic);
+            let mut server = of_upstream(&upstream, Side::Server, setup.quic);
+            record(kind, &mut *client, &mut *server)
+        };
+        let before = resumes.then(|| {
+            let ([ours, _], [theirs, _]) = (record_ours("Full"), record_theirs("Full"));
+            [ours, theirs]
+        });
+        let kind = if resumes { "Resumed" } else { "Full" };
+        let (ours, theirs) = (record_ours(kind), record_theirs(kind));
+        assert_eq!(lengths(&ours), lengths(&theirs));
+        for flights in &ours {
+            let mut messages = flights
+                .iter()
+                .flat_map(|flight| flights::messages(framing, flight));
+            let is_compressed = messages.any(|message| {
+                message.typ == HANDSHAKE
+                    && message.content[0] == HandshakeType::CompressedCertificate.into()
+            });
+            assert_eq!(is_compressed, setup.compresses);
+        }
+        Self {
+            this,
+            upstream,
+            framing,
+            is_quic: setup.quic,
+            sends_early: setup.early_data,
+            ours,
+            theirs,
+            before,
+        }
+    }
+
+    /// A new connection; of a client that resumes, after the one before, and of no other.
+    pub(super) fn endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
+        transparent::this::forget_sessions();
+        transparent::upstream::forget_sessions();
+        if side == Side::Client
+            && let Some([ours, theirs]) = &self.before
+        {
+            let (flights, receiver) = match receiver {
+                Receiver::Upstream => (theirs, Receiver::Upstream),
+                _ => (ours, Receiver::Buffered),
+            };
+            match self.framing {
+                Framing::Tls13 => self.give_ticket(receiver, flights),
+                Framing::Tls12 => drop(self.client_after(receiver, flights)),
+            }
+        }
+        let mut endpoint = self.new_endpoint(side, receiver);
+        if self.sends_early && side == Side::Client {
+            endpoint.send_early(EARLY);
+        }
+        endpoint
+    }
+
+    /// A client that has received `flights`.
+    fn client_after(&self, receiver: Receiver, flights: &[Vec<u8>]) -> Box<dyn Endpoint> {
+        let mut client = self.new_endpoint(Side::Client, receiver);
+        for flight in flights {
+            client.take_output();
+            client.receive(flight).unwrap();
+        }
+        client
+    }
+
+    /// Has a client of the connection before, which is kept for that, receive its ticket once more: a session of
+    /// TLS 1.3 is used once, and cannot be cloned.
+    fn give_ticket(&self, receiver: Receiver, flights: &[Vec<u8>]) {
+        thread_local! {
+            static CLIENTS: RefCell<HashMap<(usize, Receiver), Box<dyn Endpoint>>> =
+                RefCell::default();
+        }
+        let (last, first) = flights.split_last().unwrap();
+        let is_ticket = |record: &Record| {
+            record.typ == HANDSHAKE
+                && record.content.first() == Some(&HandshakeType::NewSessionTicket.into())
+        };
+        let records = flights::records(self.framing, last);
+        let ticket = records.iter().find(|record| is_ticket(record)).unwrap();
+        // conversations are never moved
+        let key = (std::ptr::from_ref(self).addr(), receiver);
+        CLIENTS.with_borrow_mut(|clients| {
+            let client = clients
+                .entry(key)
+                .or_insert_with(|| self.client_after(receiver, first));
+            client.receive(&ticket.encode()).unwrap();
+        });
+    }
+
+    fn new_endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
+        let Self {
+            this,
+            upstream,
+            is_quic,
+            ..
+        } = self;
+        match (receiver, side) {
+            (Receiver::Unbuffered, Side::Client) if !is_quic => Box::new(ThisUnbuffered::new(
+                UnbufferedClientConnection::new(this.client.clone(), server_name()).unwrap(),
+            )),
+            (Receiver::Unbuffered, Side::Server) if !is_quic => Box::new(ThisUnbuffered::new(
+                UnbufferedServerConnection::new(this.server.clone()).unwrap(),
+            )),
+            (Receiver::Upstream, _) => of_upstream(upstream, side, *is_quic),
+            _ => of_this(this, side, *is_quic),
+        }
+    }
+}
+
+/// A connection of this crate, over records (buffered) or QUIC.
+fn of_this(configs: &transparent::this::Configs, side: Side, is_quic: bool) -> Box<dyn Endpoint> {
+    match (side, is_quic) {
+        (Side::Client, false) => Box::new(ThisBuffered::new(configs.client())),
+        (Side::Server, false) => Box::new(ThisBuffered::new(configs.server())),
+        (Side::Client, true) => Box::new(configs.quic_client()),
+        (Side::Server, true) => Box::new(configs.quic_server()),
+    }
+}
+
+fn of_upstream(
+    configs: &transparent::upstream::Configs,
+    side: Side,
+    is_quic: bool,
+) -> Box<dyn Endpoint> {
+    match (side, is_quic) {
+        (Side::Client, false) => Box::new(UpstreamBuffered::new(configs.client())),
+        (Side::Server, false) => Box::new(UpstreamBuffered::new(configs.server())),
+        (Side::Client, true) => Box::new(configs.quic_client()),
+        (Side::Server, true) => Box::new(configs.quic_server()),
+    }
+}
+
+/// All flights to each side: those of the handshake, which is of this `kind`, and one with tickets, data, a
+/// KeyUpdate, more data and the end.
+fn record(kind: &str, client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Flights {
+    let mut flights = Flights::default();
+    let [to_client, to_server] = &mut flights;
+    // which is accepted in the second connection only
+    client.send_early(EARLY);
+    while client.is_handshaking() || server.is_handshaking() {
+        let flight = client.take_output();
+        server.receive(&flight).unwrap();
+        to_server.push(flight);
+        if client.is_handshaking() {
+            let flight = server.take_output();
+            client.receive(&flight).unwrap();
+            to_client.push(flight);
+        }
+    }
+    assert!(
+        client.negotiated().contains(kind),
+        "{}",
+        client.negotiated()
+    );
+    to_server.push(traffic(client));
+    to_client.push(traffic(server));
+    client.receive(&to_client[to_client.len() - 1]).unwrap();
+    flights
+}
+
+fn traffic(from: &mut dyn Endpoint) -> Vec<u8> {
+    from.send(b"before");
+    let mut traffic = from.take_output();
+    if from.negotiated().starts_with("Some(TLSv1_3)") {
+        from.refresh_traffic_keys();
+    }
+    from.send(b"after");
+    from.close();
+    traffic.extend(from.take_output());
+    traffic
+}
+
+fn lengths(flights: &Flights) -> [Vec<usize>; 2] {
+    flights
+        .each_ref()
+        .map(|flights| flights.iter().map(Vec::len).collect())
+}
+
