@@ -1,4 +1,5 @@
-//! Any bytes to a client, at several points of a connection. What it does is in harness/src/fuzzed.
+//! Any bytes, or a genuine flight with changes, to a client, at several points of a connection. What it does is
+//! in harness/src/fuzzed.
 
 #![no_main]
 

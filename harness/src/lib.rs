@@ -17,6 +17,7 @@
 //!   ports ─────── for servers of other stacks
 //!   servers ───── servers of both crates that scripted peers and clients talk to again and again
 //!   refusing ──── a crypto provider that does not seal everything
+//!   recorded ──── what ends receive in genuine conversations, to be changed and replayed, and what comes of it
 //!   deviations ── where an answer to wrong bytes is not upstream's, and why
 //!   middle ────── a man in the middle of two ends, without keys
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
@@ -48,6 +49,7 @@ pub mod pki;
 pub mod ports;
 pub mod quic;
 pub mod raw_keys;
+pub mod recorded;
 pub mod refusing;
 pub mod scripted;
 pub mod servers;

@@ -28,4 +28,17 @@ impl Input<'_> {
             _ => (1 << 14 << (high & 1)) + low - 0x80,
         }
     }
+
+    /// As many bytes as the first one says, if there are.
+    pub(super) fn bytes(&mut self) -> Vec<u8> {
+        let len = usize::from(self.byte()).min(self.0.len());
+        let (bytes, rest) = self.0.split_at(len);
+        self.0 = rest;
+        bytes.to_vec()
+    }
+
+    /// A number of two bytes, below `end`.
+    pub(super) fn position(&mut self, end: usize) -> usize {
+        usize::from(u16::from_be_bytes([self.byte(), self.byte()])) % end
+    }
 }

@@ -129,11 +129,6 @@ fn join(input: &mut Input<'_>) {
     assert!(joiner.is_empty() && popped == pushed);
 }
 
-/// Length of the first record of `bytes`, which has one.
-pub(crate) fn first_record_len(bytes: &[u8]) -> usize {
-    HEADER_LEN + usize::from(u16::from_be_bytes([bytes[3], bytes[4]]))
-}
-
 /// Length of all whole records at the front of `bytes`.
 pub(crate) fn total_len(bytes: &[u8]) -> usize {
     let mut len = 0;

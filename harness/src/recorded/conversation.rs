@@ -235,4 +235,3 @@ fn lengths(flights: &Flights) -> [Vec<usize>; 2] {
         .each_ref()
         .map(|flights| flights.iter().map(Vec::len).collect())
 }
-

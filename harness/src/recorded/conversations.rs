@@ -50,18 +50,20 @@ fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
         retry: true,
         ..resuming
     };
-    let compressing = Setup {
+    let with_compression = Setup {
         compresses: true,
         ..setup(ClientAuth::Required)
     };
-    vec![
+    let compressing = || -> Named {
         (
-            make(compressing, false),
+            make(with_compression, false),
             [
                 &["server's flight, compressed", ""],
                 &["", "client's flight, compressed", ""],
             ],
-        ),
+        )
+    };
+    let mut conversations: Vec<Named> = vec![
         (
             make(setup(ClientAuth::Required), false),
             [
@@ -117,7 +119,11 @@ fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
                 ],
             ],
         ),
-    ]
+    ];
+    if cfg!(feature = "compression") {
+        conversations.insert(0, compressing());
+    }
+    conversations
 }
 
 /// TLS 1.2, and connections for which both versions are enabled.
@@ -252,4 +258,3 @@ fn quic(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
         ),
     ]
 }
-

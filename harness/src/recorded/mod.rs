@@ -5,8 +5,11 @@
 
 mod conversation;
 mod conversations;
+pub mod extensions;
 pub mod flights;
 pub mod outcome;
+
+use std::ops::Range;
 
 use self::conversation::Conversation;
 use self::conversations::conversations;
@@ -89,9 +92,30 @@ impl Scene {
         })
     }
 
-    /// The flight and those after it.
+    /// The flight and those after it, as this crate's receiver gets them.
     pub fn rest(&self) -> Vec<u8> {
         self.conversation.ours[self.side as usize][self.index..].concat()
+    }
+
+    /// As upstream's receiver gets them.
+    pub fn upstream_rest(&self) -> Vec<u8> {
+        self.conversation.theirs[self.side as usize][self.index..].concat()
+    }
+
+    /// `bytes` for this crate's receiver as bytes for upstream's: wherever something of [`Self::rest`] is in them that
+    /// is different in [`Self::upstream_rest`], a MAC or a signature, it is as there.
+    pub fn for_upstream(&self, bytes: &[u8]) -> Vec<u8> {
+        let (ours, theirs) = (self.rest(), self.upstream_rest());
+        let mut bytes = bytes.to_vec();
+        for range in differing(&ours, &theirs) {
+            let mut at = 0;
+            while let Some(found) = find(&bytes[at..], &ours[range.clone()]) {
+                at += found;
+                bytes[at..at + range.len()].copy_from_slice(&theirs[range.clone()]);
+                at += range.len();
+            }
+        }
+        bytes
     }
 
     /// A connection that waits for the flight.
@@ -108,6 +132,26 @@ impl Scene {
         }
         endpoint
     }
+}
+
+/// Where two of the same length differ; what is close together is one range.
+fn differing(ours: &[u8], theirs: &[u8]) -> Vec<Range<usize>> {
+    const CLOSE: usize = 8;
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let positions = (0..ours.len()).filter(|&at| ours[at] != theirs[at]);
+    for at in positions {
+        match ranges.last_mut() {
+            Some(last) if last.end + CLOSE > at => last.end = at + 1,
+            _ => ranges.push(at..at + 1),
+        }
+    }
+    ranges
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
 }
 
 /// Who the flight is for.
@@ -140,4 +184,38 @@ pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
         }
     }
     scenes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn genuine_flights_are_accepted() {
+        for hashes_transcript in [false, true] {
+            for scene in scenes(hashes_transcript) {
+                for receiver in [Receiver::Buffered, Receiver::Unbuffered, Receiver::Upstream] {
+                    let flight = match receiver {
+                        Receiver::Upstream => scene.upstream_flight(),
+                        _ => scene.flight(),
+                    };
+                    let outcome = Outcome::new(&mut *scene.receiver(receiver), flight);
+                    assert_eq!(outcome.name(), "none / none", "{} {receiver:?}", scene.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_for_one_crate_are_made_bytes_for_the_other() {
+        for hashes_transcript in [false, true] {
+            for scene in scenes(hashes_transcript) {
+                let bytes = scene.for_upstream(&scene.rest());
+                assert_eq!(bytes, scene.upstream_rest(), "{}", scene.name);
+                let mut receiver = scene.receiver(Receiver::Upstream);
+                let outcome = Outcome::new(&mut *receiver, &bytes);
+                assert_eq!(outcome.error, None, "{}", scene.name);
+            }
+        }
+    }
 }

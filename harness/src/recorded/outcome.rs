@@ -2,12 +2,11 @@
 
 use std::fmt;
 
+use super::flights::{Framing, Record, records};
 use crate::endpoints::Endpoint;
 
-use super::flights::{Framing, Record, records};
-
 /// What became of a connection.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// As printed.
     pub error: Option<String>,
@@ -17,7 +16,7 @@ pub struct Outcome {
     sent: Vec<(u8, usize)>,
     received: Vec<u8>,
     peer_has_closed: bool,
-    is_handshaking: bool,
+    pub is_handshaking: bool,
     /// Asked again, it returned the same error, and sent nothing more.
     lasts: bool,
 }
@@ -29,12 +28,14 @@ impl Outcome {
     }
 
     /// As [`Self::new`], with bytes that come in pieces.
-    pub fn of_pieces(
-        endpoint: &mut dyn Endpoint,
-        pieces: &mut dyn Iterator<Item = &[u8]>,
-    ) -> Self {
+    pub fn of_pieces(endpoint: &mut dyn Endpoint, pieces: &mut dyn Iterator<Item = &[u8]>) -> Self {
         let mut pieces = pieces;
         let error = Iterator::find_map(&mut pieces, |piece| endpoint.receive(piece).err());
+        Self::after(endpoint, error)
+    }
+
+    /// What became of an endpoint that has received all there was, or failed.
+    pub fn after(endpoint: &mut dyn Endpoint, error: Option<String>) -> Self {
         let output = endpoint.take_output();
         // with TLS 1.2 no application data is sent, and the rest looks alike
         let sent = records(Framing::Tls13, &output);

@@ -46,12 +46,14 @@ fn noise() {
 #[test]
 #[ignore = "it writes files"]
 fn genuine_inputs() {
-    for (target, inputs) in [
+    let recorded = ["client", "server", "quic", "differential"];
+    let recorded = recorded.map(|target| (target, fuzzed::seeds(target)));
+    for (target, inputs) in recorded.into_iter().chain([
         ("certificates", certificates::inputs()),
         ("ech", ech::inputs()),
         ("messages", fuzzed::messages::genuine()),
         ("sessions", fuzzed::sessions::genuine()),
-    ] {
+    ]) {
         let dir = corpus(target);
         fs::create_dir_all(&dir).unwrap();
         for (name, input) in inputs {

@@ -1,7 +1,8 @@
 //! Every byte of every flight: flipped, zeroed, removed, doubled, and the flight cut there.
 
+use harness::recorded::scenes;
+
 use crate::judge::Judge;
-use crate::scenes::scenes;
 
 type Change = fn(&mut Vec<u8>, usize);
 
@@ -21,7 +22,7 @@ pub(crate) fn compare(judge: &Judge) {
     for scene in scenes(true) {
         for (what, change) in CHANGES {
             for at in 0..scene.flight().len() {
-                scene.compare(judge, &format!("{what} at {at}"), |flight| {
+                judge.compare(&scene, &format!("{what} at {at}"), |flight| {
                     let mut flight = flight.to_vec();
                     change(&mut flight, at);
                     flight

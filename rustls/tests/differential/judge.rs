@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use harness::deviations::{self, DEVIATIONS};
-
-use crate::outcome::Outcome;
+use harness::recorded::Scene;
+use harness::recorded::outcome::Outcome;
 
 /// Collects what differs.
 #[derive(Default)]
@@ -21,8 +21,19 @@ struct Findings {
 }
 
 impl Judge {
+    /// Compares what comes of the scene's flight after `change`, which `what` describes.
+    pub(crate) fn compare(&self, scene: &Scene, what: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
+        let Some(outcomes) = scene.outcomes(change) else {
+            return;
+        };
+        if let Some(unbuffered) = &outcomes.unbuffered {
+            self.apis(&scene.name, what, &outcomes.buffered, unbuffered);
+        }
+        self.upstream(&scene.name, what, &outcomes.buffered, &outcomes.upstream);
+    }
+
     /// The two APIs do the same.
-    pub(crate) fn apis(&self, scene: &str, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
+    fn apis(&self, scene: &str, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
         if buffered != unbuffered {
             let class = format!("buffered   {buffered}\n  unbuffered {unbuffered}");
             self.0.lock().unwrap().differ(class, scene, what);
@@ -30,7 +41,7 @@ impl Judge {
     }
 
     /// Both crates do the same, or one of [`DEVIATIONS`] says why not.
-    pub(crate) fn upstream(&self, scene: &str, what: &str, ours: &Outcome, theirs: &Outcome) {
+    fn upstream(&self, scene: &str, what: &str, ours: &Outcome, theirs: &Outcome) {
         let mut findings = self.0.lock().unwrap();
         findings.cases += 1;
         if ours.is_like(theirs) {

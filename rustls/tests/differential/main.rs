@@ -3,19 +3,16 @@
 //!
 //! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte of
 //! every handshake message can be changed and still arrives. What the peer sends is recorded once
-//! ([`scenes`]), changed in each way that [`bytes`], [`messages`], [`extensions`] [`records`] and [`quic`] know, and
+//! ([`harness::recorded`]), changed in each way that [`bytes`], [`messages`], [`extensions`] [`records`] and [`quic`] know, and
 //! replayed to fresh connections. Where the outcomes differ, the table in [`harness::deviations`] must say why.
 
 mod bytes;
 mod extensions;
-mod flights;
 mod judge;
 mod messages;
-mod outcome;
 mod quic;
 mod random;
 mod records;
-mod scenes;
 mod splits;
 
 use std::thread;

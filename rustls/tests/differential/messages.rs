@@ -1,9 +1,10 @@
 //! Handshake messages left out, repeated, in another order, of every type where they do not belong, of
 //! wrong lengths, and across changes of keys.
 
-use crate::flights::{HANDSHAKE, Record, encode, message};
+use harness::recorded::flights::{HANDSHAKE, Record, encode, message};
+use harness::recorded::{Scene, scenes};
+
 use crate::judge::Judge;
-use crate::scenes::{Scene, scenes};
 
 pub(crate) fn compare(judge: &Judge) {
     let scenes = scenes(false);
@@ -42,23 +43,23 @@ fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
 }
 
 fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
-    scene.compare(judge, "a record for each message", |flight| {
+    judge.compare(scene, "a record for each message", |flight| {
         encode(&scene.messages(flight))
     });
     for at in 0..count {
-        scene.compare(judge, &format!("without message {at}"), |flight| {
+        judge.compare(scene, &format!("without message {at}"), |flight| {
             let mut messages = scene.messages(flight);
             messages.remove(at);
             encode(&messages)
         });
-        scene.compare(judge, &format!("message {at} twice"), |flight| {
+        judge.compare(scene, &format!("message {at} twice"), |flight| {
             let mut messages = scene.messages(flight);
             messages.insert(at, messages[at].clone());
             encode(&messages)
         });
         for with in at + 1..count {
-            scene.compare(
-                judge,
+            judge.compare(
+                scene,
                 &format!("messages {at} and {with} swapped"),
                 |flight| {
                     let mut messages = scene.messages(flight);
@@ -67,8 +68,8 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
                 },
             );
         }
-        scene.compare(
-            judge,
+        judge.compare(
+            scene,
             &format!("protection of message {at} inverted"),
             |flight| {
                 let mut messages = scene.messages(flight);
@@ -83,7 +84,7 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
 fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     for sample in samples {
         let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
-        scene.compare(judge, &what, |flight| {
+        judge.compare(scene, &what, |flight| {
             let mut messages = scene.messages(flight);
             let neighbour = messages.get(at).or_else(|| messages.last()).unwrap();
             let record = Record {
@@ -100,7 +101,7 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
 /// Makes message `at` claim other lengths, with and without the bytes to show for it.
 fn resized(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<u8>)| {
-        scene.compare(judge, &format!("message {at} {what}"), |flight| {
+        judge.compare(scene, &format!("message {at} {what}"), |flight| {
             let mut messages = scene.messages(flight);
             if messages[at].typ == HANDSHAKE {
                 change(&mut messages[at].content);
@@ -135,7 +136,7 @@ fn resized(scene: &Scene, judge: &Judge, at: usize) {
 /// Moves bytes between the record of message `at` and the next record, whatever changes between them.
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
-        scene.compare(judge, &format!("{what} after message {at}"), |flight| {
+        judge.compare(scene, &format!("{what} after message {at}"), |flight| {
             let mut messages = scene.messages(flight);
             change(&mut messages, at);
             encode(&messages)

@@ -1,8 +1,9 @@
 //! What is different when the handshake is that of QUIC.
 
-use crate::flights::{Record, encode, message};
+use harness::recorded::flights::{Record, encode, message};
+use harness::recorded::{Scene, scenes};
+
 use crate::judge::Judge;
-use crate::scenes::{Scene, scenes};
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
@@ -50,7 +51,7 @@ fn early_data_sizes(scene: &Scene, judge: &Judge, at: usize) {
 
 /// Changes the body of the message `at`.
 fn change(scene: &Scene, judge: &Judge, at: usize, what: &str, change: impl Fn(&mut Vec<u8>)) {
-    scene.compare(judge, &format!("message {at}: {what}"), |flight| {
+    judge.compare(scene, &format!("message {at}: {what}"), |flight| {
         let mut messages = scene.messages(flight);
         let content = &mut messages[at].content;
         let mut body = content[4..].to_vec();
@@ -62,7 +63,7 @@ fn change(scene: &Scene, judge: &Judge, at: usize, what: &str, change: impl Fn(&
 
 /// All of the flight at once, as if there were one level.
 fn joined(scene: &Scene, judge: &Judge) {
-    scene.compare(judge, "all messages at once", |flight| {
+    judge.compare(scene, "all messages at once", |flight| {
         let mut messages = scene.messages(flight);
         let content = messages.iter().flat_map(|message| message.content.clone());
         let content = content.collect();

@@ -1,12 +1,11 @@
 //! Bytes that nobody has thought of: no panic, and the same on both APIs.
 
+use harness::recorded::flights::{Framing, Record, encode, frame};
+use harness::recorded::outcome::Outcome;
+use harness::recorded::{Receiver, scenes};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-
-use crate::flights::{Framing, Record, encode, frame};
-use crate::outcome::Outcome;
-use crate::scenes::{Receiver, scenes};
 
 #[test]
 fn random_bytes_are_refused_alike_on_both_apis() {

@@ -1,13 +1,13 @@
 //! Records that should not be there, at every point of every flight: empty, oversized, badly padded,
 //! mistyped, of wrong versions, alerts of every kind, change_cipher_spec, and too many of each.
 
-use harness::transparent::TAG;
-
-use crate::flights::{
+use harness::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
 };
+use harness::recorded::{Scene, scenes};
+use harness::transparent::TAG;
+
 use crate::judge::Judge;
-use crate::scenes::{Scene, scenes};
 
 pub(crate) fn compare(judge: &Judge) {
     let strange = [Framing::Tls12, Framing::Tls13].map(strange_records);
@@ -16,7 +16,7 @@ pub(crate) fn compare(judge: &Judge) {
         let count = scene.records(scene.flight()).len();
         for at in 0..=count {
             for (what, inserted) in strange {
-                scene.compare(judge, &format!("{what} at {at}"), |flight| {
+                judge.compare(&scene, &format!("{what} at {at}"), |flight| {
                     let records = scene.records(flight);
                     [
                         &encode(&records[..at]),
@@ -195,7 +195,7 @@ fn contents() -> Vec<(u8, Vec<u8>)> {
 /// Changes record `at` of the flight as a whole.
 fn changed(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: &dyn Fn(&mut Vec<Record>)| {
-        scene.compare(judge, &format!("record {at} {what}"), |flight| {
+        judge.compare(scene, &format!("record {at} {what}"), |flight| {
             let mut records = scene.records(flight);
             change(&mut records);
             encode(&records)
@@ -217,9 +217,26 @@ fn changed(scene: &Scene, judge: &Judge, at: usize) {
             records.swap(at, with)
         });
     }
+    // RFC 9846 §5.1: legacy_record_version is ignored
+    for version in [[0, 0], [3, 0], [3, 1], [3, 4], [0xff, 0xff]] {
+        judge.compare(
+            scene,
+            &format!("record {at} with version {version:02x?}"),
+            |flight| {
+                let records = scene.records(flight);
+                let [before, mut record, after] = [
+                    encode(&records[..at]),
+                    records[at].encode(),
+                    encode(&records[at + 1..]),
+                ];
+                record[1..3].copy_from_slice(&version);
+                [before, record, after].concat()
+            },
+        );
+    }
     for padding in [1, 2, 255, 1000] {
-        scene.compare(
-            judge,
+        judge.compare(
+            scene,
             &format!("record {at} padded by {padding}"),
             |flight| {
                 let mut bytes = Vec::new();

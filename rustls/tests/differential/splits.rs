@@ -1,7 +1,7 @@
 //! Every record split at every byte: whatever pieces a flight comes in, the outcome is the same.
 
-use crate::outcome::Outcome;
-use crate::scenes::{Receiver, scenes};
+use harness::recorded::outcome::Outcome;
+use harness::recorded::{Receiver, scenes};
 
 #[test]
 fn pieces_of_a_flight_do_as_the_whole() {

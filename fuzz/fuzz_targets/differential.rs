@@ -1,0 +1,6 @@
+//! The same bytes to this crate and to upstream. What it does is
+//! in harness/src/fuzzed.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("differential", input));

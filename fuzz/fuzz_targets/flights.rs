@@ -1,5 +1,0 @@
-//! Genuine flights with changes, to clients and servers. What it does is in harness/src/fuzzed.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("flights", input));

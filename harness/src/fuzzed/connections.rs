@@ -1,0 +1,58 @@
+//! Any bytes, or genuine flights with changes, to clients and servers over records.
+
+use std::sync::OnceLock;
+
+use super::INPUT_LIMIT;
+use super::edits::edited;
+use crate::recorded::outcome::Outcome;
+use crate::recorded::{Receiver, Scene, Side, scenes};
+
+/// The scenes of one side, without those of QUIC. Their transcripts are not hashed, so that a handshake goes on after a
+/// change.
+pub(super) fn client(input: &[u8]) {
+    static SCENES: OnceLock<Vec<Scene>> = OnceLock::new();
+    both_ways(input, SCENES.get_or_init(|| scenes_of(Side::Client)));
+}
+
+pub(super) fn server(input: &[u8]) {
+    static SCENES: OnceLock<Vec<Scene>> = OnceLock::new();
+    both_ways(input, SCENES.get_or_init(|| scenes_of(Side::Server)));
+}
+
+/// Those that [`client`] or [`server`] choose from.
+pub(super) fn scenes_of(side: Side) -> Vec<Scene> {
+    let mut scenes = scenes(false);
+    scenes.retain(|scene| scene.side() == side && !scene.is_quic());
+    scenes
+}
+
+/// In the second byte of an input: the rest is not bytes to receive but changes of the genuine flight.
+pub(super) const EDITS: u8 = 0x80;
+
+/// The first byte chooses how far a connection is; the second what the rest is ([`EDITS`]), and what has to do the same
+/// with the bytes as a buffered connection that gets them in one piece: one that gets them in pieces of so many, or,
+/// when that is 0, an unbuffered connection.
+fn both_ways(input: &[u8], scenes: &[Scene]) {
+    let &[which, how, ref rest @ ..] = input else {
+        return;
+    };
+    let scene = &scenes[usize::from(which) % scenes.len()];
+    let rest = &rest[..rest.len().min(INPUT_LIMIT)];
+    let bytes = match how & EDITS {
+        0 => rest.to_vec(),
+        _ => edited(scene.framing(), &scene.rest(), rest),
+    };
+    let whole = Outcome::new(&mut *scene.receiver(Receiver::Buffered), &bytes);
+    match usize::from(how & !EDITS) {
+        0 => {
+            let unbuffered = Outcome::new(&mut *scene.receiver(Receiver::Unbuffered), &bytes);
+            assert_eq!(whole, unbuffered, "{}: unbuffered", scene.name);
+        }
+        len => {
+            let mut pieces = bytes.chunks(len);
+            let mut receiver = scene.receiver(Receiver::Buffered);
+            let in_pieces = Outcome::of_pieces(&mut *receiver, &mut pieces);
+            assert_eq!(whole, in_pieces, "{}: in pieces of {len}", scene.name);
+        }
+    }
+}

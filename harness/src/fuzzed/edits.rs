@@ -1,0 +1,139 @@
+//! A genuine flight with changes to its records, messages and extensions, whose lengths are right again.
+
+use super::input::Input;
+use crate::recorded::extensions;
+use crate::recorded::flights::{
+    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, message,
+    messages,
+};
+
+/// So many changes and no more, and no record much longer than the longest allowed.
+const CHANGES: usize = 64;
+const LONGEST: usize = 17_000;
+
+/// `flight`, a message in each record, after the changes that `program` says.
+pub(super) fn edited(framing: Framing, flight: &[u8], program: &[u8]) -> Vec<u8> {
+    let mut records = messages(framing, flight);
+    let mut input = Input(program);
+    for _ in 0..CHANGES {
+        if input.is_empty() || records.is_empty() {
+            break;
+        }
+        let (what, at) = (input.byte(), usize::from(input.byte()) % records.len());
+        match what % 16 {
+            0..8 => change_content(what, &mut records[at], &mut input),
+            8..11 => change_extensions(framing, what, &mut records[at], &mut input),
+            11..14 => change_order(what, &mut records, at, &mut input),
+            _ => insert(what, &mut records, at, &mut input),
+        }
+    }
+    encode(&records)
+}
+
+/// Bytes of a record. If it is a handshake message then its length is that of its body again, unless the highest bit
+/// of `what` is set.
+fn change_content(what: u8, record: &mut Record, input: &mut Input<'_>) {
+    let content = &mut record.content;
+    let at = input.position(content.len() + 1);
+    match what % 8 {
+        0 | 1 if at < content.len() => content[at] ^= input.byte(),
+        2 if at < content.len() => content[at] = input.byte(),
+        3 | 4 => {
+            let bytes = input.bytes();
+            content.splice(at..at, bytes);
+        }
+        5 => {
+            let end = content.len().min(at + usize::from(input.byte()));
+            content.drain(at..end);
+        }
+        6 => content.truncate(at),
+        7 => match input.byte() {
+            0 => record.protected ^= true,
+            typ => record.typ = typ,
+        },
+        _ => {}
+    }
+    if what & 0x80 == 0 && record.typ == HANDSHAKE && record.content.len() >= 4 {
+        record.content = message(record.content[0], &record.content[4..]);
+    }
+}
+
+fn change_extensions(framing: Framing, what: u8, record: &mut Record, input: &mut Input<'_>) {
+    if record.typ != HANDSHAKE {
+        return;
+    }
+    let changed = extensions::change(framing, &record.content, |all| {
+        let at = usize::from(input.byte()) % (all.len() + 1);
+        match what % 16 {
+            8 => {
+                let typ = u16::from_be_bytes([input.byte(), input.byte()]);
+                all.insert(at, (typ, input.bytes()));
+            }
+            _ if at == all.len() => {}
+            9 => all[at].1 = input.bytes(),
+            _ => match input.byte() % 3 {
+                0 => drop(all.remove(at)),
+                1 => all.push(all[at].clone()),
+                _ => {
+                    let moved = all.remove(at);
+                    all.push(moved);
+                }
+            },
+        }
+    });
+    if let Some(changed) = changed {
+        record.content = changed;
+    }
+}
+
+/// Which records there are, and what shares one.
+fn change_order(what: u8, records: &mut Vec<Record>, at: usize, input: &mut Input<'_>) {
+    let other = usize::from(input.byte());
+    match what % 16 {
+        11 => match other & 3 {
+            0 => drop(records.remove(at)),
+            1 => records.truncate(at),
+            2 => records.insert(at, records[at].clone()),
+            _ => {
+                let with = (other >> 2) % records.len();
+                records.swap(at, with);
+            }
+        },
+        12 => {
+            let len = records[at].content.len();
+            let rest = records[at].content.split_off(other.min(len));
+            let record = Record {
+                content: rest,
+                ..records[at]
+            };
+            records.insert(at + 1, record);
+        }
+        _ => {
+            if let [first, second, ..] = &mut records[at..]
+                && first.content.len() + second.content.len() < LONGEST
+            {
+                first.content.append(&mut second.content);
+                records.remove(at + 1);
+            }
+        }
+    }
+}
+
+/// A message or record more, under the protection of that which comes next.
+fn insert(what: u8, records: &mut Vec<Record>, at: usize, input: &mut Input<'_>) {
+    let (typ, body) = (input.byte(), input.bytes());
+    let (typ, content) = match (what % 16, typ) {
+        (14, _) => (HANDSHAKE, message(typ, &body)),
+        (_, 0) => (ALERT, body),
+        (_, 1) => (CHANGE_CIPHER_SPEC, vec![1]),
+        (_, 2) => (HANDSHAKE, body),
+        (_, 3) => (APPLICATION_DATA, vec![3; input.len().min(LONGEST)]),
+        _ => (typ, body),
+    };
+    let record = Record {
+        typ,
+        content,
+        ..records[at]
+    };
+    records.insert(at, record);
+}
