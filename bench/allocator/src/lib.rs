@@ -16,6 +16,7 @@
 mod freed;
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::alloc::System;
@@ -82,11 +83,11 @@ pub struct Counted {
 ///
 /// Counts do not nest: `work` must not call this.
 pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {
-    let before = counted();
+    let before = so_far();
     STATE.fetch_or(COUNTING, Ordering::SeqCst);
     let result = work();
     STATE.fetch_and(!COUNTING, Ordering::SeqCst);
-    let after = counted();
+    let after = so_far();
     let counted = Counted {
         allocations: after.allocations - before.allocations,
         taken: after.taken - before.taken,
@@ -95,13 +96,23 @@ pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {
     (result, counted)
 }
 
-/// All that was ever counted.
-fn counted() -> Counted {
+/// All that was ever counted: what lies between two calls within the work of [`count`] happened there.
+pub fn so_far() -> Counted {
     Counted {
         allocations: ALLOCATIONS.load(Ordering::SeqCst),
         taken: TAKEN.load(Ordering::SeqCst),
         bytes: BYTES.load(Ordering::SeqCst),
     }
+}
+
+/// The highest that `bytes` of [`so_far`] was since the last call of this.
+pub fn take_peak() -> i64 {
+    PEAK.swap(BYTES.load(Ordering::SeqCst), Ordering::SeqCst)
+}
+
+/// As `bytes` of [`so_far`], by the calling thread alone: memory that it has taken, less what it has given back.
+pub fn bytes_of_this_thread() -> i64 {
+    OF_THREAD.get()
 }
 
 /// The allocator to put behind `#[global_allocator]`.
@@ -165,6 +176,12 @@ static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicI64 = AtomicI64::new(0);
+static PEAK: AtomicI64 = AtomicI64::new(0);
+
+thread_local! {
+    // nothing is allocated for it, nor dropped with the thread
+    static OF_THREAD: Cell<i64> = const { Cell::new(0) };
+}
 
 const UNDECIDED: u8 = 0;
 const SYSTEM: u8 = 1;
@@ -206,5 +223,8 @@ fn decide() -> u8 {
 fn record(allocations: u64, taken: usize, given_back: usize) {
     ALLOCATIONS.fetch_add(allocations, Ordering::Relaxed);
     TAKEN.fetch_add(taken as u64, Ordering::Relaxed);
-    BYTES.fetch_add(taken as i64 - given_back as i64, Ordering::Relaxed);
+    let change = taken as i64 - given_back as i64;
+    let before = BYTES.fetch_add(change, Ordering::Relaxed);
+    PEAK.fetch_max(before + change, Ordering::Relaxed);
+    OF_THREAD.set(OF_THREAD.get() + change);
 }
