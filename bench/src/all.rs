@@ -37,7 +37,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         format!("--working-set={}", args.working_set),
         format!("--threads={}", threads(args)),
     ];
-    let fixed: [&[&str]; 11] = [
+    let fixed: [&[&str]; 14] = [
         &["bulk", TLS13],
         &["bulk", TLS13, "--plaintext-size=64"],
         &["bulk", TLS12],
@@ -49,6 +49,9 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         &["handshake-ticket"],
         &["primitives"],
         &["certificates"],
+        &["load", "connections"],
+        &["load", "handshakes", "--count=100000"],
+        &["load", "hostile"],
     ];
     let fixed = fixed.map(|line| line.iter().map(|&part| part.to_owned()).collect());
     let mut lines: Vec<Vec<String>> = fixed.into();
@@ -125,6 +128,7 @@ mod tests {
             "handshake-ticket",
             "primitives",
             "certificates",
+            "load",
         ] {
             assert!(seen.iter().any(|line| line[0] == job), "{job}");
         }

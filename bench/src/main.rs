@@ -3,7 +3,7 @@
 //! ```text
 //!   cli ─► report ─► processes: one for each allocator
 //!            │            bulk, handshake, primitives, ─► measure ─┬─► this::connection ─────┐ one source
-//!            │            tcp, duplex, memory                     ├─► upstream::connection ─┘ for both
+//!            │            tcp, duplex, memory, load               ├─► upstream::connection ─┘ for both
 //!            ▼                                                    └─► limit, primitives
 //!   tables, JSON, plot ◄─ rows
 //! ```
@@ -18,6 +18,7 @@ mod cli;
 mod duplex;
 mod handshake;
 mod limit;
+mod load;
 mod measure;
 mod memory;
 mod plot;
@@ -37,7 +38,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-use cli::{Cli, Command, OutputArgs};
+use cli::{Cli, Command, Load, OutputArgs};
 use handshake::Handshakes;
 use plot::Chart;
 use workload::{Result, Sessions};
@@ -72,6 +73,9 @@ fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
         Command::Memory(args) => report::run(args, line),
         Command::Primitives(args) => report::run(args, line),
         Command::Certificates(args) => report::run(args, line),
+        Command::Load(Load::Connections(args)) => report::run(args, line),
+        Command::Load(Load::Handshakes(args)) => report::run(args, line),
+        Command::Load(Load::Hostile(args)) => report::run(args, line),
         Command::All(args) => all::run(args),
         Command::ListSuites { json } => {
             suites::list(*json);

@@ -1,4 +1,4 @@
-//! Loopback TCP sockets that count the system calls made on them, and the processor time of a thread.
+//! Loopback TCP sockets that count the system calls made on them, and what the system tells of a thread and a process.
 
 use core::time::Duration;
 use std::io::{self, IoSlice, Read, Write};
@@ -12,25 +12,14 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// A peer that neither reads nor writes for so long does so no more: the call fails.
-    const TIMEOUT: Duration = Duration::from_secs(10);
-
     /// Both ends of a new connection.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let one = TcpStream::connect(listener.local_addr()?)?;
-        let (other, from) = listener.accept()?;
-        if from != one.local_addr()? {
-            return Err(io::Error::other(format!("{from} connected in between")));
-        }
-        Ok((Self::new(one)?, Self::new(other)?))
+        let (one, other) = loopback()?;
+        Ok((Self::new(one), Self::new(other)))
     }
 
-    fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Self::TIMEOUT))?;
-        stream.set_write_timeout(Some(Self::TIMEOUT))?;
-        Ok(Self { stream, calls: 0 })
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, calls: 0 }
     }
 
     /// How many system calls were made since the last call of this.
@@ -66,6 +55,63 @@ impl Write for Socket {
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
+}
+
+/// A peer that neither reads nor writes for so long does so no more: the call fails.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Both ends of a new connection that delays nothing.
+pub(crate) fn loopback() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let one = TcpStream::connect(listener.local_addr()?)?;
+    let (other, from) = listener.accept()?;
+    if from != one.local_addr()? {
+        return Err(io::Error::other(format!("{from} connected in between")));
+    }
+    for stream in [&one, &other] {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+    }
+    Ok((one, other))
+}
+
+/// Has this process allowed to open so many files, as far as it may say so itself.
+#[cfg(unix)]
+pub(crate) fn allow_files(needed: usize) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let needed = needed as u64;
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if limit.maximum.is_some_and(|maximum| maximum < needed) {
+        let most = limit.maximum.unwrap_or_default();
+        return Err(io::Error::other(format!(
+            "this takes {needed} open files, and a process may have {most}: ask for fewer connections, or see `ulimit -Hn`"
+        )));
+    }
+    let raised = Rlimit {
+        current: Some(needed),
+        ..limit
+    };
+    Ok(setrlimit(Resource::Nofile, raised)?)
+}
+
+/// Nothing is known of a limit here.
+#[cfg(not(unix))]
+pub(crate) fn allow_files(_: usize) -> io::Result<()> {
+    Ok(())
+}
+
+/// The memory that this process has in the machine's, where the system tells it as Linux does.
+pub(crate) fn resident_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 /// How long the calling thread has run on a processor, in itself and in the kernel.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use harness::configs::{ClientAuth, KeyType, Versions, this as configs};
 use harness::pairs::this as pairs;
 use rustls as tls;
 use tls::certificates::PeerChains;
@@ -18,6 +19,15 @@ pub(crate) mod split;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().this()
+}
+
+/// A server that hostile peers talk to: it has both versions, asks for certificates and makes tickets.
+pub(crate) fn hostile_server(provider: Provider) -> Result<Arc<tls::ServerConfig>, tls::Error> {
+    let crypto = provider.in_harness().this();
+    let (versions, key_type) = (Versions::Both, KeyType::EcdsaP256);
+    let mut config = configs::server_of(versions, crypto, key_type, ClientAuth::OptionalAbsent);
+    config.ticketer = ticketer(provider)?;
+    Ok(Arc::new(config))
 }
 
 fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {

@@ -71,6 +71,8 @@ pub(crate) struct Scenario {
     pub(crate) sessions: Sessions,
     /// How many tickets a TLS 1.3 server sends; `None`: as many as go with `sessions`.
     pub(crate) tickets: Option<usize>,
+    /// How many sessions each side keeps, where it keeps any in memory.
+    pub(crate) kept: usize,
     pub(crate) max_fragment_size: Option<usize>,
 }
 
@@ -90,11 +92,15 @@ impl Scenario {
             shares_chains: true,
             sessions: Sessions::Default,
             tickets: None,
+            kept: SESSIONS,
             max_fragment_size: args.max_fragment_size,
         });
         Ok(scenarios.collect())
     }
 }
+
+/// How many sessions each side keeps by default.
+pub(crate) const SESSIONS: usize = 256;
 
 /// Certificates and their key.
 pub(crate) struct Identity {
@@ -122,10 +128,24 @@ pub(crate) enum Sessions {
     /// What configurations keep by default.
     Default,
     Nothing,
+    /// The server stores every session, and no client comes back to it.
+    Unused,
     /// The server has them stored: session IDs in TLS 1.2, tickets that name them in TLS 1.3.
     Stored,
     /// The client has them in tickets, which the server can open.
     Tickets,
+    /// As tickets, whose keys the server replaces every second.
+    RotatedTickets,
+}
+
+impl Sessions {
+    /// Whether handshakes after the first resume one.
+    pub(crate) const fn are_resumed(self) -> bool {
+        match self {
+            Self::Default | Self::Stored | Self::Tickets | Self::RotatedTickets => true,
+            Self::Nothing | Self::Unused => false,
+        }
+    }
 }
 
 /// What an established connection carries.

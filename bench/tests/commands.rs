@@ -209,7 +209,7 @@ fn all_does_everything_one_after_the_other() {
     ]);
     let rows = parse(&lines);
     let jobs = "bulk duplex tcp memory handshake handshake-resume handshake-ticket primitives \
-        certificates";
+        certificates load-connections load-handshakes load-hostile";
     assert_eq!(of(&rows, "bench"), jobs.split_whitespace().collect());
     assert_eq!(of(&rows, "provider"), ["ring"].into());
     assert!(svg.contains("over threads") && svg.contains("loopback TCP"));
@@ -272,6 +272,180 @@ fn certificates_that_are_kept_take_no_memory_again() {
     let reload = |way| of("from files", way, "heap_bytes_per_op");
     assert!(reload("reload_if_changed") < reload("each time") / 5.0);
 }
+
+#[test]
+fn many_connections_hold_what_one_holds_and_no_more_with_time() {
+    let one_provider = ["--provider=aws-lc-rs", "--json"];
+    let memory = json(&[&["memory", "--connections=10"], &one_provider[..]].concat());
+    for transport in [&[][..], &["--tcp"]] {
+        let load = ["load", "connections", "--multiplier=0.001"];
+        let rows = json(&[&load, transport, &one_provider].concat());
+        let ours = || rows.iter().filter(|row| row["impl"] == "this");
+        for row in ours() {
+            assert_eq!(row["growth_bytes"], 0, "{row}");
+            let bytes = row["bytes_per_connection"].as_f64().unwrap();
+            if row["state"] != "resident" {
+                // half of a record, or one that waits to be read
+                assert!(bytes < 20_000.0, "{row}");
+            }
+        }
+        for role in ["client", "server"] {
+            let idle = format!("idle {role}");
+            for row in ours().filter(|row| row["state"] == *idle) {
+                let alike = memory.iter().filter(|alike| {
+                    alike["impl"] == "this"
+                        && alike["api"] == row["api"]
+                        && alike["role"] == role
+                        && alike["state"] == "after-traffic"
+                });
+                for alike in alike {
+                    let [bytes, expected] =
+                        [row, alike].map(|row| row["bytes_per_connection"].as_f64().unwrap());
+                    assert!((bytes - expected).abs() < 1.0, "{row} {alike}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn handshakes_leave_nothing_on_the_heap() {
+    let rows = json(&[
+        "load",
+        "handshakes",
+        "--multiplier=0.001",
+        "--provider=aws-lc-rs",
+        "--json",
+    ]);
+    assert_eq!(of(&rows, "version"), ["TLS 1.2", "TLS 1.3"].into());
+    assert_eq!(rows.len(), 2 * 2 * 7);
+    for row in rows.iter().filter(|row| row["impl"] == "this") {
+        let growth = row["growth_bytes"].as_i64().unwrap();
+        // a table of sessions doubles once, at any time after it is full
+        let most = if row["session"].as_str().unwrap().starts_with("ticket") {
+            0
+        } else {
+            4096
+        };
+        assert!(growth <= most, "{row}");
+    }
+}
+
+#[test]
+fn hostile_peers_are_held_to_limits() {
+    let rows = json(&[
+        "load",
+        "hostile",
+        "--multiplier=0.001",
+        "--provider=aws-lc-rs",
+        "--json",
+    ]);
+    let alone = |kind: &str| {
+        let mut found = rows.iter().filter(|row| {
+            row["impl"] == "this" && row["victim"].is_string() && row["kind"] == kind
+        });
+        found.next().unwrap_or_else(|| panic!("{kind}"))
+    };
+    for (kind, held, records, error) in HOSTILE {
+        let row = alone(kind);
+        assert!(row["most_held_bytes"].as_i64().unwrap() <= held, "{row}");
+        assert!(row["records"].as_u64().unwrap() <= records, "{row}");
+        match error {
+            "" => assert!(row["error"].is_null(), "{row}"),
+            error => assert!(row["error"].as_str().unwrap().contains(error), "{row}"),
+        }
+    }
+    let kinds = rows
+        .iter()
+        .filter(|row| row["impl"] == "this" && row["victim"].is_string());
+    assert_eq!(kinds.count(), HOSTILE.len());
+    let beside = rows.iter().filter(|row| row["honest"].is_number());
+    for row in beside {
+        assert!(row["honest_mb_per_s"][1].as_f64().unwrap() > 0.0, "{row}");
+    }
+}
+
+/// Kinds of hostile peers: what each can make a connection hold, how many records it takes, of handshakes and of a hundred
+/// steps, and the error that it ends with.
+const HOSTILE: [(&str, i64, u64, &str); 31] = [
+    ("silent", 1_000, 0, ""),
+    ("half a ClientHello", 2_000, 1, ""),
+    ("ClientHello and no more", 4_000, 1, ""),
+    ("64 kB of ClientHello but a byte", 70_000, 4, ""),
+    ("one byte at a time", 4_000, 100, ""),
+    ("ClientHello in records of a byte", 4_000, 300, ""),
+    (
+        "empty records before ClientHello",
+        2_000,
+        1,
+        "InvalidEmptyPayload",
+    ),
+    (
+        "warnings before ClientHello",
+        2_000,
+        5,
+        "TooManyWarningAlertsReceived",
+    ),
+    (
+        "change_cipher_spec without end",
+        4_000,
+        4,
+        "IllegalMiddleboxChangeCipherSpec",
+    ),
+    ("200 tickets of nobody", 50_000, 3, ""),
+    ("encrypted ClientHello of nobody", 20_000, 1, ""),
+    ("early data that is rejected", 20_000, 3, "DecryptError"),
+    ("handshakes again and again", 4_000, 4, ""),
+    ("TLS 1.2 handshakes again and again", 4_000, 6, ""),
+    ("certificates of 60 kB", 70_000, 8, ""),
+    (
+        "certificates of 1 MB",
+        70_000,
+        70,
+        "HandshakePayloadTooLarge",
+    ),
+    ("all of a record but a byte", 20_000, 5, ""),
+    ("empty records", 4_000, 40, "TooManyEmptyFragments"),
+    (
+        "records of nothing but padding",
+        20_000,
+        40,
+        "TooManyEmptyFragments",
+    ),
+    ("records of a byte and padding", 4_000, 110, ""),
+    ("records of a byte", 4_000, 110, ""),
+    ("warnings", 4_000, 10, "TooManyWarningAlertsReceived"),
+    ("KeyUpdates", 4_000, 40, "TooManyKeyUpdateRequests"),
+    ("KeyUpdates with data, answers unread", 20_000, 210, ""),
+    // what waits to be sent: `set_buffer_limit`, and the records around it
+    ("asks and never reads", 90_000, 110, ""),
+    (
+        "TLS 1.2 renegotiation",
+        4_000,
+        8,
+        "TooManyRenegotiationRequests",
+    ),
+    ("tickets of 1 kB", 8_000, 110, ""),
+    ("tickets of 60 kB", 70_000, 410, ""),
+    (
+        "KeyUpdates, to a client",
+        8_000,
+        40,
+        "TooManyKeyUpdateRequests",
+    ),
+    (
+        "TLS 1.2 HelloRequests",
+        8_000,
+        8,
+        "TooManyRenegotiationRequests",
+    ),
+    (
+        "certificates of 1 MB, to a client",
+        70_000,
+        70,
+        "HandshakePayloadTooLarge",
+    ),
+];
 
 #[test]
 fn mistakes_are_answered_with_what_would_work() {

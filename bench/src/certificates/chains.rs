@@ -9,7 +9,7 @@ use super::{Contender, Contest, Figure, Row, Run, Way};
 use crate::cli::{Cipher, HandshakeApi, KeyType, Provider, Version};
 use crate::statistics::rounded;
 use crate::suites::Suite;
-use crate::workload::{Identity, Result, Role, Scenario, Sessions};
+use crate::workload::{Identity, Result, Role, SESSIONS, Scenario, Sessions};
 use crate::{handshake, this, upstream};
 
 pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
@@ -32,6 +32,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
             shares_chains: true,
             sessions,
             tickets: None,
+            kept: SESSIONS,
             max_fragment_size: None,
         };
         let believing = Scenario {

@@ -4,7 +4,7 @@ use super::files::bundle;
 use super::{Contest, Row, Run, Way};
 use crate::cli::{Cipher, KeyType, Provider, Version};
 use crate::suites::Suite;
-use crate::workload::{Result, Scenario, Sessions};
+use crate::workload::{Result, SESSIONS, Scenario, Sessions};
 use crate::{this, upstream};
 
 pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
@@ -28,6 +28,7 @@ fn measure_with(run: &Run, provider: Provider, key_type: KeyType) -> Result<Vec<
         shares_chains: true,
         sessions: Sessions::Nothing,
         tickets: None,
+        kept: SESSIONS,
         max_fragment_size: None,
     };
     let bundle = bundle(&key_type.identities().ca)?;

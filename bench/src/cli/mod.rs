@@ -2,12 +2,14 @@
 //! measuring.
 
 mod choices;
+mod load;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::choices::*;
+pub(crate) use self::load::*;
 
 /// Measures this TLS library beside rustls 0.23 and the bare AEAD, over the same work in the same run.
 ///
@@ -48,6 +50,10 @@ pub(crate) enum Command {
     /// What is parsed once, kept and shared of certificates, beside the same without
     Certificates(CertificatesArgs),
 
+    /// Many connections, many handshakes, and peers that mean no good
+    #[command(subcommand)]
+    Load(Load),
+
     /// Everything, one after the other
     All(AllArgs),
 
@@ -71,6 +77,7 @@ impl Command {
             Self::Memory(args) => Some(&args.run.output),
             Self::Primitives(args) => Some(&args.run.output),
             Self::Certificates(args) => Some(&args.run.output),
+            Self::Load(load) => Some(load.output()),
             Self::All(args) => Some(&args.output),
             Self::ListSuites { .. } => None,
         }

@@ -6,12 +6,16 @@
 
 mod believes;
 pub(crate) mod buffered;
+pub(crate) mod crowd;
 pub(crate) mod duplex;
 pub(crate) mod handshake;
 pub(crate) mod heap;
 pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
+mod rotated;
+#[cfg(unix)]
+pub(crate) mod serving;
 pub(crate) mod sessions;
 pub(crate) mod tcp;
 pub(crate) mod unbuffered;
@@ -86,15 +90,24 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
             server.session_storage = Arc::new(NoServerSessionStorage {});
             server.send_tls13_tickets = 0;
         }
+        Sessions::Unused => {
+            client.resumption = Resumption::disabled();
+            server.session_storage = ServerSessionMemoryCache::new(scenario.kept);
+        }
         Sessions::Stored => {
-            let sessions = Resumption::in_memory_sessions(SESSIONS);
+            let sessions = Resumption::in_memory_sessions(scenario.kept);
             client.resumption = sessions.tls12_resumption(Tls12Resumption::SessionIdOnly);
-            server.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+            server.session_storage = ServerSessionMemoryCache::new(scenario.kept);
         }
         Sessions::Tickets => {
-            client.resumption = Resumption::in_memory_sessions(SESSIONS);
+            client.resumption = Resumption::in_memory_sessions(scenario.kept);
             server.session_storage = Arc::new(NoServerSessionStorage {});
             server.ticketer = super::ticketer(scenario.provider)?;
+        }
+        Sessions::RotatedTickets => {
+            client.resumption = Resumption::in_memory_sessions(scenario.kept);
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            server.ticketer = rotated::ticketer(scenario.provider)?;
         }
     }
     if let Some(tickets) = scenario.tickets {
@@ -113,9 +126,6 @@ pub(super) fn only(ca: &CertificateDer<'static>) -> Result<RootCertStore> {
     roots.add(ca.clone())?;
     Ok(roots)
 }
-
-/// How many sessions each side keeps, as by default.
-const SESSIONS: usize = 256;
 
 /// The buffered API's work in `direction`, over a connection of its own.
 pub(crate) fn buffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {

@@ -84,7 +84,7 @@ pub(super) fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -
         scenario,
         flights,
         hash,
-        is_resumed: matches!(scenario.sessions, Sessions::Stored | Sessions::Tickets),
+        is_resumed: scenario.sessions.are_resumed(),
         all: Vec::new(),
     };
     match suite.version {

@@ -15,7 +15,7 @@ use crate::plot::Point;
 use crate::report::{self, Cell, Job, Subject, spread};
 use crate::statistics::{Summary, ratio, rounded};
 use crate::suites::Suite;
-use crate::workload::{Identity, Result, Role, Scenario, Sessions};
+use crate::workload::{Identity, Result, Role, SESSIONS, Scenario, Sessions};
 use crate::{this, upstream};
 
 /// Handshakes that can be made again and again: of one implementation, or only the cryptography of them.
@@ -176,16 +176,18 @@ impl Handshakes<'_> {
     fn bench(&self) -> &'static str {
         match self.sessions {
             Sessions::Stored => "handshake-resume",
-            Sessions::Tickets => "handshake-ticket",
-            Sessions::Default | Sessions::Nothing => "handshake",
+            Sessions::Tickets | Sessions::RotatedTickets => "handshake-ticket",
+            Sessions::Default | Sessions::Nothing | Sessions::Unused => "handshake",
         }
     }
 
     fn what(&self) -> &'static str {
         match self.sessions {
             Sessions::Stored => "handshakes that resume stored sessions",
-            Sessions::Tickets => "handshakes that resume sessions from tickets",
-            Sessions::Default | Sessions::Nothing => "full handshakes",
+            Sessions::Tickets | Sessions::RotatedTickets => {
+                "handshakes that resume sessions from tickets"
+            }
+            Sessions::Default | Sessions::Nothing | Sessions::Unused => "full handshakes",
         }
     }
 
@@ -211,6 +213,7 @@ impl Handshakes<'_> {
                                 shares_chains: true,
                                 sessions: self.sessions,
                                 tickets: args.tickets,
+                                kept: SESSIONS,
                                 max_fragment_size: None,
                             }),
                         );

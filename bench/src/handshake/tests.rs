@@ -84,6 +84,7 @@ fn scenario(version: Version, sessions: Sessions, client_auth: bool) -> Scenario
         shares_chains: true,
         sessions,
         tickets: None,
+        kept: SESSIONS,
         max_fragment_size: None,
     }
 }

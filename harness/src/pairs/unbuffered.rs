@@ -191,6 +191,16 @@ pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize>
     Ok(received)
 }
 
+/// Shows `side`, which has nothing to send, the beginning of a record.
+pub fn look(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<()> {
+    let UnbufferedStatus { discard, state, .. } = side.process(incoming);
+    check_received(discard, 0)?;
+    match state? {
+        ConnectionState::WriteTraffic(_) => Ok(()),
+        other => Err(unexpected(&other)),
+    }
+}
+
 /// Lets `side` take in `incoming` and append what it has to send to `outgoing`, until it needs more.
 fn advance<S: Unbuffered>(
     side: &mut S,

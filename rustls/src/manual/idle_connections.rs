@@ -34,9 +34,57 @@
 //! - **Drop what has ended.** Once a connection has failed its keys are gone at once; the connection itself is the
 //!   application's to drop.
 //!
-//! # Handshakes that never end
+//! # Ten thousand connections
 //!
-//! Idle connections that have not finished their handshake are the cheapest attack there is. What one can make this library
-//! hold is bounded: handshake messages are limited before memory is taken for them, empty records, warning alerts and
-//! KeyUpdates in a row are counted. Time is the application's: close connections whose
-//! [`is_handshaking`](crate::CommonState::is_handshaking) stays true for more than a few seconds.
+//! What is idle stays so small, whatever came before. 10 000 pairs in one process, which send each other 1 byte, 1 kB and
+//! 16 KiB in turns, and parts of such records, hold not one byte more after the fourth round than after the first:
+//!
+//! | heap bytes of each connection, buffered, aws-lc-rs | this | rustls 0.23.46 |
+//! |---|---|---|
+//! | idle, client / server | 1032 / 990 | 35517 / 35102 |
+//! | part of a record of 1 kB has come | 2035 | 6638 |
+//! | part of a record of 16 KiB has come | 17658 | 35310 |
+//! | a record of 16 KiB waits to be read | 17658 | 51694 |
+//! | a record of 1 byte waits to be read | 17658 | 6638 |
+//!
+//! ```sh
+//! cargo run --release -p bench -- load connections
+//! ```
+//!
+//! The last row is what to avoid: a buffer is as long as what could have come with the byte, and is given back when the
+//! byte has been read.
+//!
+//! # Peers that mean no good
+//!
+//! What a peer can make a connection hold is bounded, whatever it sends, and so is what it can send that brings nothing:
+//!
+//! | a peer that sends | makes a connection hold, bytes | until |
+//! |---|---|---|
+//! | nothing | 880 | the application closes it |
+//! | part of a ClientHello, or byte by byte | what was sent, and 1 kB | the same |
+//! | 64 kB of handshake message but a byte, in any records | 65 kB | the same; a longer one is refused by its header |
+//! | a ClientHello and no more | 2.6 kB | the same |
+//! | certificates of up to 64 kB, where the server asks for them | 62 kB | the end of the connection |
+//! | all of a record but a byte | 17.6 kB | the application closes it |
+//! | empty records, or nothing but padding | 17.7 kB | the 33rd in a row |
+//! | warnings | 2.6 kB | the 5th |
+//! | KeyUpdates | 2.6 kB | the 33rd without data between them |
+//! | requests to renegotiate, with TLS 1.2 | 2.9 kB | the 2nd |
+//! | data, and never reads the answers | 83 kB: `set_buffer_limit`, 64 KiB, in a buffer of 80 KiB | the application closes it |
+//! | tickets without end, to a client | 8 of 64 kB at the most for each of 256 servers, by default | |
+//!
+//! `bench -- load hostile` has all kinds, with what they take of the processor, and what rustls 0.23.46 does: where
+//! KeyUpdates come with data and no answer is read, it queues an answer to each, 1.3 MB after 20 000; here one is owed
+//! however many are requested.
+//!
+//! Two things are the application's, as it alone can tell them:
+//!
+//! - **Time.** Close connections whose [`is_handshaking`](crate::CommonState::is_handshaking) stays true for more than a few
+//!   seconds, and those that have half a record or unsent output for long.
+//! - **Back-pressure.** Who does not take what there is to send shall not be read from: while
+//!   [`wants_write`](crate::CommonState::wants_write) is true, wait for the socket to become writable and call no
+//!   `read_tls`. [`Writer::room_left`](crate::Writer::room_left) says how much more may be written. With the unbuffered API
+//!   output is in buffers of the application from the start.
+//!
+//! A million handshakes, full ones and resumed ones with and without client certificates, leave nothing behind but what
+//! caches hold that have a limit: `bench -- load handshakes`.

@@ -1,0 +1,262 @@
+//! A peer that means no good. It keeps to the protocol as far as its kind has to, by a connection of upstream, and from
+//! there on makes records of its own under that connection's keys.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use harness::bare_records::Records;
+use harness::configs::{ClientAuth, KeyType, Provider, server_name, upstream as configs};
+use harness::wire::{self, Record};
+use pki_types::CertificateDer;
+use rustls_upstream as tls;
+use tls::client::{ResolvesClientCert, Resumption};
+use tls::server::{ClientHello, ResolvesServerCert};
+use tls::sign::CertifiedKey;
+use tls::{
+    AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig, SignatureScheme,
+};
+
+use super::kinds::{Kind, Until};
+use crate::workload::{Result, Role};
+
+/// One peer of some kind.
+pub(crate) struct Attacker {
+    pub(crate) kind: &'static Kind,
+    tools: Tools,
+    step: usize,
+}
+
+/// What a kind works with.
+pub(crate) struct Tools {
+    /// Honest. Gone when its keys have been taken.
+    connection: Option<Connection>,
+    /// Of what is sent and what is received.
+    keys: Option<[Records; 2]>,
+    /// Bytes that are sent little by little.
+    waiting: Vec<u8>,
+    alert: Option<AlertDescription>,
+}
+
+impl Attacker {
+    pub(crate) fn new(kind: &'static Kind) -> Result<Self> {
+        Ok(Self {
+            kind,
+            tools: Tools {
+                connection: Some(connection(kind)?),
+                keys: None,
+                waiting: Vec::new(),
+                alert: None,
+            },
+            step: 0,
+        })
+    }
+
+    /// What it sends next, when it has received `incoming`: nothing while it waits for more, and `None` when it will
+    /// never send again.
+    pub(crate) fn next(&mut self, incoming: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.tools.take_in(incoming);
+        if self.kind.until != Until::Nothing {
+            let sent = self.tools.honest_output()?;
+            if !sent.is_empty() || self.tools.is_handshaking() {
+                return Ok(Some(sent));
+            }
+            if self.kind.until == Until::Keys {
+                self.tools.take_keys()?;
+            }
+        }
+        let step = self.step;
+        self.step += 1;
+        (self.kind.next)(&mut self.tools, step)
+    }
+
+    /// The fatal alert that it has received; `incoming` came last.
+    pub(crate) fn alert(&mut self, incoming: &[u8]) -> Option<String> {
+        self.tools.take_in(incoming);
+        self.tools.alert.map(|alert| format!("{alert:?}"))
+    }
+
+    /// Whether its handshake is complete, or it has none.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.kind.until == Until::Nothing || !self.tools.is_handshaking()
+    }
+}
+
+impl Tools {
+    /// Looks for alerts, and keeps the honest connection going.
+    fn take_in(&mut self, incoming: &[u8]) {
+        for record in wire::records(incoming) {
+            let alert = match (&mut self.keys, &record) {
+                (Some([_, receiving]), _) => receiving
+                    .open(&record)
+                    .filter(|(typ, _)| *typ == ALERT)
+                    .map(|(_, content)| content),
+                (None, Record { typ: ALERT, .. }) => Some(record.payload),
+                (None, _) => None,
+            };
+            if let Some([2, description]) = alert.as_deref() {
+                self.alert = Some(AlertDescription::from(*description));
+            }
+        }
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        let mut incoming = incoming;
+        while !incoming.is_empty() {
+            // what the peer sends is of no use, whatever is wrong with it
+            let Ok(1..) = connection.read_tls(&mut incoming) else {
+                return;
+            };
+            match connection.process_new_packets() {
+                Ok(_) => {}
+                Err(tls::Error::AlertReceived(alert)) => {
+                    self.alert = Some(alert);
+                    return;
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.connection
+            .as_ref()
+            .is_some_and(|conn| conn.is_handshaking())
+    }
+
+    /// What the honest connection has to send.
+    pub(crate) fn honest_output(&mut self) -> Result<Vec<u8>> {
+        let mut sent = Vec::new();
+        if let Some(connection) = &mut self.connection {
+            while connection.wants_write() {
+                connection.write_tls(&mut sent)?;
+            }
+        }
+        Ok(sent)
+    }
+
+    fn take_keys(&mut self) -> Result<()> {
+        if let Some(connection) = self.connection.take() {
+            let is_tls13 = connection.protocol_version() == Some(tls::ProtocolVersion::TLSv1_3);
+            let secrets = connection.dangerous_extract_secrets()?;
+            self.keys = Some([secrets.tx, secrets.rx].map(|keys| Records::new(is_tls13, keys)));
+        }
+        Ok(())
+    }
+
+    /// A record under the connection's keys; none of a kind that has not taken them.
+    pub(crate) fn sealed(&mut self, typ: u8, content: &[u8]) -> Option<Vec<u8>> {
+        let [sending, _] = self.keys.as_mut()?;
+        Some(sending.seal(typ, content))
+    }
+
+    /// A ClientHello with nothing wrong with it, in its record.
+    pub(crate) fn hello(&mut self) -> Result<Vec<u8>> {
+        self.honest_output()
+    }
+
+    /// Keeps the ClientHello, without its record's header, for [`Self::kept_byte`].
+    pub(crate) fn keep_hello(&mut self) -> Result<()> {
+        self.waiting = wire::plain_messages(&self.hello()?);
+        self.waiting.reverse();
+        Ok(())
+    }
+
+    /// The next byte of what was kept.
+    pub(crate) fn kept_byte(&mut self) -> Option<u8> {
+        self.waiting.pop()
+    }
+
+    /// The next byte of an honest client that sends one at a time: its handshake, then data without end. Nothing
+    /// when it waits.
+    pub(crate) fn next_byte(&mut self) -> Result<Vec<u8>> {
+        if self.waiting.is_empty() {
+            if let Some(connection) = self
+                .connection
+                .as_mut()
+                .filter(|conn| !conn.is_handshaking())
+            {
+                connection.writer().write_all(&[0; 100])?;
+            }
+            self.waiting = self.honest_output()?;
+            self.waiting.reverse();
+        }
+        Ok(self.kept_byte().into_iter().collect())
+    }
+
+    /// A KeyUpdate that requests another, and `data` behind it.
+    pub(crate) fn key_update(&mut self, data: &[u8]) -> Result<Vec<u8>> {
+        if let Some(connection) = &mut self.connection {
+            connection.refresh_traffic_keys()?;
+            connection.writer().write_all(data)?;
+        }
+        self.honest_output()
+    }
+}
+
+/// An honest connection, as far as a kind is honest.
+fn connection(kind: &Kind) -> Result<Connection> {
+    let provider = Provider::AwsLc.upstream();
+    let key_type = KeyType::EcdsaP256;
+    match kind.victim {
+        Role::Server => {
+            let mut config: ClientConfig =
+                configs::client_of(kind.versions, provider, key_type, ClientAuth::None);
+            config.enable_secret_extraction = true;
+            config.resumption = Resumption::disabled();
+            if kind.chain_len != 0 {
+                config.client_auth_cert_resolver = Arc::new(Chain::new(kind)?);
+            }
+            Ok(ClientConnection::new(Arc::new(config), server_name())?.into())
+        }
+        Role::Client => {
+            let mut config: ServerConfig =
+                configs::server_of(kind.versions, provider, key_type, ClientAuth::None);
+            config.enable_secret_extraction = true;
+            if kind.chain_len != 0 {
+                config.cert_resolver = Arc::new(Chain::new(kind)?);
+            }
+            Ok(tls::ServerConnection::new(Arc::new(config))?.into())
+        }
+    }
+}
+
+/// A certificate with as much behind it as a kind wants.
+#[derive(Debug)]
+struct Chain(Arc<CertifiedKey>);
+
+impl Chain {
+    fn new(kind: &Kind) -> Result<Self> {
+        const PIECE: usize = 4000;
+        let identities = KeyType::EcdsaP256.identities();
+        let identity = match kind.victim {
+            Role::Server => &identities.client,
+            Role::Client => &identities.server,
+        };
+        let provider = Provider::AwsLc.upstream();
+        let key = provider.key_provider.load_private_key(identity.key())?;
+        let mut chain = identity.chain.clone();
+        // certificates as far as their outermost header
+        let filling =
+            CertificateDer::from([&[0x30, 0x82, 0x0f, 0x9c], &[0; PIECE - 4][..]].concat());
+        chain.resize(1 + kind.chain_len / PIECE, filling);
+        Ok(Self(Arc::new(CertifiedKey::new(chain, key))))
+    }
+}
+
+impl ResolvesClientCert for Chain {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+impl ResolvesServerCert for Chain {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+const ALERT: u8 = 21;

@@ -1,0 +1,383 @@
+//! Honest clients at a server, without hostile ones and beside them: over loopback TCP, the server in one thread, the
+//! honest clients in another, the hostile ones in a third.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::configs::{ClientAuth, KeyType, Versions, server_name, this as configs};
+use rustls::{ClientConnection, StreamOwned};
+use serde::{Deserialize, Serialize};
+
+use super::attacker::Attacker;
+use super::kinds::Kind;
+use crate::cli::Provider;
+use crate::report::Cell;
+use crate::statistics::rounded;
+use crate::workload::Result;
+use crate::{socket, this, upstream};
+
+/// How many clients there are, and how long they are watched.
+pub(super) struct Plan {
+    /// Of the hostile ones, which talk to servers.
+    pub(super) kinds: Vec<&'static Kind>,
+    pub(super) hostile: usize,
+    pub(super) honest: usize,
+    pub(super) seconds: f64,
+}
+
+/// What the server did for the clients that came by one listener.
+#[derive(Default)]
+pub(crate) struct Served {
+    pub(crate) connections: usize,
+    /// Received from the socket.
+    pub(crate) bytes: usize,
+    /// Of the server's thread.
+    pub(crate) cpu: Duration,
+    /// Errors that connections ended with, and how many did.
+    pub(crate) errors: BTreeMap<String, usize>,
+}
+
+/// What the server did in all.
+pub(crate) struct Summary {
+    /// By listener.
+    pub(crate) served: Vec<Served>,
+    /// The most heap that its thread had in use, beyond what it had at first.
+    pub(crate) heap: i64,
+}
+
+/// One figure for all.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Beside {
+    pub(super) honest: usize,
+    pub(super) hostile: usize,
+    /// Echoed to honest clients, without hostile ones and beside them.
+    honest_mb_per_s: [f64; 2],
+    /// Processor seconds of the server's thread for 10⁹ bytes of theirs.
+    server_cpu_s_per_honest_gb: [f64; 2],
+    /// Of the server's processor time, in the second run.
+    hostile_share_of_cpu: f64,
+    hostile_connections_per_s: f64,
+    /// The most that was in use at once, in the second run less in the first, over the number of hostile clients.
+    heap_bytes_per_hostile: f64,
+}
+
+/// One figure for each kind.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Company {
+    kind: String,
+    clients: usize,
+    connections: usize,
+    server_cpu_us_per_connection: f64,
+    server_cpu_ns_per_byte: f64,
+    ended_by: BTreeMap<String, usize>,
+}
+
+type Serve = fn(Provider, &[TcpListener], &AtomicBool) -> Result<Summary>;
+
+impl Plan {
+    pub(super) fn measure(
+        &self,
+        implementation: &str,
+        provider: Provider,
+    ) -> Result<(Beside, Vec<Company>)> {
+        let serve = server(implementation)?;
+        let alone = self.run(serve, provider, 0)?;
+        let beside = self.run(serve, provider, self.hostile)?;
+        let cpu_per_gb = |run: &Run| {
+            let honest = &run.summary.served[0];
+            rounded(honest.cpu.as_secs_f64() / (honest.bytes as f64 / 1e9), 3)
+        };
+        let hostile = &beside.summary.served[1..];
+        let hostile_cpu: Duration = hostile.iter().map(|served| served.cpu).sum();
+        let honest_cpu = beside.summary.served[0].cpu;
+        let connections: usize = hostile.iter().map(|served| served.connections).sum();
+        let heap = (beside.summary.heap - alone.summary.heap) as f64;
+        let figure = Beside {
+            honest: self.honest,
+            hostile: self.hostile,
+            honest_mb_per_s: [&alone, &beside].map(|run| rounded(run.mb_per_s, 1)),
+            server_cpu_s_per_honest_gb: [&alone, &beside].map(cpu_per_gb),
+            hostile_share_of_cpu: rounded(
+                hostile_cpu.as_secs_f64() / (hostile_cpu + honest_cpu).as_secs_f64(),
+                3,
+            ),
+            hostile_connections_per_s: rounded(connections as f64 / beside.seconds, 1),
+            heap_bytes_per_hostile: rounded(heap / self.hostile as f64, 1),
+        };
+        let of_kind = |(index, kind): (usize, &&Kind)| {
+            let served = &hostile[index];
+            let cpu = served.cpu.as_secs_f64();
+            Company {
+                kind: kind.name.to_owned(),
+                clients: self.of_kind(index),
+                connections: served.connections,
+                server_cpu_us_per_connection: rounded(
+                    cpu * 1e6 / Ord::max(served.connections, 1) as f64,
+                    1,
+                ),
+                server_cpu_ns_per_byte: rounded(cpu * 1e9 / Ord::max(served.bytes, 1) as f64, 2),
+                ended_by: served.errors.clone(),
+            }
+        };
+        let company = self.kinds.iter().enumerate().map(of_kind).collect();
+        Ok((figure, company))
+    }
+
+    /// How many hostile clients are of this kind.
+    fn of_kind(&self, index: usize) -> usize {
+        let kinds = self.kinds.len();
+        self.hostile / kinds + usize::from(index < self.hostile % kinds)
+    }
+
+    fn run(&self, serve: Serve, provider: Provider, hostile: usize) -> Result<Run> {
+        // one for the honest clients, one for each kind
+        let listeners = (0..=self.kinds.len()).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+        let listeners = listeners.collect::<std::io::Result<Vec<_>>>()?;
+        let addresses = listeners.iter().map(TcpListener::local_addr);
+        let addresses = addresses.collect::<std::io::Result<Vec<_>>>()?;
+        let over = AtomicBool::new(false);
+        let ready = Barrier::new(2);
+        thread::scope(|scope| {
+            let server = scope.spawn(|| {
+                let summary = serve(provider, &listeners, &over);
+                over.store(true, Ordering::SeqCst);
+                summary
+            });
+            let hostile = scope.spawn(|| {
+                let mut crowd = Crowd::default();
+                let connected = match hostile {
+                    0 => Ok(()),
+                    _ => crowd.connect(self, &addresses[1..]),
+                };
+                ready.wait();
+                connected?;
+                while hostile != 0 && !over.load(Ordering::SeqCst) {
+                    let round = Instant::now();
+                    crowd.step(&addresses[1..])?;
+                    thread::sleep(ROUND.saturating_sub(round.elapsed()));
+                }
+                Ok(())
+            });
+            let start = Instant::now();
+            let honest = self.honest(provider, addresses[0], &ready, &over);
+            over.store(true, Ordering::SeqCst);
+            let seconds = start.elapsed().as_secs_f64();
+            let hostile = hostile.join();
+            let hostile: Result<()> =
+                hostile.unwrap_or_else(|_| Err("hostile clients panicked".into()));
+            let server = server.join();
+            let server = server.unwrap_or_else(|_| Err("the server panicked".into()));
+            hostile?;
+            Ok(Run {
+                summary: server?,
+                mb_per_s: honest?,
+                seconds,
+            })
+        })
+    }
+
+    /// Has the honest clients send and receive for as long as it takes; returns 10⁶ bytes that came back a second.
+    fn honest(
+        &self,
+        provider: Provider,
+        address: SocketAddr,
+        ready: &Barrier,
+        over: &AtomicBool,
+    ) -> Result<f64> {
+        let crypto = provider.in_harness().this();
+        let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let config =
+            std::sync::Arc::new(configs::client_of(Versions::Tls13, crypto, key_type, auth));
+        let connect = || -> Result<_> {
+            let socket = TcpStream::connect(address)?;
+            socket.set_nodelay(true)?;
+            socket.set_read_timeout(Some(socket::TIMEOUT))?;
+            socket.set_write_timeout(Some(socket::TIMEOUT))?;
+            let mut stream = StreamOwned::new(
+                ClientConnection::new(config.clone(), server_name())?,
+                socket,
+            );
+            stream.conn.complete_io(&mut stream.sock)?;
+            Ok(stream)
+        };
+        let clients = (0..self.honest)
+            .map(|_| connect())
+            .collect::<Result<Vec<_>>>();
+        ready.wait();
+        let mut clients = clients?;
+        let (plaintext, mut answer) = (vec![0x17; WRITE], vec![0; WRITE]);
+        let start = Instant::now();
+        let mut bytes = 0;
+        // each has something to send or to receive all the time
+        while start.elapsed().as_secs_f64() < self.seconds {
+            if over.load(Ordering::SeqCst) {
+                return Err("the server has ended".into());
+            }
+            for client in &mut clients {
+                client.write_all(&plaintext)?;
+                client.flush()?;
+            }
+            for client in &mut clients {
+                client.read_exact(&mut answer)?;
+                if answer != plaintext {
+                    return Err("what came back is not what was sent".into());
+                }
+                bytes += answer.len();
+            }
+        }
+        Ok(bytes as f64 / 1e6 / start.elapsed().as_secs_f64())
+    }
+}
+
+#[cfg(unix)]
+fn server(implementation: &str) -> Result<Serve> {
+    Ok(match implementation {
+        "this" => this::connection::serving::serve,
+        _ => upstream::connection::serving::serve,
+    })
+}
+
+#[cfg(not(unix))]
+fn server(_: &str) -> Result<Serve> {
+    Err("the server waits for its sockets as Unix does".into())
+}
+
+/// What an honest client sends before it waits for all of it to come back.
+const WRITE: usize = 1 << 14;
+
+/// A hostile client has its turn every so often.
+const ROUND: Duration = Duration::from_millis(20);
+
+struct Run {
+    summary: Summary,
+    mb_per_s: f64,
+    seconds: f64,
+}
+
+/// The hostile clients.
+#[derive(Default)]
+struct Crowd(Vec<Client>);
+
+struct Client {
+    /// Its kind's number among those that talk to servers.
+    index: usize,
+    attacker: Attacker,
+    socket: TcpStream,
+    /// What it has received and what it has still to send.
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+}
+
+impl Crowd {
+    fn connect(&mut self, plan: &Plan, addresses: &[SocketAddr]) -> Result<()> {
+        for (index, &kind) in plan.kinds.iter().enumerate() {
+            for _ in 0..plan.of_kind(index) {
+                self.0.push(Client::new(index, kind, addresses)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives each its turn. Who was thrown out comes back.
+    fn step(&mut self, addresses: &[SocketAddr]) -> Result<()> {
+        for client in &mut self.0 {
+            if !client.step()? {
+                *client = Client::new(client.index, client.attacker.kind, addresses)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Client {
+    fn new(index: usize, kind: &'static Kind, addresses: &[SocketAddr]) -> Result<Self> {
+        let socket = TcpStream::connect(addresses[index])?;
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        Ok(Self {
+            index,
+            attacker: Attacker::new(kind)?,
+            socket,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+        })
+    }
+
+    /// Whether its connection lasts.
+    fn step(&mut self) -> Result<bool> {
+        let kind = self.attacker.kind;
+        if kind.reads || !self.attacker.is_connected() {
+            let mut buffer = [0; 1 << 14];
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return Ok(false),
+                Ok(len) => self.incoming.extend_from_slice(&buffer[..len]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return Ok(false),
+            }
+        }
+        if self.outgoing.is_empty() {
+            // as many records as have come as a whole
+            let whole = harness::wire::records(&self.incoming);
+            let len: usize = whole.iter().map(|record| record.to_bytes().len()).sum();
+            let incoming: Vec<u8> = self.incoming.drain(..len).collect();
+            match self.attacker.next(&incoming)? {
+                Some(bytes) => self.outgoing = bytes,
+                None => return Ok(!kind.leaves),
+            }
+        }
+        match self.socket.write(&self.outgoing) {
+            Ok(len) => {
+                self.outgoing.drain(..len);
+                Ok(true)
+            }
+            Err(error) => Ok(error.kind() == ErrorKind::WouldBlock),
+        }
+    }
+}
+
+impl Beside {
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let [alone, beside] = self.honest_mb_per_s;
+        let [cpu_alone, cpu_beside] = self.server_cpu_s_per_honest_gb;
+        vec![
+            Cell::number("MB/s alone", format!("{alone:.0}")),
+            Cell::number("MB/s beside", format!("{beside:.0}")),
+            Cell::number("CPU s/GB alone", format!("{cpu_alone:.2}")),
+            Cell::number("CPU s/GB beside", format!("{cpu_beside:.2}")),
+            Cell::share("hostile CPU", self.hostile_share_of_cpu),
+            Cell::number(
+                "hostile connections/s",
+                format!("{:.0}", self.hostile_connections_per_s),
+            ),
+            Cell::number(
+                "heap per hostile",
+                format!("{:.0}", self.heap_bytes_per_hostile),
+            ),
+        ]
+    }
+}
+
+impl Company {
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let ended_by = self
+            .ended_by
+            .iter()
+            .map(|(error, count)| format!("{count} × {error}"));
+        vec![
+            Cell::text("kind", &self.kind),
+            Cell::number("clients", self.clients.to_string()),
+            Cell::number("connections", self.connections.to_string()),
+            Cell::number(
+                "CPU µs/connection",
+                format!("{:.0}", self.server_cpu_us_per_connection),
+            ),
+            Cell::number("CPU ns/byte", format!("{:.1}", self.server_cpu_ns_per_byte)),
+            Cell::text("ended by", ended_by.collect::<Vec<_>>().join(", ")),
+        ]
+    }
+}

@@ -1,0 +1,318 @@
+//! The kinds of hostile peers: each a row of a table, and what it sends step by step.
+
+use Role::{Client, Server};
+use harness::Noise;
+use harness::client_hello::{
+    ALPN, ClientHello, EARLY_DATA, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
+};
+use harness::configs::Versions;
+use harness::wire::{message, record, u8_vec, u16_vec};
+
+use super::attacker::Tools;
+use crate::workload::{Result, Role};
+
+/// One kind.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    /// Who it talks to.
+    pub(crate) victim: Role,
+    pub(crate) versions: Versions,
+    /// How far it is honest.
+    pub(crate) until: Until,
+    /// Whether it takes what it is sent.
+    pub(crate) reads: bool,
+    /// Whether it comes back at once.
+    pub(crate) leaves: bool,
+    /// How many bytes it has in its certificate chain behind the first one.
+    pub(crate) chain_len: usize,
+    /// What it sends in a step: `None` when that was all.
+    pub(crate) next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    Nothing,
+    /// The handshake is complete.
+    Handshake,
+    /// And it makes its own records under the keys of it.
+    Keys,
+}
+
+impl Kind {
+    /// One that does so to servers and sends nothing else.
+    const fn raw(
+        name: &'static str,
+        next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
+    ) -> Self {
+        Self {
+            name,
+            victim: Server,
+            versions: Versions::Both,
+            until: Until::Nothing,
+            reads: true,
+            leaves: false,
+            chain_len: 0,
+            next,
+        }
+    }
+
+    /// One that does so to `victim` after the handshake.
+    const fn connected(
+        name: &'static str,
+        victim: Role,
+        next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
+    ) -> Self {
+        Self {
+            victim,
+            until: Until::Keys,
+            ..Self::raw(name, next)
+        }
+    }
+
+    /// One whose handshake brings a long chain.
+    const fn chain(name: &'static str, victim: Role, chain_len: usize) -> Self {
+        Self {
+            victim,
+            until: Until::Handshake,
+            chain_len,
+            ..Self::raw(name, |_, _| Ok(None))
+        }
+    }
+
+    /// One that does so with TLS 1.2.
+    const fn of_tls12(self) -> Self {
+        Self {
+            versions: Versions::Tls12,
+            ..self
+        }
+    }
+
+    /// One that keeps its connection, which makes the records.
+    const fn keeps_connection(self) -> Self {
+        Self {
+            until: Until::Handshake,
+            ..self
+        }
+    }
+
+    const fn never_reads(self) -> Self {
+        Self {
+            reads: false,
+            ..self
+        }
+    }
+
+    const fn leaves(self) -> Self {
+        Self {
+            leaves: true,
+            ..self
+        }
+    }
+}
+
+/// All of them.
+pub(crate) static KINDS: [Kind; 31] = [
+    Kind::raw("silent", |_, _| Ok(None)),
+    Kind::raw("half a ClientHello", |tools, step| {
+        once(step, || {
+            let hello = tools.hello()?;
+            Ok(hello[..hello.len() / 2].to_vec())
+        })
+    }),
+    Kind::raw("ClientHello and no more", |tools, step| {
+        once(step, || tools.hello())
+    }),
+    Kind::raw("64 kB of ClientHello but a byte", |_, step| {
+        long_hello(step)
+    }),
+    Kind::raw("one byte at a time", |tools, _| tools.next_byte().map(Some)),
+    Kind::raw("ClientHello in records of a byte", |tools, step| {
+        if step == 0 {
+            tools.keep_hello()?;
+        }
+        Ok(tools.kept_byte().map(|byte| record(HANDSHAKE, &[byte])))
+    }),
+    Kind::raw("empty records before ClientHello", |_, _| {
+        Ok(Some(record(HANDSHAKE, &[])))
+    }),
+    Kind::raw("warnings before ClientHello", |_, _| {
+        Ok(Some(record(ALERT, &USER_CANCELED)))
+    }),
+    Kind::raw("change_cipher_spec without end", |tools, step| {
+        Ok(Some(match step {
+            0 => tools.hello()?,
+            _ => record(CHANGE_CIPHER_SPEC, &[1]),
+        }))
+    }),
+    Kind::raw("200 tickets of nobody", |_, step| {
+        once(step, || Ok(records(&with_tickets(ClientHello::new(), 200))))
+    })
+    .leaves(),
+    Kind::raw("encrypted ClientHello of nobody", |_, step| {
+        once(step, || Ok(records(&with_ech(ClientHello::new()))))
+    })
+    .leaves(),
+    Kind::raw("early data that is rejected", |_, step| {
+        Ok(Some(match step {
+            0 => {
+                let hello = ClientHello::new().with(EARLY_DATA, vec![]);
+                records(&with_tickets(hello, 1))
+            }
+            _ => record(APPLICATION_DATA, &[0x5a; 16_000]),
+        }))
+    }),
+    Kind::raw("handshakes again and again", |_, _| Ok(None))
+        .keeps_connection()
+        .leaves(),
+    Kind::raw("TLS 1.2 handshakes again and again", |_, _| Ok(None))
+        .keeps_connection()
+        .leaves()
+        .of_tls12(),
+    Kind::chain("certificates of 60 kB", Server, 60_000).leaves(),
+    Kind::chain("certificates of 1 MB", Server, 1_000_000).leaves(),
+    Kind::connected("all of a record but a byte", Server, |tools, step| {
+        once(step, || {
+            let mut record = tools
+                .sealed(APPLICATION_DATA, &[0; 1 << 14])
+                .unwrap_or_default();
+            record.pop();
+            Ok(record)
+        })
+    }),
+    Kind::connected("empty records", Server, |tools, _| {
+        Ok(tools.sealed(APPLICATION_DATA, &[]))
+    }),
+    Kind::connected("records of nothing but padding", Server, |tools, _| {
+        Ok(tools.sealed(0, &padded(&[])))
+    }),
+    Kind::connected("records of a byte and padding", Server, |tools, _| {
+        Ok(tools.sealed(0, &padded(b"x")))
+    }),
+    Kind::connected("records of a byte", Server, |tools, _| {
+        Ok(tools.sealed(APPLICATION_DATA, b"x"))
+    }),
+    Kind::connected("warnings", Server, |tools, _| {
+        Ok(tools.sealed(ALERT, &USER_CANCELED))
+    }),
+    Kind::connected("KeyUpdates", Server, |tools, _| {
+        tools.key_update(b"").map(Some)
+    })
+    .keeps_connection(),
+    Kind::connected(
+        "KeyUpdates with data, answers unread",
+        Server,
+        |tools, _| tools.key_update(b"x").map(Some),
+    )
+    .keeps_connection()
+    .never_reads(),
+    Kind::connected("asks and never reads", Server, |tools, _| {
+        Ok(tools.sealed(APPLICATION_DATA, &[0; 1 << 14]))
+    })
+    .never_reads(),
+    Kind::connected("TLS 1.2 renegotiation", Server, |tools, _| {
+        Ok(tools.sealed(HANDSHAKE, &ClientHello::tls12().message()))
+    })
+    .of_tls12(),
+    Kind::connected("tickets of 1 kB", Client, |tools, _| tickets(tools, 1000)),
+    Kind::connected("tickets of 60 kB", Client, |tools, _| {
+        tickets(tools, 60_000)
+    }),
+    Kind::connected("KeyUpdates, to a client", Client, |tools, _| {
+        tools.key_update(b"").map(Some)
+    })
+    .keeps_connection(),
+    Kind::connected("TLS 1.2 HelloRequests", Client, |tools, _| {
+        Ok(tools.sealed(HANDSHAKE, &message(0, &[])))
+    })
+    .of_tls12(),
+    Kind::chain("certificates of 1 MB, to a client", Client, 1_000_000),
+];
+
+fn once(step: usize, bytes: impl FnOnce() -> Result<Vec<u8>>) -> Result<Option<Vec<u8>>> {
+    if step == 0 {
+        bytes().map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+/// As long as a handshake message may be, in records as long as they may be, but for the last byte.
+fn long_hello(step: usize) -> Result<Option<Vec<u8>>> {
+    let protocols = u8_vec(&[b'a'; 250]).repeat(255);
+    let hello = ClientHello::new().with(ALPN, u16_vec(&protocols)).message();
+    let hello = &hello[..hello.len() - 1];
+    let mut fragments = hello.chunks(1 << 14);
+    Ok(fragments
+        .nth(step)
+        .map(|fragment| record(HANDSHAKE, fragment)))
+}
+
+/// In as many records as it takes.
+fn records(hello: &ClientHello) -> Vec<u8> {
+    let message = hello.message();
+    let fragments = message.chunks(1 << 14);
+    fragments
+        .flat_map(|fragment| record(HANDSHAKE, fragment))
+        .collect()
+}
+
+/// With so many tickets that no server has made, and binders that are not right.
+fn with_tickets(hello: ClientHello, tickets: usize) -> ClientHello {
+    let identity = [&u16_vec(&noise(180))[..], &[0; 4]].concat();
+    let binder = u8_vec(&[7; 32]);
+    let body = [
+        u16_vec(&identity.repeat(tickets)),
+        u16_vec(&binder.repeat(tickets)),
+    ];
+    hello
+        .with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
+        .and(PRE_SHARED_KEY, body.concat())
+}
+
+/// RFC 9849 §5: an outer hello, whose payload decrypts to nothing.
+fn with_ech(hello: ClientHello) -> ClientHello {
+    let (enc, payload) = (u16_vec(&noise(32)), u16_vec(&noise(15_000)));
+    let body = [&[0, 0, 1, 0, 1, 42][..], &enc, &payload].concat();
+    hello.with(ENCRYPTED_CLIENT_HELLO, body)
+}
+
+/// RFC 9846 §5.4: what has this content, its type and as much padding as fits, but for the last byte.
+fn padded(content: &[u8]) -> Vec<u8> {
+    let mut inner = content.to_vec();
+    inner.push(APPLICATION_DATA);
+    inner.resize(1 << 14, 0);
+    inner
+}
+
+/// RFC 9846 §4.7.1: a ticket so long, in as many records as it takes.
+fn tickets(tools: &mut Tools, len: usize) -> Result<Option<Vec<u8>>> {
+    let (lifetime, age_add) = (7200_u32.to_be_bytes(), [0; 4]);
+    let parts = [
+        &lifetime[..],
+        &age_add,
+        &u8_vec(&[1]),
+        &u16_vec(&vec![0x5a; len]),
+        &u16_vec(&[]),
+    ];
+    let message = message(NEW_SESSION_TICKET, &parts.concat());
+    let fragments = message.chunks(1 << 14);
+    let records = fragments.map(|fragment| tools.sealed(HANDSHAKE, fragment));
+    Ok(records
+        .collect::<Option<Vec<_>>>()
+        .map(|records| records.concat()))
+}
+
+fn noise(len: usize) -> Vec<u8> {
+    let mut noise = Noise::new(1);
+    (0..len).map(|_| noise.next() as u8).collect()
+}
+
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+const NEW_SESSION_TICKET: u8 = 4;
+const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
+
+/// RFC 9846 §6.1: a warning.
+const USER_CANCELED: [u8; 2] = [1, 90];
