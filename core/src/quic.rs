@@ -216,6 +216,12 @@ pub struct Secrets {
     suite: Suite,
     version: Version,
     side: Side,
+    /// Applications move these about: of what is behind a pointer no copy is left where it was.
+    of: Box<OfSides>,
+}
+
+#[derive(Clone)]
+struct OfSides {
     client: OkmBlock,
     server: OkmBlock,
 }
@@ -233,15 +239,14 @@ impl Secrets {
             suite,
             version,
             side,
-            client,
-            server,
+            of: Box::new(OfSides { client, server }),
         }
     }
 
     /// Derives the next generation of packet keys, for a key update (RFC 9001 §6.1).
     pub fn next_packet_keys(&mut self) -> PacketKeySet {
-        self.client = self.next_secret(&self.client);
-        self.server = self.next_secret(&self.server);
+        self.of.client = self.next_secret(&self.of.client);
+        self.of.server = self.next_secret(&self.of.server);
         let (local, remote) = self.local_and_remote();
         PacketKeySet {
             local: self.packet_key(local),
@@ -264,8 +269,8 @@ impl Secrets {
 
     fn local_and_remote(&self) -> (&OkmBlock, &OkmBlock) {
         match self.side {
-            Side::Client => (&self.client, &self.server),
-            Side::Server => (&self.server, &self.client),
+            Side::Client => (&self.of.client, &self.of.server),
+            Side::Server => (&self.of.server, &self.of.client),
         }
     }
 }

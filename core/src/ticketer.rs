@@ -141,8 +141,13 @@ impl<A: Aead> ProducesTickets for AeadTicketer<A> {
         key_name.copy_from_slice(&self.key_name);
         nonce_place.copy_from_slice(&nonce);
         text.copy_from_slice(plain);
-        let sealed = self.aead.seal_in_place(Nonce(nonce), &self.key_name, text);
-        tag.copy_from_slice(&sealed.ok()?);
+        match self.aead.seal_in_place(Nonce(nonce), &self.key_name, text) {
+            Ok(sealed) => tag.copy_from_slice(&sealed),
+            Err(_) => {
+                text.zeroize();
+                return None;
+            }
+        }
         Some(ticket)
     }
 

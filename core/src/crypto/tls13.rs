@@ -203,7 +203,8 @@ impl HkdfLabelLengths {
 }
 
 /// One block, `HashLen` bytes, of output keying material. Zeroized on drop.
-#[derive(Clone)]
+///
+/// A move may leave a copy where the block was, which nobody zeroizes. `clone_from` leaves none.
 pub struct OkmBlock {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
     /// One byte, as connections keep several of these.
@@ -226,6 +227,20 @@ impl OkmBlock {
         };
         block.bytes.0[..bytes.len()].copy_from_slice(bytes);
         block
+    }
+}
+
+impl Clone for OkmBlock {
+    fn clone(&self) -> Self {
+        Self {
+            bytes: self.bytes,
+            len: self.len,
+        }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.bytes.0.copy_from_slice(&source.bytes.0);
+        self.len = source.len;
     }
 }
 

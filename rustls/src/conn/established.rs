@@ -6,6 +6,7 @@
 //!
 //! Each half of a split connection ([`super::split`]) has those of its own direction.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -27,16 +28,20 @@ const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
 pub(crate) const KEY_UPDATE_LEN: usize = 5;
 
 /// What is left of the key schedule once the handshake is complete.
+///
+/// Applications move connections about, in and out of memory of their own: of what is behind a pointer no copy is left
+/// where one was. All of it is, so that there is no room beside a pointer either, in which a move would take along what
+/// happened to be on the stack.
 pub(crate) enum Established {
-    Tls13(Tls13Secrets),
+    Tls13(Box<Tls13Secrets>),
     /// Of a connection over QUIC, whose traffic secrets others have.
-    Tls13Exporter(ExporterSecret),
+    Tls13Exporter(Box<ExporterSecret>),
     /// Of a connection's sending half.
-    Tls13Sending(SendingSecrets),
+    Tls13Sending(Box<SendingSecrets>),
     /// Of a connection's receiving half.
-    Tls13Receiving(ReceivingSecrets, Arc<Link>),
+    Tls13Receiving(Box<ReceivingSecrets>, Arc<Link>),
     #[cfg(feature = "tls12")]
-    Tls12(MasterSecret),
+    Tls12(Box<MasterSecret>),
     /// Of a connection's sending half, which nothing can be derived for. The receiving half is [`Self::Tls12`].
     #[cfg(feature = "tls12")]
     Tls12Sending,
@@ -49,8 +54,8 @@ impl Established {
         match self {
             Self::Tls13(secrets) => {
                 let (sending, receiving) = secrets.split(link);
-                *self = Self::Tls13Receiving(receiving, link.clone());
-                Some(Self::Tls13Sending(sending))
+                *self = Self::Tls13Receiving(Box::new(receiving), link.clone());
+                Some(Self::Tls13Sending(Box::new(sending)))
             }
             Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => None,
             #[cfg(feature = "tls12")]
@@ -98,7 +103,7 @@ impl Established {
     /// Drops the traffic secrets of TLS 1.3. No KeyUpdate is sent or taken any more.
     pub(super) fn keep_exporter_secret(&mut self) {
         if let Self::Tls13(secrets) = self {
-            *self = Self::Tls13Exporter(secrets.receiving.exporter.clone());
+            *self = Self::Tls13Exporter(Box::new(secrets.receiving.exporter.clone()));
         }
     }
 
@@ -204,9 +209,8 @@ impl Established {
             ));
         }
         match self {
-            Self::Tls13(Tls13Secrets { receiving, .. }) | Self::Tls13Receiving(receiving, _) => {
-                receiving.exporter.export(output, label, context)
-            }
+            Self::Tls13(secrets) => secrets.receiving.exporter.export(output, label, context),
+            Self::Tls13Receiving(secrets, _) => secrets.exporter.export(output, label, context),
             Self::Tls13Exporter(exporter) => exporter.export(output, label, context),
             #[cfg(feature = "tls12")]
             Self::Tls12(secret) => secret.export(output, label, context),
@@ -240,17 +244,19 @@ pub(crate) struct Tls13Secrets {
 }
 
 impl Tls13Secrets {
-    /// `sending` and `receiving` are the `application_traffic_secret_0` of either direction.
+    /// `sending` and `receiving` are the `application_traffic_secret_0` of either direction. All are copied to their
+    /// places, so that their owner zeroizes them where they are.
     pub(crate) fn new(
         suite: &'static Tls13CipherSuite,
-        sending: OkmBlock,
-        receiving: OkmBlock,
-        exporter_secret: OkmBlock,
-    ) -> Self {
-        Self {
+        sending: &OkmBlock,
+        receiving: &OkmBlock,
+        exporter_secret: &OkmBlock,
+    ) -> Box<Self> {
+        let empty = || OkmBlock::new(&[]);
+        let mut secrets = Box::new(Self {
             sending: SendingSecrets {
                 suite,
-                secret: sending,
+                secret: empty(),
                 updates: 0,
                 link: None,
                 awaits_update: false,
@@ -258,13 +264,21 @@ impl Tls13Secrets {
             },
             receiving: ReceivingSecrets {
                 suite,
-                secret: receiving,
+                secret: empty(),
                 exporter: ExporterSecret {
                     suite,
-                    secret: exporter_secret,
+                    secret: empty(),
                 },
             },
-        }
+        });
+        secrets.sending.secret.clone_from(sending);
+        secrets.receiving.secret.clone_from(receiving);
+        secrets
+            .receiving
+            .exporter
+            .secret
+            .clone_from(exporter_secret);
+        secrets
     }
 
     /// Protects what is sent with the keys of the current secret.

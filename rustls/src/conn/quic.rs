@@ -396,7 +396,7 @@ mod tests {
             quic.set_sending_secret(Level::Handshake, secret);
             quic.set_receiving_secret(Level::Handshake, secret).unwrap();
         });
-        let secrets = Tls13Secrets::new(suite, secret(2), secret(3), secret(4));
+        let secrets = Tls13Secrets::new(suite, &secret(2), &secret(3), &secret(4));
         secrets.install_sending(quic);
         common.established = Some(Established::Tls13(secrets));
         common

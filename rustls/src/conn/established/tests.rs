@@ -33,7 +33,7 @@ fn ends() -> [End; 2] {
         let suite = TLS13_AES_128_GCM_SHA256.tls13().unwrap();
         let secret = |byte| OkmBlock::new(&[byte; 32]);
         let mut records = Records::new();
-        let secrets = Tls13Secrets::new(suite, secret(sending), secret(receiving), secret(3));
+        let secrets = Tls13Secrets::new(suite, &secret(sending), &secret(receiving), &secret(3));
         secrets.install_sending(&mut records);
         secrets.install_receiving(&mut records).unwrap();
         End {

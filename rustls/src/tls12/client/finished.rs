@@ -157,7 +157,7 @@ impl WaitFinished {
         if store_session(&finishing, cx.negotiated.peer_chain()) {
             *in_use = Some(SessionInUse::of(&finishing.handshake.offer));
         }
-        *cx.established = Some(Established::Tls12(finishing.master_secret));
+        *cx.established = Some(Established::Tls12(Box::new(finishing.master_secret)));
         cx.transport.start_receiving();
         cx.transport.start_sending();
         Ok(())

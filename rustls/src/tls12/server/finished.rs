@@ -60,7 +60,7 @@ impl WaitFinished {
             handshake.store_session(&master_secret, cx);
             handshake.send_finished(&master_secret, &keys, cx)?;
         }
-        *cx.established = Some(Established::Tls12(master_secret));
+        *cx.established = Some(Established::Tls12(Box::new(master_secret)));
         cx.transport.start_receiving();
         cx.transport.start_sending();
         Ok(Connected::new(handshake))

@@ -67,7 +67,7 @@ impl WaitFinished {
         offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
         offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
         offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
-        let secrets = Tls13Secrets::new(suite, sending, receiving, exporter_secret);
+        let secrets = Tls13Secrets::new(suite, &sending, &receiving, &exporter_secret);
         secrets.install_sending(cx.transport);
         // RFC 9849 §6.1.6: only now, and before any application data
         offer.ech.check_not_rejected()?;

@@ -297,7 +297,7 @@ impl FlightSender<'_> {
         self.log("EXPORTER_SECRET", &exporter_secret);
 
         let suite = self.parameters.suite;
-        let secrets = Tls13Secrets::new(suite, server_secret, client_secret, exporter_secret);
+        let secrets = Tls13Secrets::new(suite, &server_secret, &client_secret, &exporter_secret);
         // RFC 9846 §4.5.3: what follows Finished, alerts included, is under the application keys
         secrets.install_sending(cx.transport);
         *cx.established = Some(Established::Tls13(secrets));

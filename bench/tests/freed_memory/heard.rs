@@ -1,0 +1,314 @@
+//! What is secret, and whether it was left somewhere.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bench_allocator::record_freed;
+use harness::configs::Provider;
+use rustls::crypto::tls13::OkmBlock;
+use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
+use rustls::server::ProducesTickets;
+use rustls::{Error, KeyLog, NamedGroup, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
+
+/// All secrets that were heard of. There is room for them all: none is in memory that a test gives back.
+static SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
+
+/// The randoms of client and server of each connection of TLS 1.2.
+static RANDOMS: Mutex<Vec<[[u8; 32]; 2]>> = Mutex::new(Vec::new());
+
+/// Held by the test that runs.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The longest that are told apart; longer ones count by their beginning.
+const MAX_LEN: usize = 96;
+
+struct Secret {
+    name: &'static str,
+    bytes: [u8; MAX_LEN],
+    len: usize,
+    client_random: [u8; 32],
+}
+
+pub(crate) fn hear(name: &'static str, secret: &[u8]) {
+    hear_of(name, secret, &[0; 32]);
+}
+
+fn hear_of(name: &'static str, secret: &[u8], client_random: &[u8]) {
+    let mut secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    assert!(secrets.len() < secrets.capacity(), "no room");
+    let mut bytes = [0; MAX_LEN];
+    let len = Ord::min(secret.len(), MAX_LEN);
+    bytes[..len].copy_from_slice(&secret[..len]);
+    secrets.push(Secret {
+        name,
+        bytes,
+        len,
+        client_random: client_random.try_into().unwrap(),
+    });
+}
+
+/// Looks for the randoms in the first flights of both sides.
+pub(crate) fn hear_randoms(hellos: [&[u8]; 2]) {
+    // header of the record and of the message, legacy_version
+    let randoms = hellos.map(|hello| *hello[11..].first_chunk().unwrap());
+    let mut all = RANDOMS.lock().unwrap();
+    assert!(all.len() < all.capacity(), "no room");
+    all.push(randoms);
+}
+
+/// The names of the secrets that `work`, whose connections have `suite`, leaves in memory that it gives back.
+pub(crate) fn left(
+    provider: Provider,
+    suite: SupportedCipherSuite,
+    work: impl FnOnce(),
+) -> BTreeSet<&'static str> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    *SECRETS.lock().unwrap_or_else(PoisonError::into_inner) = Vec::with_capacity(1 << 15);
+    *RANDOMS.lock().unwrap_or_else(PoisonError::into_inner) = Vec::with_capacity(1 << 10);
+    let ((), freed) = record_freed(work);
+    match suite {
+        SupportedCipherSuite::Tls13(suite) => expand_tls13(provider, suite),
+        SupportedCipherSuite::Tls12(suite) => expand_tls12(provider, suite),
+    }
+    let secrets = core::mem::take(&mut *SECRETS.lock().unwrap());
+    assert!(secrets.len() >= 4, "{} secrets", secrets.len());
+    // ring leaves the outputs of its HMAC on the stack, block by block, and has types with room for more than they hold,
+    // whose values take something of that along
+    let part_len = match provider {
+        Provider::AwsLc => 16,
+        Provider::Ring => MAX_LEN,
+    };
+    search(&freed, &secrets, part_len)
+}
+
+/// Whether the bytes are left by `work`, in part at least.
+pub(crate) fn leaves(secret: &[u8], work: impl FnOnce()) -> bool {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let ((), freed) = record_freed(work);
+    let part_len = Ord::min(secret.len(), 12);
+    let mut parts = secret.windows(part_len);
+    parts.any(|part| freed.windows(part_len).any(|window| window == part))
+}
+
+/// Names of those whose first or last so many bytes, or all if they are fewer, are in `freed`.
+fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<&'static str> {
+    let mut parts: HashMap<[u8; 2], Vec<(&[u8], &'static str)>> = HashMap::new();
+    for secret in secrets {
+        let bytes = &secret.bytes[..secret.len];
+        let part = Ord::min(bytes.len(), part_len);
+        for part in [&bytes[..part], &bytes[bytes.len() - part..]] {
+            let key = [part[0], part[1]];
+            parts.entry(key).or_default().push((part, secret.name));
+        }
+    }
+    let mut begins = vec![false; 1 << 16];
+    for key in parts.keys() {
+        begins[usize::from(u16::from_be_bytes(*key))] = true;
+    }
+    let mut left = BTreeSet::new();
+    for (at, pair) in freed.windows(2).enumerate() {
+        let key = [pair[0], pair[1]];
+        if begins[usize::from(u16::from_be_bytes(key))] {
+            let found = parts[&key]
+                .iter()
+                .filter(|(part, _)| freed[at..].starts_with(part));
+            left.extend(found.map(|(_, name)| *name));
+        }
+    }
+    left
+}
+
+/// What was logged under names like this: the secret, and the client's random.
+fn logged(name: &str) -> Vec<(Vec<u8>, [u8; 32])> {
+    let secrets = SECRETS.lock().unwrap();
+    let secrets = secrets.iter().filter(|secret| secret.name.contains(name));
+    secrets
+        .map(|secret| (secret.bytes[..secret.len].to_vec(), secret.client_random))
+        .collect()
+}
+
+/// Adds what TLS 1.3 expands the logged secrets to, up to two key updates later.
+fn expand_tls13(provider: Provider, suite: &'static Tls13CipherSuite) {
+    let expand = |secret: &[u8], label: &str, len: usize| {
+        let label_len = 6 + label.len() as u8;
+        let info: [&[u8]; 4] = [
+            &[0, len as u8, label_len],
+            b"tls13 ",
+            label.as_bytes(),
+            &[0],
+        ];
+        let expander = suite.hkdf_provider.expander_for_okm(&OkmBlock::new(secret));
+        let mut output = vec![0; len];
+        expander.expand_slice(&info, &mut output).unwrap();
+        output
+    };
+    let key_len = suite.aead_alg.key_len();
+    // ring has the key in the type that it encrypts with, and does not zeroize that; with ChaCha20 most of it is room
+    let zeroizes_key = matches!(provider, Provider::AwsLc);
+    let zeroizes_iv = zeroizes_key || key_len == 16;
+    for (mut secret, _) in logged("_TRAFFIC_SECRET") {
+        let hash_len = secret.len();
+        hear("finished_key", &expand(&secret, "finished", hash_len));
+        hear("quic ku", &expand(&secret, "quic ku", hash_len));
+        for _ in 0..3 {
+            if zeroizes_iv {
+                hear("write_iv", &expand(&secret, "iv", 12));
+                hear("quic iv", &expand(&secret, "quic iv", 12));
+            }
+            if zeroizes_key {
+                hear("write_key", &expand(&secret, "key", key_len));
+                hear("quic key", &expand(&secret, "quic key", key_len));
+            }
+            secret = expand(&secret, "traffic upd", hash_len);
+            hear("a later traffic secret", &secret);
+        }
+    }
+}
+
+/// Adds the key blocks of TLS 1.2 that belong to the logged secrets (RFC 5246 §6.3).
+fn expand_tls12(provider: Provider, suite: &'static Tls12CipherSuite) {
+    let shape = suite.aead_alg.key_block_shape();
+    let len = 2 * (shape.enc_key_len + shape.fixed_iv_len);
+    let mut found = 0;
+    for (secret, client_random) in logged("CLIENT_RANDOM") {
+        let randoms = RANDOMS.lock().unwrap();
+        let of_connection = randoms.iter().find(|[client, _]| *client == client_random);
+        let Some([client, server]) = of_connection else {
+            continue;
+        };
+        found += 1;
+        let seed = [*server, *client].concat();
+        let mut block = vec![0; len];
+        suite
+            .prf_provider
+            .for_secret(&mut block, &secret, b"key expansion", &seed);
+        // the two keys one behind the other: ring has them apart
+        hear(
+            "key block",
+            &block[..2 * shape.enc_key_len][shape.enc_key_len - 8..][..16],
+        );
+        // as in TLS 1.3: ring's type takes it along
+        if shape.fixed_iv_len == 12 && matches!(provider, Provider::AwsLc) {
+            hear("client write IV", &block[2 * shape.enc_key_len..][..12]);
+            hear("server write IV", &block[2 * shape.enc_key_len + 12..]);
+        }
+    }
+    // those of unbuffered connections nobody looks for
+    let has_randoms = !RANDOMS.lock().unwrap().is_empty();
+    assert_eq!(found != 0, has_randoms, "{found} key blocks");
+}
+
+/// Hears what a key log is told.
+#[derive(Debug)]
+pub(crate) struct Log;
+
+impl KeyLog for Log {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        const LABELS: [&str; 8] = [
+            "CLIENT_RANDOM",
+            "CLIENT_EARLY_TRAFFIC_SECRET",
+            "EARLY_EXPORTER_SECRET",
+            "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+            "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+            "CLIENT_TRAFFIC_SECRET_0",
+            "SERVER_TRAFFIC_SECRET_0",
+            "EXPORTER_SECRET",
+        ];
+        let label = LABELS.into_iter().find(|known| *known == label).unwrap();
+        hear_of(label, secret, client_random);
+    }
+}
+
+/// Hears the shared secrets of another group.
+pub(crate) struct Group(pub(crate) &'static dyn SupportedKxGroup);
+
+impl SupportedKxGroup for Group {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(Exchange(self.0.start()?)))
+    }
+
+    fn start_and_complete(&self, share: &[u8]) -> Result<CompletedKeyExchange, Error> {
+        let completed = self.0.start_and_complete(share)?;
+        hear_shared(&completed.secret);
+        Ok(completed)
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.0.name()
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+struct Exchange(Box<dyn ActiveKeyExchange>);
+
+impl ActiveKeyExchange for Exchange {
+    fn complete(self: Box<Self>, share: &[u8]) -> Result<SharedSecret, Error> {
+        let secret = self.0.complete(share)?;
+        hear_shared(&secret);
+        Ok(secret)
+    }
+
+    fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
+        self.0.hybrid_component()
+    }
+
+    fn complete_hybrid_component(self: Box<Self>, share: &[u8]) -> Result<SharedSecret, Error> {
+        let secret = self.0.complete_hybrid_component(share)?;
+        hear_shared(&secret);
+        Ok(secret)
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        self.0.pub_key()
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.0.group()
+    }
+}
+
+/// The first and last bytes are those of the parts, if it is of a hybrid.
+fn hear_shared(secret: &SharedSecret) {
+    hear("shared secret", secret.secret_bytes());
+}
+
+/// Hears what is in the tickets of another ticketer, and has it refuse a forgery of each that comes back.
+#[derive(Debug)]
+pub(crate) struct Tickets(pub(crate) Arc<dyn ProducesTickets>);
+
+impl ProducesTickets for Tickets {
+    fn enabled(&self) -> bool {
+        self.0.enabled()
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.0.lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        // format, version and cipher suite; behind them TLS 1.3 has a PSK with its length, TLS 1.2 the master secret
+        let (header, rest) = plain.split_at(5);
+        if header[1..3] == [3, 4] {
+            let len = usize::from(rest[0]);
+            assert!([32, 48].contains(&len));
+            hear("PSK of a ticket", &rest[1..][..len]);
+        } else {
+            hear("master secret of a ticket", &rest[..48]);
+        }
+        self.0.encrypt(plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        // its plaintext is that of the ticket, should a library leave it
+        let mut forged = cipher.to_vec();
+        *forged.last_mut()? ^= 0x55;
+        assert!(self.0.decrypt(&forged).is_none());
+        self.0.decrypt(cipher)
+    }
+}

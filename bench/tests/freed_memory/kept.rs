@@ -1,0 +1,137 @@
+//! Sessions that are forgotten: there is room for few, or others take their places; and tickets that come to nothing.
+
+use std::sync::Arc;
+
+use harness::configs::{ClientAuth, PROVIDERS, Versions};
+use rustls::client::Resumption;
+use rustls::crypto::blocks::{Aead, AeadError, FleetCrypto, FleetTicketer, TAG_LEN, make_ticketer};
+use rustls::crypto::cipher::Nonce;
+use rustls::pki_types::UnixTime;
+use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
+
+use crate::connections::{Case, Sessions, connected};
+use crate::heard::{Log, hear, leaves, left};
+
+/// Tells what is stored in another storage.
+#[derive(Debug)]
+struct Storage(Arc<ServerSessionMemoryCache>);
+
+impl StoresServerSessions for Storage {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        // format, version and cipher suite; TLS 1.3 has a PSK behind its length, TLS 1.2 the master secret
+        match value[1..3] {
+            [3, 4] => hear(
+                "PSK of a stored session",
+                &value[6..][..usize::from(value[5])],
+            ),
+            _ => hear("master secret of a stored session", &value[5..][..48]),
+        }
+        self.0.put(key, value)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.take(key)
+    }
+
+    fn can_cache(&self) -> bool {
+        self.0.can_cache()
+    }
+}
+
+#[test]
+fn no_secret_of_a_forgotten_session_is_left() {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls13, Versions::Tls12] {
+            for auth in [ClientAuth::None, ClientAuth::Required] {
+                for own_storage in [false, true] {
+                    let case = Case {
+                        auth,
+                        sessions: Sessions::Stored,
+                        ..Case::of_version(provider, versions)
+                    };
+                    let left = left(case.provider, case.suite, || {
+                        let (mut client, mut server) = case.configs();
+                        client.resumption = Resumption::in_memory_sessions(1);
+                        client.key_log = Arc::new(Log);
+                        let sessions = ServerSessionMemoryCache::new(2);
+                        server.session_storage = sessions.clone();
+                        if own_storage {
+                            server.session_storage = Arc::new(Storage(sessions));
+                        }
+                        let (client, server) = (Arc::new(client), Arc::new(server));
+                        // a client that resumes, and others that make the server forget its sessions
+                        for _ in 0..6 {
+                            drop(connected(&client, &server));
+                            let mut other = (*client).clone();
+                            other.resumption = Resumption::in_memory_sessions(1);
+                            drop(connected(&Arc::new(other), &server));
+                        }
+                    });
+                    assert!(left.is_empty(), "{case:?}, {own_storage}: {left:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_storage_zeroizes_what_it_forgets() {
+    const SECRET: [u8; 32] = *b"a session, or so the cache holds";
+    let put = |sessions: &ServerSessionMemoryCache, number: u8| {
+        sessions.put(vec![number; 32], SECRET.to_vec());
+    };
+    let replaced = |sessions: &ServerSessionMemoryCache| {
+        put(sessions, 1);
+        put(sessions, 1);
+    };
+    let evicted = |sessions: &ServerSessionMemoryCache| (0..20).for_each(|n| put(sessions, n));
+    for (name, work) in [
+        ("replaced", &replaced as &dyn Fn(&_)),
+        ("evicted", &evicted),
+    ] {
+        let left = leaves(&SECRET, || work(&ServerSessionMemoryCache::new(4)));
+        assert!(!left, "{name}");
+    }
+}
+
+/// An AEAD that leaves everything as it is and refuses.
+struct Refuses;
+
+impl Aead for Refuses {
+    fn seal_in_place(&self, _: Nonce, _: &[u8], _: &mut [u8]) -> Result<[u8; TAG_LEN], AeadError> {
+        Err(AeadError)
+    }
+
+    fn open_in_place(&self, _: Nonce, _: &[u8], _: &mut [u8]) -> Result<usize, AeadError> {
+        Err(AeadError)
+    }
+}
+
+#[test]
+fn a_ticket_that_cannot_be_sealed_leaves_no_session() {
+    const SESSION: [u8; 32] = *b"a session that is to be a ticket";
+    let crypto = PROVIDERS[0].this();
+    let ticketer = make_ticketer(|_| Refuses, crypto.secure_random).unwrap();
+    assert!(!leaves(&SESSION, || assert!(
+        ticketer.encrypt(&SESSION).is_none()
+    )));
+
+    let fleet = FleetCrypto {
+        hkdf: Case::of_version(PROVIDERS[0], Versions::Tls13)
+            .suite
+            .tls13()
+            .unwrap()
+            .hkdf_provider,
+        new_aead: |_| Refuses,
+        random: crypto.secure_random,
+    };
+    let now = || Some(UnixTime::now());
+    let ticketer = FleetTicketer::new(&[7; 32], 3600, fleet, now).unwrap();
+    assert!(!leaves(&SESSION, || assert!(
+        ticketer.encrypt(&SESSION).is_none()
+    )));
+}
