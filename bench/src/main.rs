@@ -30,6 +30,7 @@ mod statistics;
 mod suites;
 mod tcp;
 mod this;
+mod timing;
 mod upstream;
 mod workload;
 
@@ -76,6 +77,7 @@ fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
         Command::Load(Load::Connections(args)) => report::run(args, line),
         Command::Load(Load::Handshakes(args)) => report::run(args, line),
         Command::Load(Load::Hostile(args)) => report::run(args, line),
+        Command::Timing(args) => report::run(args, line),
         Command::All(args) => all::run(args),
         Command::ListSuites { json } => {
             suites::list(*json);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use harness::configs::{ClientAuth, KeyType, Versions, this as configs};
 use harness::pairs::this as pairs;
+use harness::transparent::this as transparent;
 use rustls as tls;
 use tls::certificates::PeerChains;
 
@@ -16,6 +17,7 @@ pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
 pub(crate) mod split;
+pub(crate) mod timing;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().this()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use harness::configs::{ClientAuth, KeyType, Versions, upstream as configs};
 use harness::pairs::upstream as pairs;
+use harness::transparent::upstream as transparent;
 use rustls_upstream as tls;
 
 use crate::cli::Provider;

@@ -448,8 +448,34 @@ const HOSTILE: [(&str, i64, u64, &str); 31] = [
 ];
 
 #[test]
+fn timing_reports_on_each_comparison_beside_its_controls() {
+    let rows = json(&["timing", "--multiplier=0.001", "--json"]);
+    assert_eq!(of(&rows, "impl"), ["control", "this", "upstream"].into());
+    assert_eq!(of(&rows, "provider"), ["-", "aws-lc-rs", "ring"].into());
+    for operation in [
+        "Finished", "binder", "ticket", "TLS 1.2", "fleet", "session",
+    ] {
+        assert!(
+            of(&rows, "operation")
+                .iter()
+                .any(|name| name.contains(operation))
+        );
+    }
+    for row in rows {
+        assert!(row["measurements"].as_u64().unwrap() >= 1000, "{row}");
+        // whatever it is
+        assert!(row["t"].is_f64() && row["t_of_all"].is_f64(), "{row}");
+    }
+    let text = text(&["timing", "binder", "--multiplier=0.001"]);
+    assert!(
+        text.contains("first byte wrong / last byte wrong"),
+        "{text}"
+    );
+}
+
+#[test]
 fn mistakes_are_answered_with_what_would_work() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["bulk", "TLS13_AES"], SUITE),
         (
             &[
@@ -460,6 +486,7 @@ fn mistakes_are_answered_with_what_would_work() {
             "rsa-2048",
         ),
         (&["primitives", "rot13"], "X25519 share"),
+        (&["timing", "rot13"], "PSK binder"),
         (&["bulk", SUITE, "--allocator=tcmalloc"], "jemalloc"),
         (
             &[

@@ -54,7 +54,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Load(Load),
 
-    /// Everything, one after the other
+    /// Whether the time that it takes to refuse a forgery tells where it is wrong
+    Timing(TimingArgs),
+
+    /// All but `load` and `timing`, one after the other
     All(AllArgs),
 
     /// The cipher suites, and which of them can be measured
@@ -78,6 +81,7 @@ impl Command {
             Self::Primitives(args) => Some(&args.run.output),
             Self::Certificates(args) => Some(&args.run.output),
             Self::Load(load) => Some(load.output()),
+            Self::Timing(args) => Some(&args.run.output),
             Self::All(args) => Some(&args.output),
             Self::ListSuites { .. } => None,
         }
@@ -238,6 +242,20 @@ pub(crate) struct PrimitivesArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CertificatesArgs {
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(mut_arg("provider", |arg| arg.help("Whose cryptography")))]
+pub(crate) struct TimingArgs {
+    /// Only those with this in their name
+    #[arg(default_value = "")]
+    pub(crate) filter: String,
+
     #[command(flatten)]
     pub(crate) time: TimeArgs,
 

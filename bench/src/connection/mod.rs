@@ -18,6 +18,7 @@ mod rotated;
 pub(crate) mod serving;
 pub(crate) mod sessions;
 pub(crate) mod tcp;
+pub(crate) mod timing;
 pub(crate) mod unbuffered;
 
 use core::hint::black_box;

@@ -1,0 +1,257 @@
+//! What compares secrets, or opens what may be forged, on inputs that are wrong in one place or another.
+
+mod handshakes;
+
+use core::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use harness::bare_records::{Cipher, Keys, Records};
+use tls::crypto::cipher::{AeadKey, InboundOpaqueMessage, Iv, MessageDecrypter};
+use tls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
+use tls::{ContentType, ProtocolVersion, SupportedCipherSuite};
+
+use super::super::transparent;
+use super::tls;
+use crate::cli::Provider;
+use crate::timing::{Case, Subject};
+use crate::workload::Result;
+
+pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
+    let mut cases = handshakes::cases();
+    cases.push(Case {
+        operation: "session ID in the server's storage".to_owned(),
+        inputs: ["first byte wrong", "last byte wrong"],
+        provider: None,
+        cost: 1,
+        build: Box::new(stored_session),
+    });
+    for provider in providers {
+        let ticketer = super::super::ticketer;
+        cases.push(ticket_case(
+            "ticket",
+            ["tag, first byte", "tag, last byte"],
+            [-16, -1],
+            *provider,
+            ticketer,
+        ));
+        cases.push(ticket_case(
+            "name of a ticket's key",
+            ["first byte wrong", "last byte wrong"],
+            [0, 15],
+            *provider,
+            ticketer,
+        ));
+        for suite in super::super::provider(*provider).cipher_suites {
+            if let Some(cipher) = cipher(&suite) {
+                cases.extend(record_cases(*provider, suite, cipher));
+            }
+        }
+    }
+    cases
+}
+
+/// A wrong ticket of `ticketer`: it is changed at one place or another, from its beginning or its end.
+pub(in super::super) fn ticket_case(
+    operation: &str,
+    inputs: [&'static str; 2],
+    places: [isize; 2],
+    provider: Provider,
+    ticketer: impl Fn(Provider) -> core::result::Result<Arc<dyn ProducesTickets>, tls::Error> + 'static,
+) -> Case {
+    let build = move || -> Result<Subject> {
+        let ticketer = ticketer(provider)?;
+        let ticket = ticketer.encrypt(&[0x5e; 120]).ok_or("no ticket")?;
+        let wrong = places.map(|place| changed(&ticket, place));
+        if ticketer.decrypt(&ticket).is_none() {
+            return Err("the ticket is refused as it is".into());
+        }
+        let mut input = ticket;
+        Ok(Box::new(move |class| {
+            input.copy_from_slice(&wrong[class]);
+            let start = Instant::now();
+            let opened = black_box(ticketer.decrypt(black_box(&input)));
+            let time = start.elapsed();
+            match opened {
+                None => Ok(time),
+                Some(_) => Err("a wrong ticket is accepted".into()),
+            }
+        }))
+    };
+    Case {
+        operation: operation.to_owned(),
+        inputs,
+        provider: Some(provider),
+        cost: 1,
+        build: Box::new(build),
+    }
+}
+
+/// `bytes` with another byte at `place`, or so far from the end.
+fn changed(bytes: &[u8], place: isize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let place = match usize::try_from(place) {
+        Ok(place) => place,
+        Err(_) => bytes.len() - place.unsigned_abs(),
+    };
+    bytes[place] ^= 0x55;
+    bytes
+}
+
+/// Looks up a name that differs from one of those that are there.
+fn stored_session() -> Result<Subject> {
+    let sessions = ServerSessionMemoryCache::new(256);
+    let name = |number: u8| [number; 32].to_vec();
+    for number in 0..200 {
+        sessions.put(name(number), vec![number; 100]);
+    }
+    let right = name(7);
+    if sessions.get(&right).is_none() {
+        return Err("the session is not there".into());
+    }
+    let wrong = [0, -1].map(|place| changed(&right, place));
+    let mut input = right;
+    Ok(Box::new(move |class| {
+        input.copy_from_slice(&wrong[class]);
+        let start = Instant::now();
+        let found = black_box(sessions.get(black_box(&input)));
+        let time = start.elapsed();
+        match found {
+            None => Ok(time),
+            Some(_) => Err("a wrong name finds a session".into()),
+        }
+    }))
+}
+
+/// The cipher of a suite that is measured: one for each cipher and version, with keys of 32 bytes, since a program can
+/// make an `AeadKey` of upstream's of no other length.
+fn cipher(suite: &SupportedCipherSuite) -> Option<Cipher> {
+    match &format!("{:?}", suite.suite())[..] {
+        "TLS13_AES_256_GCM_SHA384" | "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384" => {
+            Some(Cipher::Aes256Gcm)
+        }
+        "TLS13_CHACHA20_POLY1305_SHA256" | "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256" => {
+            Some(Cipher::Chacha20Poly1305)
+        }
+        _ => None,
+    }
+}
+
+/// Bytes of content in a record that does not open; with its padding, in one that does.
+const LEN: usize = 1024;
+
+const APPLICATION_DATA: u8 = 23;
+
+fn record_cases(provider: Provider, suite: SupportedCipherSuite, cipher: Cipher) -> Vec<Case> {
+    let is_tls13 = suite.tls13().is_some();
+    let version = if is_tls13 { "TLS 1.3" } else { "TLS 1.2" };
+    let case = |what: &str, inputs, build: Box<dyn Fn() -> Result<Subject>>| Case {
+        operation: format!("{version} {cipher:?}, {what}"),
+        inputs,
+        provider: Some(provider),
+        cost: 1,
+        build,
+    };
+    let mut cases = vec![
+        case(
+            "record that does not open",
+            ["tag, first byte", "tag, last byte"],
+            Box::new(move || forged_record(suite, cipher, [-16, -1])),
+        ),
+        case(
+            "record that does not open",
+            ["text, first byte", "tag, last byte"],
+            Box::new(move || forged_record(suite, cipher, [-16 - LEN as isize, -1])),
+        ),
+    ];
+    if is_tls13 {
+        cases.push(case(
+            "record that opens",
+            ["all padding but one byte", "no padding"],
+            Box::new(move || padded_record(suite, cipher)),
+        ));
+    }
+    cases
+}
+
+/// A record that was changed at one place or another.
+fn forged_record(
+    suite: SupportedCipherSuite,
+    cipher: Cipher,
+    places: [isize; 2],
+) -> Result<Subject> {
+    let right = sealed(&suite, cipher, APPLICATION_DATA, &[0x5e; LEN]);
+    let wrong = places.map(|place| changed(&right, place));
+    if open(&mut *decrypter(&suite), &mut right.clone()).is_none() {
+        return Err("the record does not open as it is".into());
+    }
+    opened(suite, wrong, [None; 2])
+}
+
+/// A record with as little content as there can be, and one with as much, of one length.
+fn padded_record(suite: SupportedCipherSuite, cipher: Cipher) -> Result<Subject> {
+    let mut little = vec![0; LEN];
+    little[..2].copy_from_slice(&[0x5e, APPLICATION_DATA]);
+    // RFC 9846 §5.4: what stands behind the content is a type, then zeros
+    let little = sealed(&suite, cipher, 0, &little);
+    let much = sealed(&suite, cipher, APPLICATION_DATA, &[0x5e; LEN]);
+    opened(suite, [little, much], [Some(1), Some(LEN)])
+}
+
+/// Opens these payloads of records, whose content is to have these lengths.
+fn opened(
+    suite: SupportedCipherSuite,
+    payloads: [Vec<u8>; 2],
+    expected: [Option<usize>; 2],
+) -> Result<Subject> {
+    let mut decrypter = decrypter(&suite);
+    let mut input = payloads[0].clone();
+    Ok(Box::new(move |class| {
+        input.copy_from_slice(&payloads[class]);
+        let start = Instant::now();
+        let len = black_box(open(&mut *decrypter, black_box(&mut input)));
+        let time = start.elapsed();
+        if len != expected[class] {
+            return Err(format!("opened to {len:?} bytes instead of {:?}", expected[class]).into());
+        }
+        Ok(time)
+    }))
+}
+
+const KEY: [u8; 32] = [0x4b; 32];
+const IV: [u8; 12] = [0x1f; 12];
+
+/// The payload of the first record under the key, with an inner type where there is one.
+fn sealed(suite: &SupportedCipherSuite, cipher: Cipher, typ: u8, content: &[u8]) -> Vec<u8> {
+    const HEADER_LEN: usize = 5;
+    let keys = Keys {
+        seq: 0,
+        cipher,
+        key: KEY.to_vec(),
+        iv: IV,
+    };
+    let mut records = Records::new(suite.tls13().is_some(), keys);
+    records.seal(typ, content).split_off(HEADER_LEN)
+}
+
+fn decrypter(suite: &SupportedCipherSuite) -> Box<dyn MessageDecrypter> {
+    let key = AeadKey::from(KEY);
+    match suite {
+        SupportedCipherSuite::Tls13(suite) => suite.aead_alg.decrypter(key, Iv::from(IV)),
+        SupportedCipherSuite::Tls12(suite) => {
+            let len = suite.aead_alg.key_block_shape().fixed_iv_len;
+            suite.aead_alg.decrypter(key, &IV[..len])
+        }
+    }
+}
+
+/// Opens the first record; how long its content is, if it opens.
+fn open(decrypter: &mut dyn MessageDecrypter, payload: &mut [u8]) -> Option<usize> {
+    let record = InboundOpaqueMessage::new(
+        ContentType::ApplicationData,
+        ProtocolVersion::TLSv1_2,
+        payload,
+    );
+    let opened = decrypter.decrypt(record, 0);
+    opened.ok().map(|message| message.payload.len())
+}

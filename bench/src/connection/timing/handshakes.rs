@@ -1,0 +1,184 @@
+//! Finished and binders that are wrong. The records are not encrypted, and nothing is random, so that what a peer said
+//! once can be said again with another byte; HMAC is that of ring.
+
+use core::hint::black_box;
+use core::ops::DerefMut;
+use std::time::Instant;
+
+use harness::configs::{ClientAuth, Versions};
+use harness::transparent::{Resumes, Setup, TAG};
+use harness::wire::{Record, records};
+use tls::ConnectionCommon;
+
+use super::super::tls;
+use super::transparent::Configs;
+use crate::cli::Version;
+use crate::timing::{Case, Subject};
+use crate::workload::{Result, Role};
+
+pub(super) fn cases() -> Vec<Case> {
+    let case = |operation: String, build: Box<dyn Fn() -> Result<Subject>>| Case {
+        operation,
+        inputs: ["first byte wrong", "last byte wrong"],
+        provider: None,
+        cost: 10,
+        build,
+    };
+    let mut cases = Vec::new();
+    for version in [Version::Tls13, Version::Tls12] {
+        for role in Role::BOTH {
+            cases.push(case(
+                format!("{} Finished, read by the {}", version.name(), role.name()),
+                Box::new(move || finished(version, role)),
+            ));
+        }
+    }
+    cases.push(case("PSK binder".to_owned(), Box::new(binder)));
+    cases
+}
+
+/// A connection that has everything but the last record, and that record.
+fn refused<C, Data>(
+    connect: impl Fn() -> C + 'static,
+    before: Vec<Vec<u8>>,
+    last: Vec<u8>,
+    secret: core::ops::Range<usize>,
+) -> Result<Subject>
+where
+    C: DerefMut<Target = ConnectionCommon<Data>>,
+{
+    let prepare = move || -> Result<C> {
+        let mut connection = connect();
+        before
+            .iter()
+            .try_for_each(|flight| give(&mut connection, flight))?;
+        Ok(connection)
+    };
+    give(&mut *prepare()?, &last).map_err(|error| format!("refused as it is: {error}"))?;
+    let wrong = [secret.start, secret.end - 1].map(|place| {
+        let mut wrong = last.clone();
+        wrong[place] ^= 0x55;
+        wrong
+    });
+    let mut input = last;
+    Ok(Box::new(move |class| {
+        let mut connection = prepare()?;
+        input.copy_from_slice(&wrong[class]);
+        connection.read_tls(&mut &input[..])?;
+        let start = Instant::now();
+        let outcome = black_box(connection.process_new_packets());
+        let time = start.elapsed();
+        match outcome {
+            Err(_) => Ok(time),
+            Ok(_) => Err("a wrong one is accepted".into()),
+        }
+    }))
+}
+
+/// The peer's Finished, read by this side.
+fn finished(version: Version, role: Role) -> Result<Subject> {
+    let versions = match version {
+        Version::Tls13 => Versions::Tls13,
+        Version::Tls12 => Versions::Tls12,
+    };
+    let configs = Configs::new(Setup {
+        versions: [versions; 2],
+        ..Setup::usual(ClientAuth::None)
+    });
+    let (mut client, mut server) = (configs.client(), configs.server());
+    // those of the client, those of the server
+    let mut flights = [Vec::new(), Vec::new()];
+    while client.is_handshaking() || server.is_handshaking() {
+        let flight = take(&mut client)?;
+        give(&mut server, &flight)?;
+        flights[0].push(flight);
+        let flight = take(&mut server)?;
+        give(&mut client, &flight)?;
+        flights[1].push(flight);
+    }
+    let [of_client, of_server] = flights;
+    let mut flights = match role {
+        Role::Server => of_client,
+        Role::Client => of_server,
+    };
+    // what a TLS 1.3 server sends behind the client's Finished is not of the handshake
+    if (version, role) == (Version::Tls13, Role::Client) {
+        flights.truncate(1);
+    }
+    let flight = flights.pop().ok_or("no flight")?;
+    let (before, last, secret) = split_finished(&flight, version)?;
+    flights.push(before);
+    match role {
+        Role::Server => refused(move || configs.server(), flights, last, secret),
+        Role::Client => refused(move || configs.client(), flights, last, secret),
+    }
+}
+
+/// A flight up to its Finished, a record of that alone, and where the verify_data is in it.
+#[allow(clippy::type_complexity, reason = "taken apart by the one caller")]
+fn split_finished(
+    flight: &[u8],
+    version: Version,
+) -> Result<(Vec<u8>, Vec<u8>, core::ops::Range<usize>)> {
+    const HEADER_LEN: usize = 4;
+    // RFC 9846 §4.5.3: as long as the hash, SHA-384; RFC 5246 §7.4.9
+    let (verify_data_len, inner_type): (usize, &[u8]) = match version {
+        Version::Tls13 => (48, &[22]),
+        Version::Tls12 => (12, &[]),
+    };
+    let mut records = records(flight);
+    let last = records.pop().ok_or("no record")?;
+    let content_len = last.payload.len() - TAG.len() - inner_type.len();
+    let finished_at = content_len - HEADER_LEN - verify_data_len;
+    let (others, finished) = last.payload[..content_len].split_at(finished_at);
+    if finished[..HEADER_LEN] != [20, 0, 0, verify_data_len as u8] {
+        return Err("no Finished at the end of the flight".into());
+    }
+    let sealed = |content: &[u8]| {
+        let payload = [content, inner_type, &TAG].concat();
+        Record { payload, ..last }.to_bytes()
+    };
+    let mut before: Vec<u8> = records.iter().flat_map(Record::to_bytes).collect();
+    if !others.is_empty() {
+        before.extend(sealed(others));
+    }
+    let start = 5 + HEADER_LEN;
+    Ok((before, sealed(finished), start..start + verify_data_len))
+}
+
+/// The binder of a ticket in a ClientHello.
+fn binder() -> Result<Subject> {
+    const BINDER_LEN: usize = 48;
+    let configs = Configs::new(Setup {
+        resumes: Some(Resumes::Tickets),
+        ..Setup::usual(ClientAuth::None)
+    });
+    let (mut client, mut server) = (configs.client(), configs.server());
+    for _ in 0..2 {
+        give(&mut server, &take(&mut client)?)?;
+        give(&mut client, &take(&mut server)?)?;
+    }
+    let hello = take(&mut configs.client())?;
+    let len = hello.len();
+    if hello[len - BINDER_LEN - 1] != BINDER_LEN as u8 {
+        return Err("no binder at the end of the ClientHello".into());
+    }
+    let secret = len - BINDER_LEN..len;
+    refused(move || configs.server(), Vec::new(), hello, secret)
+}
+
+fn take<Data>(connection: &mut ConnectionCommon<Data>) -> Result<Vec<u8>> {
+    let mut flight = Vec::new();
+    while connection.wants_write() {
+        connection.write_tls(&mut flight)?;
+    }
+    Ok(flight)
+}
+
+fn give<Data>(connection: &mut ConnectionCommon<Data>, mut flight: &[u8]) -> Result<()> {
+    while !flight.is_empty() {
+        connection.read_tls(&mut flight)?;
+        connection.process_new_packets()?;
+    }
+    Ok(())
+}
