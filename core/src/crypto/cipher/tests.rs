@@ -115,14 +115,15 @@ fn chunked<'a>(bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
 
 #[test]
 fn chunks_are_the_bytes_of_their_concatenation() {
+    const STEP: usize = if cfg!(miri) { 13 } else { 1 };
     let bytes: Vec<u8> = (0..40).collect();
     for lens in [&[][..], &[40], &[0, 10, 0, 0, 29, 1], &[1; 39]] {
         let chunks = chunked(&bytes, lens);
         let all = OutboundChunks::new(&chunks);
         assert_eq!((all.len(), all.is_empty()), (40, false));
-        for from in 0..=40 {
+        for from in (0..=40).step_by(STEP) {
             let (_, back) = all.split_at(from);
-            for len in 0..=40 - from {
+            for len in (0..=40 - from).step_by(STEP) {
                 let (part, rest) = back.split_at(len);
                 let expected = &bytes[from..from + len];
                 assert_eq!(part.to_vec(), expected, "{lens:?}, {from}, {len}");

@@ -496,7 +496,22 @@ impl ReceiveModel {
     }
 }
 
+/// Miri takes its time, and has no files.
+fn config() -> ProptestConfig {
+    if cfg!(miri) {
+        ProptestConfig {
+            cases: 2,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        }
+    } else {
+        ProptestConfig::default()
+    }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn received_bytes_are_neither_lost_nor_moved_about(
         lens in prop::collection::vec(0..5000_usize, 1..20),
