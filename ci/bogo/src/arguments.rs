@@ -143,6 +143,24 @@ const FLAGS: &[(&str, Effect)] = &[
     ("-shim-id", Take(|o, v| put(&mut o.shim_id, v))),
     ("-server", Set(|o| o.server = true)),
     ("-resume-count", Take(|o, v| put(&mut o.resume_count, v))),
+    // QUIC
+    ("-quic", Set(|o| o.quic = true)),
+    (
+        "-quic-transport-params",
+        Take(|o, v| set_bytes(&mut o.quic_transport_parameters, v)),
+    ),
+    (
+        "-quic-use-legacy-codepoint",
+        Take(|o, v| put(&mut o.quic_legacy_codepoint, v)),
+    ),
+    (
+        "-quic-early-data-context",
+        Take(|o, v| set_text(&mut o.quic_early_data_context, v)),
+    ),
+    (
+        "-expect-quic-transport-params",
+        Take(|o, v| set_bytes(&mut o.expect.quic_transport_parameters, v)),
+    ),
     // versions: this crate has no older ones, so they are off in any case
     ("-no-tls1", Satisfied),
     ("-no-tls11", Satisfied),

@@ -175,7 +175,11 @@ impl Shared {
         config.session_storage = self.server_sessions.clone();
         if options.enable_early_data {
             // sessions that allow early data are in the storage, where each is taken but once
-            config.max_early_data_size = MAX_EARLY_DATA;
+            config.max_early_data_size = match options.quic {
+                // RFC 9001 §4.6.1
+                true => u32::MAX,
+                false => MAX_EARLY_DATA,
+            };
             config.send_half_rtt_data = true;
         } else if options.no_ticket {
             // those of TLS 1.2 have identifiers

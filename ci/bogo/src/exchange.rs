@@ -2,30 +2,39 @@
 //!
 //! The runner sends data and wants them back with each bit inverted, until it closes.
 
-use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, Connection, ServerConnection};
+use rustls::{ClientConnection, ServerConnection, quic};
 
 use crate::arguments::Connections;
+use crate::carrier::{Carrier, Received};
 use crate::config::Shared;
 use crate::expectations;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::Options;
 use crate::provider::Library;
-use crate::records::{Received, Records};
+use crate::quic::Quic;
+use crate::records::Records;
 use crate::socket::Socket;
 
 /// What the shim says where it speaks first.
 const FIRST_WORDS: &[u8] = b"hello";
+
+/// The name of a server that has none. No ClientHello says it.
+pub(crate) const UNNAMED: &str = "unnamed.invalid";
 
 /// How much is read at once unless the options say so.
 const READ_SIZE: usize = 16384;
 
 /// Runs all connections of the process, one after the other.
 pub(crate) fn run(connections: &Connections) -> Result<(), Failure> {
+    if connections.initial.quic_early_data_context != connections.resume.quic_early_data_context {
+        return Err(Failure::Unsupported(
+            "early data bound to more than the session".into(),
+        ));
+    }
     let mut shared = Shared::new(Library::of_environment()?)?;
     for number in 0..=connections.initial.resume_count.unwrap_or(0) {
         let options = if number == 0 {
@@ -47,7 +56,7 @@ struct Exchange<'o> {
     retry: &'o Options,
     /// A connection before this one left a session.
     may_resume: bool,
-    records: Records,
+    carrier: Box<dyn Carrier>,
     observed: Arc<Mutex<Observed>>,
     early_data: EarlyData,
 }
@@ -72,30 +81,15 @@ impl<'o> Exchange<'o> {
     ) -> Result<Self, Failure> {
         let observed = Arc::default();
         let retry = &connections.retry;
-        let records = if options.server {
-            let config = shared.server(options, &observed)?;
-            if options.through_acceptor {
-                Records::accept(config, Socket::connect(options)?)?
-            } else {
-                let server = ServerConnection::new(config)?;
-                Records::new(server.into(), Socket::connect(options)?)
-            }
-        } else {
-            let config = shared.client(options, &observed)?;
-            let name = options.host_name.as_deref().unwrap_or("unnamed.invalid");
-            let name = ServerName::try_from(name.to_owned())
-                .map_err(|_| Failure::Unsupported(format!("the server name {name:?}")))?;
-            let mut client = ClientConnection::new(config, name)?;
-            if client.early_data().is_some() {
-                shared.client_goes_on_as(retry, &observed)?;
-            }
-            Records::new(client.into(), Socket::connect(options)?)
-        };
+        let mut carrier = carrier(options, shared, &observed)?;
+        if carrier.offers_early_data() {
+            shared.client_goes_on_as(retry, &observed)?;
+        }
         Ok(Self {
             options,
             retry,
             may_resume,
-            records,
+            carrier,
             observed,
             early_data: EarlyData::None,
         })
@@ -103,7 +97,7 @@ impl<'o> Exchange<'o> {
 
     fn run(mut self) -> Result<(), Failure> {
         let outcome = self.exchange();
-        self.records.finish();
+        self.carrier.finish();
         outcome
     }
 
@@ -127,23 +121,20 @@ impl<'o> Exchange<'o> {
             return self.shut_down();
         }
         self.echo()?;
-        expectations::check_at_the_end(self.expecting(), &self.records, &self.observed)
+        expectations::check_at_the_end(self.expecting(), &*self.carrier, &self.observed)
     }
 
     /// Has a client send its first words as early data, as far as it can.
     fn send_early_data(&mut self) -> Result<(), Failure> {
-        let Connection::Client(client) = &mut self.records.connection else {
+        if !self.carrier.offers_early_data() {
             return Ok(());
-        };
-        let Some(mut early_data) = client.early_data() else {
-            return Ok(());
-        };
+        }
         if self.options.expect.no_early_data_offer {
             return Err(Failure::Expectation("early data is offered".into()));
         }
         if self.options.writes_first {
-            self.early_data = EarlyData::Sent(early_data.write(FIRST_WORDS)?);
-            self.records.flush()?;
+            self.early_data = EarlyData::Sent(self.carrier.send_early_data(FIRST_WORDS)?);
+            self.carrier.flush()?;
             // to a client that sends early data the connection is up
             self.export()?;
         }
@@ -159,18 +150,19 @@ impl<'o> Exchange<'o> {
         let words = &FIRST_WORDS[accepted..];
         let options = self.expecting();
         if options.reads_with_unfinished_write {
-            self.records.write_unfinished(words)
+            self.carrier.write_unfinished(words)
         } else if options.writes_first {
-            self.records.write(words)
+            self.carrier.write(words)
         } else {
             Ok(())
         }
     }
 
     fn early_data_accepted(&self) -> bool {
-        match &self.records.connection {
-            Connection::Client(client) => client.is_early_data_accepted(),
-            Connection::Server(_) => self.early_data == EarlyData::Received,
+        if self.carrier.is_client() {
+            self.carrier.is_early_data_accepted()
+        } else {
+            self.early_data == EarlyData::Received
         }
     }
 
@@ -186,16 +178,12 @@ impl<'o> Exchange<'o> {
 
     /// Completes the handshake. A server answers early data in the middle of it.
     fn handshake(&mut self) -> Result<(), Failure> {
-        while self.records.connection.is_handshaking() {
-            let mut early = Vec::new();
-            self.records.handshake_until(|connection| {
-                early = take_early_data(connection);
-                !early.is_empty()
-            })?;
+        while self.carrier.facts().is_handshaking() {
+            let mut early = self.carrier.handshake()?;
             if !early.is_empty() {
                 self.early_data = EarlyData::Received;
                 invert(&mut early);
-                self.records.write(&early)?;
+                self.carrier.write(&early)?;
             }
         }
         if self.options.handshake_never_done {
@@ -218,7 +206,7 @@ impl<'o> Exchange<'o> {
                     .into(),
             ));
         }
-        expectations::check(expecting, &self.records, &self.observed, self.may_resume)
+        expectations::check(expecting, &*self.carrier, &self.observed, self.may_resume)
     }
 
     /// Sends what the runner compares with its own.
@@ -230,16 +218,13 @@ impl<'o> Exchange<'o> {
                 .options
                 .use_export_context
                 .then_some(context.as_bytes());
-            let material = self.records.connection.export_keying_material(
-                vec![0; length],
-                label.as_bytes(),
-                context,
-            )?;
-            self.records.write(&material)?;
+            let label = label.as_bytes();
+            let material = self.carrier.export_keying_material(length, label, context)?;
+            self.carrier.write(&material)?;
         }
         if self.options.export_traffic_secrets {
             let secrets = self.traffic_secrets()?;
-            self.records.write(&secrets)?;
+            self.carrier.write(&secrets)?;
         }
         Ok(())
     }
@@ -255,9 +240,9 @@ impl<'o> Exchange<'o> {
             secret("CLIENT_TRAFFIC_SECRET_0")?,
             secret("SERVER_TRAFFIC_SECRET_0")?,
         );
-        let (read, write) = match self.records.connection {
-            Connection::Client(_) => (server, client),
-            Connection::Server(_) => (client, server),
+        let (read, write) = match self.carrier.is_client() {
+            true => (server, client),
+            false => (client, server),
         };
         let length = (read.len() as u16).to_le_bytes();
         Ok([length.as_slice(), read, write].concat())
@@ -265,11 +250,11 @@ impl<'o> Exchange<'o> {
 
     /// Sends close_notify, and if it is to be checked waits for the peer's.
     fn shut_down(&mut self) -> Result<(), Failure> {
-        self.records.close()?;
+        self.carrier.close()?;
         if !self.options.check_close_notify {
             return Ok(());
         }
-        match self.records.read(&mut [0; READ_SIZE])? {
+        match self.carrier.read(&mut [0; READ_SIZE])? {
             Received::CloseNotify => Ok(()),
             Received::Bytes(_) => Err(Failure::DataInsteadOfCloseNotify),
             Received::End => Err(Failure::EndInsteadOfCloseNotify),
@@ -281,31 +266,28 @@ impl<'o> Exchange<'o> {
         let mut data = vec![0; self.options.read_size.unwrap_or(READ_SIZE)];
         loop {
             if self.options.key_update_before_read {
-                self.records.connection.refresh_traffic_keys()?;
-                self.records.flush()?;
+                self.carrier.refresh_traffic_keys()?;
+                self.carrier.flush()?;
             }
             let peeked = match self.options.peeks {
-                true => Some(self.records.peek()?),
+                true => Some(self.carrier.peek()?),
                 false => None,
             };
-            match self.records.read(&mut data)? {
+            match self.carrier.read(&mut data)? {
                 Received::Bytes(length) => {
                     if peeked.is_some_and(|peeked| !peeked.starts_with(&data[..length])) {
                         return Err(Failure::Expectation("what was peeked at".into()));
                     }
                     if self.options.exports_between_reads {
-                        self.records.connection.export_keying_material(
-                            [0; 32],
-                            b"some label",
-                            None,
-                        )?;
+                        self.carrier
+                            .export_keying_material(32, b"some label", None)?;
                     }
                     let answer = &mut data[..length];
                     invert(answer);
                     if self.options.key_update {
-                        self.records.connection.refresh_traffic_keys()?;
+                        self.carrier.refresh_traffic_keys()?;
                     }
-                    self.records.write(answer)?;
+                    self.carrier.write(answer)?;
                 }
                 Received::CloseNotify => break,
                 Received::End if self.options.check_close_notify => {
@@ -314,21 +296,41 @@ impl<'o> Exchange<'o> {
                 Received::End => return Ok(()),
             }
         }
-        self.records.close()
+        self.carrier.close()
     }
 }
 
-fn take_early_data(connection: &mut Connection) -> Vec<u8> {
-    let mut data = Vec::new();
-    if let Connection::Server(server) = connection
-        && let Some(mut early_data) = server.early_data()
-    {
-        let mut chunk = [0; 1024];
-        while let Ok(length @ 1..) = early_data.read(&mut chunk) {
-            data.extend_from_slice(&chunk[..length]);
+/// The connection of `options`, and the socket it is on.
+fn carrier(
+    options: &Options,
+    shared: &mut Shared,
+    observed: &Arc<Mutex<Observed>>,
+) -> Result<Box<dyn Carrier>, Failure> {
+    if options.server {
+        let config = shared.server(options, observed)?;
+        if let Some((version, parameters)) = options.quic_connection()? {
+            let server = quic::ServerConnection::new(config, version, parameters)?;
+            let socket = Socket::connect(options)?;
+            return Ok(Box::new(Quic::new(server.into(), socket, observed.clone())));
         }
+        let socket = Socket::connect(options)?;
+        return Ok(Box::new(match options.through_acceptor {
+            true => Records::accept(config, socket)?,
+            false => Records::new(ServerConnection::new(config)?.into(), socket),
+        }));
     }
-    data
+    let config = shared.client(options, observed)?;
+    let name = options.host_name.as_deref().unwrap_or(UNNAMED);
+    let name = ServerName::try_from(name.to_owned())
+        .map_err(|_| Failure::Unsupported(format!("the server name {name:?}")))?;
+    if let Some((version, parameters)) = options.quic_connection()? {
+        let client = quic::ClientConnection::new(config, version, name, parameters)?;
+        let socket = Socket::connect(options)?;
+        return Ok(Box::new(Quic::new(client.into(), socket, observed.clone())));
+    }
+    let client = ClientConnection::new(config, name)?;
+    let socket = Socket::connect(options)?;
+    Ok(Box::new(Records::new(client.into(), socket)))
 }
 
 fn invert(data: &mut [u8]) {

@@ -3,26 +3,26 @@
 use std::fmt::Debug;
 use std::sync::Mutex;
 
-use rustls::{Connection, HandshakeKind};
+use rustls::HandshakeKind;
 
+use crate::carrier::Carrier;
 use crate::credentials::{names_of_authorities, read_chain};
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::Options;
 use crate::provider::code_point;
-use crate::records::Records;
 
 /// Says what is not as expected, if anything is.
 pub(crate) fn check(
     options: &Options,
-    records: &Records,
+    carrier: &dyn Carrier,
     observed: &Mutex<Observed>,
     may_resume: bool,
 ) -> Result<(), Failure> {
-    negotiated(options, records)?;
-    resumption(options, records, may_resume)?;
-    names(options, records)?;
-    seen(options, records, &observed.lock().unwrap())
+    negotiated(options, carrier)?;
+    resumption(options, carrier, may_resume)?;
+    names(options, carrier)?;
+    seen(options, carrier, &observed.lock().unwrap())
 }
 
 /// Says whether early data was accepted when it should not, or the other way round.
@@ -34,12 +34,12 @@ pub(crate) fn check_early_data(options: &Options, accepted: bool) -> Result<(), 
 /// What is to be known only once data has come: tickets come before it, but after the handshake.
 pub(crate) fn check_at_the_end(
     options: &Options,
-    records: &Records,
+    carrier: &dyn Carrier,
     observed: &Mutex<Observed>,
 ) -> Result<(), Failure> {
-    let Connection::Client(_) = &records.connection else {
+    if !carrier.is_client() {
         return Ok(());
-    };
+    }
     let tickets = &observed.lock().unwrap().tickets;
     if options.expect.no_session {
         return match tickets.as_slice() {
@@ -53,8 +53,8 @@ pub(crate) fn check_at_the_end(
     Ok(())
 }
 
-fn negotiated(options: &Options, records: &Records) -> Result<(), Failure> {
-    let (expect, facts) = (&options.expect, records.facts());
+fn negotiated(options: &Options, carrier: &dyn Carrier) -> Result<(), Failure> {
+    let (expect, facts) = (&options.expect, carrier.facts());
     equal(
         "version",
         expect.version,
@@ -69,7 +69,7 @@ fn negotiated(options: &Options, records: &Records) -> Result<(), Failure> {
     )?;
     let group = facts.negotiated_key_exchange_group();
     // a resumed session of TLS 1.2 has no key exchange
-    if group.is_some() || !records.resumed() {
+    if group.is_some() || !carrier.resumed() {
         equal(
             "group",
             expect.curve,
@@ -80,38 +80,45 @@ fn negotiated(options: &Options, records: &Records) -> Result<(), Failure> {
         let got = facts.alpn_protocol().unwrap_or_default();
         equal("ALPN protocol", Some(alpn.as_bytes()), Some(got))?;
     }
+    if let Some(parameters) = &expect.quic_transport_parameters {
+        let got = carrier.transport_parameters().unwrap_or_default();
+        equal(
+            "transport parameters",
+            Some(parameters.as_slice()),
+            Some(got),
+        )?;
+    }
     // what is said about a resumed session is that, and no more
-    if records.resumed() {
+    if carrier.resumed() {
         return Ok(());
     }
     let retried = facts.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
     equal("HelloRetryRequest", expect.hrr, Some(retried))
 }
 
-fn resumption(options: &Options, records: &Records, may_resume: bool) -> Result<(), Failure> {
+fn resumption(options: &Options, carrier: &dyn Carrier, may_resume: bool) -> Result<(), Failure> {
     let expect = &options.expect;
     if may_resume {
         equal(
             "resumption",
             Some(!expect.session_miss),
-            Some(records.resumed()),
+            Some(carrier.resumed()),
         )?;
     }
-    if let Connection::Client(client) = &records.connection {
-        let accepted = client.is_early_data_accepted();
+    if carrier.is_client() {
         equal(
             "early data accepted",
             expect.early_data_accepted,
-            Some(accepted),
+            Some(carrier.is_early_data_accepted()),
         )?;
     }
     Ok(())
 }
 
-fn names(options: &Options, records: &Records) -> Result<(), Failure> {
+fn names(options: &Options, carrier: &dyn Carrier) -> Result<(), Failure> {
     let expect = &options.expect;
-    if let Connection::Server(server) = &records.connection {
-        let got = server.server_name();
+    if !carrier.is_client() {
+        let got = carrier.server_name();
         equal("server name", expect.server_name.as_deref(), got)?;
         if expect.no_server_name && got.is_some() {
             return Err(Failure::expected("server name", None::<&str>, got));
@@ -119,14 +126,14 @@ fn names(options: &Options, records: &Records) -> Result<(), Failure> {
     }
     if let Some(file) = &expect.peer_cert_file {
         let wanted = read_chain(file)?;
-        let got = records.facts().peer_certificates().unwrap_or_default();
+        let got = carrier.facts().peer_certificates().unwrap_or_default();
         equal("peer certificates", Some(wanted.as_slice()), Some(got))?;
     }
     Ok(())
 }
 
 /// What only callbacks saw.
-fn seen(options: &Options, records: &Records, observed: &Observed) -> Result<(), Failure> {
+fn seen(options: &Options, carrier: &dyn Carrier, observed: &Observed) -> Result<(), Failure> {
     let expect = &options.expect;
     equal(
         "selected credential",
@@ -147,7 +154,7 @@ fn seen(options: &Options, records: &Records, observed: &Observed) -> Result<(),
         equal("authorities", Some(&wanted), got)?;
     }
     // the certificate of a resumed session was verified when it began
-    if records.resumed() {
+    if carrier.resumed() {
         return Ok(());
     }
     equal(

@@ -19,6 +19,10 @@ pub(crate) enum Failure {
     DataInsteadOfCloseNotify,
     /// The socket ended where the peer's close_notify was waited for.
     EndInsteadOfCloseNotify,
+    /// Over QUIC, something came at an encryption level that is not for it, or not yet.
+    EncryptionLevel,
+    /// Over QUIC, something came that is protected by other keys than ours.
+    PacketProtection,
     /// All went well but for something that was expected to come of it.
     Expectation(String),
 }
@@ -48,6 +52,8 @@ impl fmt::Display for Failure {
             Self::Io(error) => write!(f, "<Io::{:?}>\n{error}", error.kind()),
             Self::DataInsteadOfCloseNotify => f.write_str("<DataInsteadOfCloseNotify>"),
             Self::EndInsteadOfCloseNotify => f.write_str("<EndInsteadOfCloseNotify>"),
+            Self::EncryptionLevel => f.write_str("<EncryptionLevel>"),
+            Self::PacketProtection => f.write_str("<PacketProtection>"),
             Self::Expectation(what) => write!(f, "<Expectation>\n{what}"),
         }
     }

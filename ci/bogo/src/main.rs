@@ -4,7 +4,7 @@
 //! ```text
 //!   arguments ──► options ──► config ──► exchange ──► expectations
 //!                               │           │
-//!  provider, policy, credentials, ─┘       └─ records ──► socket ◄──► the runner
+//!  provider, policy, credentials, ─┘       └─ carrier ──► socket ◄──► the runner
 //!  verifier, sessions, compression
 //!         └─► observed: what callbacks saw
 //!
@@ -14,6 +14,7 @@
 //! `ci/bogo/run` runs a runner over it. The provider is the one that `BOGO_PROVIDER` names.
 
 mod arguments;
+mod carrier;
 mod compression;
 mod config;
 mod credentials;
@@ -25,6 +26,7 @@ mod observed;
 mod options;
 mod policy;
 mod provider;
+mod quic;
 mod records;
 mod sessions;
 mod socket;

@@ -21,6 +21,10 @@ pub(crate) struct Observed {
     pub(crate) client_ca_list: Option<Vec<Vec<u8>>>,
     /// How much early data each ticket allows that came on this connection.
     pub(crate) tickets: Vec<u32>,
+    /// The suite of a session that this client offers.
+    pub(crate) suite_of_offered_session: Option<u16>,
+    /// The random of the ClientHello that secrets are logged for.
+    pub(crate) client_random: Option<Vec<u8>>,
     /// Secrets by their label.
     pub(crate) secrets: HashMap<String, Vec<u8>>,
 }
@@ -44,8 +48,9 @@ impl Observed {
 pub(crate) struct SecretsSeen(pub(crate) Arc<Mutex<Observed>>);
 
 impl KeyLog for SecretsSeen {
-    fn log(&self, label: &str, _client_random: &[u8], secret: &[u8]) {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         Observed::note(&self.0, |o| {
+            o.client_random = Some(client_random.into());
             o.secrets.insert(label.into(), secret.into());
         });
     }

@@ -1,5 +1,9 @@
 //! What a connection is made of and has to show: the command line, as values.
 
+use rustls::quic;
+
+use crate::failure::Failure;
+
 /// The options of one connection, or of what it goes on as when its early data was rejected.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
@@ -8,6 +12,14 @@ pub(crate) struct Options {
     pub(crate) shim_id: Option<u64>,
     pub(crate) server: bool,
     pub(crate) resume_count: Option<usize>,
+
+    /// The connection is one of QUIC.
+    pub(crate) quic: bool,
+    pub(crate) quic_transport_parameters: Option<Vec<u8>>,
+    /// 1: transport parameters are in the extension of drafts.
+    pub(crate) quic_legacy_codepoint: Option<u8>,
+    /// What early data is bound to besides the session.
+    pub(crate) quic_early_data_context: Option<String>,
 
     pub(crate) no_tls12: bool,
     pub(crate) no_tls13: bool,
@@ -94,6 +106,20 @@ impl Options {
         self.max_send_fragment.map(|length| length + 5)
     }
 
+    /// What a connection of QUIC is made of besides its configuration, if it is one.
+    pub(crate) fn quic_connection(&self) -> Result<Option<(quic::Version, Vec<u8>)>, Failure> {
+        let version = match self.quic_legacy_codepoint {
+            _ if !self.quic => return Ok(None),
+            None | Some(0) => quic::Version::V1,
+            Some(_) => quic::Version::V1Draft,
+        };
+        if self.through_acceptor {
+            return Err(Failure::Unsupported("an Acceptor over QUIC".into()));
+        }
+        let parameters = self.quic_transport_parameters.clone();
+        Ok(Some((version, parameters.unwrap_or_default())))
+    }
+
     /// The credential that flags about credentials are for: the one begun last.
     pub(crate) fn credential(&mut self) -> &mut Credential {
         self.credentials
@@ -151,6 +177,7 @@ pub(crate) struct Expectations {
     /// A client is left without a session.
     pub(crate) no_session: bool,
     pub(crate) ticket_supports_early_data: bool,
+    pub(crate) quic_transport_parameters: Option<Vec<u8>>,
     pub(crate) early_data_accepted: Option<bool>,
     pub(crate) no_early_data_offer: bool,
     pub(crate) ocsp_response: Option<Vec<u8>>,

@@ -3,15 +3,17 @@
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::Arc;
 
+use rustls::client::EchStatus;
 use rustls::server::Acceptor;
-use rustls::{CommonState, Connection, HandshakeKind, ServerConfig};
+use rustls::{CommonState, Connection, ServerConfig};
 
+use crate::carrier::{Carrier, Received};
 use crate::failure::Failure;
 use crate::socket::Socket;
 
 /// A connection whose bytes this moves.
 pub(crate) struct Records {
-    pub(crate) connection: Connection,
+    connection: Connection,
     socket: Socket,
     /// Why the socket takes no more. What the peer said before it closed is read first.
     broken: Option<io::Error>,
@@ -19,17 +21,6 @@ pub(crate) struct Records {
     ended: bool,
     /// What waits to be sent has to wait until something was read.
     held: bool,
-}
-
-/// What there is to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Received {
-    /// So many bytes.
-    Bytes(usize),
-    /// The peer's close_notify.
-    CloseNotify,
-    /// The end of the socket, without close_notify.
-    End,
 }
 
 impl Records {
@@ -75,32 +66,8 @@ impl Records {
         }
     }
 
-    /// Writes application data that leave only after something was read.
-    pub(crate) fn write_unfinished(&mut self, data: &[u8]) -> Result<(), Failure> {
-        self.connection.writer().write_all(data)?;
-        self.held = true;
-        Ok(())
-    }
-
-    /// What is known about the connection.
-    pub(crate) fn facts(&self) -> &CommonState {
-        &self.connection
-    }
-
-    /// Sends everything that waits to be sent.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        while self.broken.is_none() && !self.held && self.connection.wants_write() {
-            match self.connection.write_tls(&mut self.socket) {
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => self.broken = Some(error),
-            }
-        }
-        Ok(())
-    }
-
     /// Takes what the socket has next. False at its end.
-    pub(crate) fn receive(&mut self) -> Result<bool, Failure> {
+    fn receive(&mut self) -> Result<bool, Failure> {
         loop {
             match self.connection.read_tls(&mut self.socket) {
                 Ok(0) => self.ended = true,
@@ -118,15 +85,87 @@ impl Records {
         Ok(!self.ended)
     }
 
-    /// Goes on with the handshake until it is complete or `enough` says so.
-    pub(crate) fn handshake_until(
-        &mut self,
-        mut enough: impl FnMut(&mut Connection) -> bool,
-    ) -> Result<(), Failure> {
+    /// What a server has received of early data, and nobody has taken.
+    fn take_early_data(&mut self) -> Vec<u8> {
+        let mut data = Vec::new();
+        if let Connection::Server(server) = &mut self.connection
+            && let Some(mut early_data) = server.early_data()
+        {
+            let mut chunk = [0; 1024];
+            while let Ok(length @ 1..) = early_data.read(&mut chunk) {
+                data.extend_from_slice(&chunk[..length]);
+            }
+        }
+        data
+    }
+
+    /// The failure that an end of the socket is where more has to come.
+    fn end(&mut self) -> Failure {
+        let error = self.broken.take();
+        Failure::Io(error.unwrap_or_else(|| ErrorKind::UnexpectedEof.into()))
+    }
+}
+
+impl Carrier for Records {
+    fn facts(&self) -> &CommonState {
+        &self.connection
+    }
+
+    fn is_client(&self) -> bool {
+        matches!(self.connection, Connection::Client(_))
+    }
+
+    fn server_name(&self) -> Option<&str> {
+        match &self.connection {
+            Connection::Client(_) => None,
+            Connection::Server(server) => server.server_name(),
+        }
+    }
+
+    fn is_early_data_accepted(&self) -> bool {
+        match &self.connection {
+            Connection::Client(client) => client.is_early_data_accepted(),
+            Connection::Server(_) => false,
+        }
+    }
+
+    fn is_ech_accepted(&self) -> bool {
+        match &self.connection {
+            Connection::Client(client) => client.ech_status() == EchStatus::Accepted,
+            Connection::Server(_) => false,
+        }
+    }
+
+    fn transport_parameters(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn offers_early_data(&mut self) -> bool {
+        match &mut self.connection {
+            Connection::Client(client) => client.early_data().is_some(),
+            Connection::Server(_) => false,
+        }
+    }
+
+    fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Failure> {
+        match &mut self.connection {
+            Connection::Client(client) => match client.early_data() {
+                Some(mut early_data) => Ok(early_data.write(data)?),
+                None => Ok(0),
+            },
+            Connection::Server(_) => Ok(0),
+        }
+    }
+
+    fn handshake(&mut self) -> Result<Vec<u8>, Failure> {
         loop {
             self.flush()?;
-            if !self.connection.is_handshaking() || enough(&mut self.connection) {
-                return Ok(());
+            if !self.connection.is_handshaking() {
+                return Ok(vec![]);
+            }
+            let early_data = self.take_early_data();
+            if !early_data.is_empty() {
+                return Ok(early_data);
             }
             if !self.receive()? {
                 return Err(self.end());
@@ -134,14 +173,34 @@ impl Records {
         }
     }
 
-    /// The failure that an end of the socket is where more has to come.
-    pub(crate) fn end(&mut self) -> Failure {
-        let error = self.broken.take();
-        Failure::Io(error.unwrap_or_else(|| ErrorKind::UnexpectedEof.into()))
+    fn flush(&mut self) -> Result<(), Failure> {
+        while self.broken.is_none() && !self.held && self.connection.wants_write() {
+            match self.connection.write_tls(&mut self.socket) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => self.broken = Some(error),
+            }
+        }
+        Ok(())
     }
 
-    /// Reads application data, once there is any.
-    pub(crate) fn read(&mut self, buf: &mut [u8]) -> Result<Received, Failure> {
+    fn export_keying_material(
+        &self,
+        length: usize,
+        label: &[u8],
+        context: Option<&[u8]>,
+    ) -> Result<Vec<u8>, Failure> {
+        let output = vec![0; length];
+        Ok(self
+            .connection
+            .export_keying_material(output, label, context)?)
+    }
+
+    fn refresh_traffic_keys(&mut self) -> Result<(), Failure> {
+        Ok(self.connection.refresh_traffic_keys()?)
+    }
+
+    fn read(&mut self, buf: &mut [u8]) -> Result<Received, Failure> {
         loop {
             match self.connection.reader().read(buf) {
                 Ok(0) => return Ok(Received::CloseNotify),
@@ -160,8 +219,7 @@ impl Records {
         }
     }
 
-    /// Looks at application data, once there is any, without taking it.
-    pub(crate) fn peek(&mut self) -> Result<Vec<u8>, Failure> {
+    fn peek(&mut self) -> Result<Vec<u8>, Failure> {
         loop {
             match self.connection.reader().fill_buf() {
                 Ok(data) => return Ok(data.into()),
@@ -176,8 +234,7 @@ impl Records {
         }
     }
 
-    /// Sends application data.
-    pub(crate) fn write(&mut self, mut data: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, mut data: &[u8]) -> Result<(), Failure> {
         while !data.is_empty() {
             let taken = self.connection.writer().write(data)?;
             data = &data[taken..];
@@ -186,17 +243,18 @@ impl Records {
         Ok(())
     }
 
-    pub(crate) fn close(&mut self) -> Result<(), Failure> {
+    fn write_unfinished(&mut self, data: &[u8]) -> Result<(), Failure> {
+        self.connection.writer().write_all(data)?;
+        self.held = true;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
         self.connection.send_close_notify();
         self.flush()
     }
 
-    /// Is done with the socket.
-    pub(crate) fn finish(self) {
+    fn finish(self: Box<Self>) {
         self.socket.finish();
-    }
-
-    pub(crate) fn resumed(&self) -> bool {
-        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 }

@@ -10,6 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::server::ProducesTickets;
 
 use crate::observed::Observed;
+use crate::provider::code_point;
 
 /// A store that another one keeps, watched for one connection.
 pub(crate) struct WatchedSessions<S> {
@@ -54,7 +55,11 @@ impl<S: ClientSessionStore> ClientSessionStore for WatchedSessions<S> {
         &self,
         server_name: &ServerName<'static>,
     ) -> Option<Tls13ClientSessionValue> {
-        self.store.take_tls13_ticket(server_name)
+        let session = self.store.take_tls13_ticket(server_name)?;
+        Observed::note(&self.observed, |o| {
+            o.suite_of_offered_session = Some(code_point(session.suite().common.suite));
+        });
+        Some(session)
     }
 }
 
