@@ -161,6 +161,29 @@ const FLAGS: &[(&str, Effect)] = &[
         "-expect-quic-transport-params",
         Take(|o, v| set_bytes(&mut o.expect.quic_transport_parameters, v)),
     ),
+    // Encrypted ClientHello
+    (
+        "-ech-config-list",
+        Take(|o, v| set_bytes(&mut o.ech.config_list, v)),
+    ),
+    ("-enable-ech-grease", Set(|o| o.ech.grease = true)),
+    ("-expect-ech-accept", Set(|o| o.expect.ech_accepted = true)),
+    (
+        "-expect-ech-retry-configs",
+        Take(|o, v| set_bytes(&mut o.expect.ech_retry_configs, v)),
+    ),
+    (
+        "-expect-no-ech-retry-configs",
+        Set(|o| o.expect.no_ech_retry_configs = true),
+    ),
+    (
+        "-expect-ech-name-override",
+        Take(|o, v| set_text(&mut o.expect.ech_name_override, v)),
+    ),
+    (
+        "-expect-no-ech-name-override",
+        Set(|o| o.expect.no_ech_name_override = true),
+    ),
     // versions: this crate has no older ones, so they are off in any case
     ("-no-tls1", Satisfied),
     ("-no-tls11", Satisfied),

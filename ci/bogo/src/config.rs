@@ -8,10 +8,12 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::UnixTime;
 use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
 use rustls::time_provider::TimeProvider;
+use rustls::version::TLS13;
 use rustls::{ClientConfig, DistinguishedName, ServerConfig, SupportedProtocolVersion};
 
 use crate::compression::TestAlgorithm;
 use crate::credentials::{ClientResolver, Credentials, ServerResolver, names_of_authorities};
+use crate::ech;
 use crate::failure::Failure;
 use crate::observed::{Observed, SecretsSeen};
 use crate::options::{Options, Policy};
@@ -69,8 +71,13 @@ impl Shared {
         let credentials = Credentials::load(options, &provider)?;
         self.client_resolver.set(credentials, observed.clone());
         let verifier = self.client_verifier(options, &provider, observed)?;
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&enabled(options)?)?
+        let builder = ClientConfig::builder_with_provider(provider);
+        let builder = match ech::mode(options, self.library.hpke_suites())? {
+            // a client that uses ECH offers TLS 1.3 and no more
+            Some(mode) if versions(options).contains(&&TLS13) => builder.with_ech(mode)?,
+            _ => builder.with_protocol_versions(&enabled(options)?)?,
+        };
+        let mut config = builder
             .dangerous()
             .with_custom_certificate_verifier(verifier)
             .with_client_cert_resolver(self.client_resolver.clone());

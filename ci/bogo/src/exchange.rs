@@ -10,7 +10,6 @@ use rustls::{ClientConnection, ServerConnection, quic};
 use crate::arguments::Connections;
 use crate::carrier::{Carrier, Received};
 use crate::config::Shared;
-use crate::expectations;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::Options;
@@ -18,6 +17,7 @@ use crate::provider::Library;
 use crate::quic::Quic;
 use crate::records::Records;
 use crate::socket::Socket;
+use crate::{ech, expectations};
 
 /// What the shim says where it speaks first.
 const FIRST_WORDS: &[u8] = b"hello";
@@ -96,7 +96,10 @@ impl<'o> Exchange<'o> {
     }
 
     fn run(mut self) -> Result<(), Failure> {
-        let outcome = self.exchange();
+        let outcome = self.exchange().or_else(|failure| {
+            ech::check_rejection(self.expecting(), &failure, &self.observed.lock().unwrap())?;
+            Err(failure)
+        });
         self.carrier.finish();
         outcome
     }
@@ -219,7 +222,9 @@ impl<'o> Exchange<'o> {
                 .use_export_context
                 .then_some(context.as_bytes());
             let label = label.as_bytes();
-            let material = self.carrier.export_keying_material(length, label, context)?;
+            let material = self
+                .carrier
+                .export_keying_material(length, label, context)?;
             self.carrier.write(&material)?;
         }
         if self.options.export_traffic_secrets {

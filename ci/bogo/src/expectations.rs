@@ -7,6 +7,7 @@ use rustls::HandshakeKind;
 
 use crate::carrier::Carrier;
 use crate::credentials::{names_of_authorities, read_chain};
+use crate::ech;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::Options;
@@ -111,6 +112,11 @@ fn resumption(options: &Options, carrier: &dyn Carrier, may_resume: bool) -> Res
             expect.early_data_accepted,
             Some(carrier.is_early_data_accepted()),
         )?;
+        equal(
+            "ECH accepted",
+            Some(expect.ech_accepted),
+            Some(carrier.is_ech_accepted()),
+        )?;
     }
     Ok(())
 }
@@ -153,6 +159,7 @@ fn seen(options: &Options, carrier: &dyn Carrier, observed: &Observed) -> Result
         let got = observed.client_ca_list.as_ref();
         equal("authorities", Some(&wanted), got)?;
     }
+    ech::check_name(options, observed)?;
     // the certificate of a resumed session was verified when it began
     if carrier.resumed() {
         return Ok(());

@@ -5,7 +5,8 @@
 //!   arguments ──► options ──► config ──► exchange ──► expectations
 //!                               │           │
 //!  provider, policy, credentials, ─┘       └─ carrier ──► socket ◄──► the runner
-//!  verifier, sessions, compression
+//!  verifier, sessions, compression,       (records, quic)
+//!  ech
 //!         └─► observed: what callbacks saw
 //!
 //!   failure, error_name: what the process says when it does not end well
@@ -18,6 +19,7 @@ mod carrier;
 mod compression;
 mod config;
 mod credentials;
+mod ech;
 mod error_name;
 mod exchange;
 mod expectations;

@@ -33,6 +33,8 @@ pub(crate) struct Observed {
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) good: bool,
+    /// The name that a server's certificate has to be for.
+    pub(crate) name: Option<String>,
     pub(crate) ocsp_response: Vec<u8>,
 }
 

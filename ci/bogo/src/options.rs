@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) policy: Option<Policy>,
     pub(crate) server_preference: bool,
 
+    pub(crate) ech: Ech,
+
     /// The credential that no `-new-…-credential` began.
     pub(crate) default_credential: Credential,
     /// The others, most preferred first.
@@ -109,6 +111,11 @@ impl Options {
     /// What a connection of QUIC is made of besides its configuration, if it is one.
     pub(crate) fn quic_connection(&self) -> Result<Option<(quic::Version, Vec<u8>)>, Failure> {
         let version = match self.quic_legacy_codepoint {
+            _ if !self.quic && self.quic_transport_parameters.is_some() => {
+                return Err(Failure::Unsupported(
+                    "transport parameters outside of QUIC".into(),
+                ));
+            }
             _ if !self.quic => return Ok(None),
             None | Some(0) => quic::Version::V1,
             Some(_) => quic::Version::V1Draft,
@@ -126,6 +133,15 @@ impl Options {
             .last_mut()
             .unwrap_or(&mut self.default_credential)
     }
+}
+
+/// How a client uses Encrypted ClientHello.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ech {
+    /// An ECHConfigList of the server's.
+    pub(crate) config_list: Option<Vec<u8>>,
+    /// It pretends to, where it cannot.
+    pub(crate) grease: bool,
 }
 
 /// A named set of algorithms.
@@ -180,6 +196,13 @@ pub(crate) struct Expectations {
     pub(crate) quic_transport_parameters: Option<Vec<u8>>,
     pub(crate) early_data_accepted: Option<bool>,
     pub(crate) no_early_data_offer: bool,
+    pub(crate) ech_accepted: bool,
+    /// The ECHConfigList of a server that rejects Encrypted ClientHello.
+    pub(crate) ech_retry_configs: Option<Vec<u8>>,
+    pub(crate) no_ech_retry_configs: bool,
+    /// The name that a certificate is verified for instead of the server's.
+    pub(crate) ech_name_override: Option<String>,
+    pub(crate) no_ech_name_override: bool,
     pub(crate) ocsp_response: Option<Vec<u8>>,
     pub(crate) peer_cert_file: Option<String>,
     /// The verifier's verdict was the one of `verify_fail`.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::{env, mem};
 
+use rustls::crypto::hpke::Hpke;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs, ring};
 use rustls::server::ProducesTickets;
 use rustls::{CipherSuite, NamedGroup, SupportedCipherSuite, SupportedProtocolVersion, version};
@@ -49,6 +50,14 @@ impl Library {
         match self {
             Self::AwsLcRs => aws_lc_rs::ALL_KX_GROUPS,
             Self::Ring => ring::ALL_KX_GROUPS,
+        }
+    }
+
+    /// Its suites of HPKE.
+    pub(crate) fn hpke_suites(self) -> &'static [&'static dyn Hpke] {
+        match self {
+            Self::AwsLcRs => aws_lc_rs::hpke::ALL_SUPPORTED_SUITES,
+            Self::Ring => &[],
         }
     }
 

@@ -70,10 +70,11 @@ impl Rules {
         })
     }
 
-    fn judge(&self, ocsp_response: &[u8]) -> Result<(), Error> {
+    fn judge(&self, name: Option<&ServerName<'_>>, ocsp_response: &[u8]) -> Result<(), Error> {
         Observed::note(&self.observed, |o| {
             o.verdict = Some(Verdict {
                 good: self.good,
+                name: name.map(|name| name.to_str().into()),
                 ocsp_response: ocsp_response.into(),
             });
         });
@@ -146,11 +147,14 @@ impl ServerCertVerifier for ServersVerifier {
         &self,
         _end_entity: &CertificateDer<'_>,
         _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
+        server_name: &ServerName<'_>,
         ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.current.lock().unwrap().judge(ocsp_response)?;
+        self.current
+            .lock()
+            .unwrap()
+            .judge(Some(server_name), ocsp_response)?;
         Ok(ServerCertVerified::assertion())
     }
 
@@ -202,7 +206,7 @@ impl ClientCertVerifier for ClientsVerifier {
         _intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        self.rules.judge(&[])?;
+        self.rules.judge(None, &[])?;
         Ok(ClientCertVerified::assertion())
     }
 
