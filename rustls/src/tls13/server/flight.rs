@@ -338,8 +338,9 @@ impl FlightSender<'_> {
             .parameters_extension()
             .zip(cx.transport.parameters());
         flight.add(&EncryptedExtensions {
-            // RFC 6066 §3: says that the name was used
-            server_name_ack: cx.data.server_name.is_some(),
+            // RFC 6066 §3: says that the name was used; not when resuming a session
+            server_name_ack: cx.data.server_name.is_some()
+                && self.authentication.resumed().is_none(),
             selected_protocol: protocol.map(ProtocolName),
             client_certificate_type: self.parameters.certificate_types.client,
             server_certificate_type: self.parameters.certificate_types.server,

@@ -4,6 +4,9 @@ use harness::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
 use harness::configs::PROVIDERS;
 use harness::scripted::OfferedPsk;
 use harness::servers::{Server, Settings, hello};
+use harness::wire::Reader;
+
+const ENCRYPTED_EXTENSIONS: u8 = 8;
 
 /// RFC 9846 §8.1: a stored session is used once; one in a ticket may be used again.
 #[test]
@@ -84,6 +87,25 @@ fn names_are_not_mixed() {
                         assert_eq!(resumed, same, "{i} {j}");
                     }
                 }
+            }
+        }
+    }
+}
+
+/// RFC 6066 §3: who resumes a session does not say that the name was used.
+#[test]
+fn the_name_is_acknowledged_in_full_handshakes_alone() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        for server in settings.servers() {
+            let ticket = server.tickets(&settings).remove(0).offer(0);
+            for offer in [None, Some(&ticket)] {
+                let client = server.connect(&settings, hello(), offer).unwrap();
+                assert_eq!(client.is_resumed, offer.is_some());
+                let mut message = Reader::of_message(&client.flight[0], ENCRYPTED_EXTENSIONS);
+                let extensions = message.extensions();
+                let is_acknowledged = extensions.iter().any(|(typ, _)| *typ == SERVER_NAME);
+                assert_eq!(is_acknowledged, offer.is_none());
             }
         }
     }
