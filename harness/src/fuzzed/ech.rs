@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::client::{EchConfig, EchConfigPayload, EchMode};
-use rustls::{ClientConfig, ClientConnection, Error, PeerIncompatible, RootCertStore};
+use rustls::client::{EchConfig, EchConfigPayload, EchMode, EchStatus};
+use rustls::{ClientConfig, ClientConnection, Connection, Error, PeerIncompatible, RootCertStore};
 use rustls_core::codec::Reader;
 use rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES;
 
@@ -57,11 +57,15 @@ pub(super) fn ech(input: &[u8]) {
     let &[what, ref bytes @ ..] = input else {
         return;
     };
-    match what % 4 {
-        0 => list(bytes),
+    let key = &fixed().key;
+    match what % 8 {
         1 => retry_configs(bytes),
         2 => confirmation(bytes),
-        _ => changes(bytes),
+        3 => changes(with_retry(), Ech::accepting(key), bytes),
+        4 => changes(Script::new(), Ech::accepting(key), bytes),
+        5 => changes(with_retry(), Ech::rejecting(key), bytes),
+        6 => changes(Script::new(), Ech::rejecting(key), bytes),
+        _ => list(bytes),
     }
 }
 
@@ -119,15 +123,20 @@ fn confirmation(body: &[u8]) {
     assert!(outcome.error.is_some());
 }
 
-/// Changes to what a server says that accepts: which message, where (two bytes), and a value.
-fn changes(changes: &[u8]) {
-    let changes = changes.to_vec();
+fn with_retry() -> Script {
     let mut script = Script::with_retry();
     let extension = bytes(ENCRYPTED_CLIENT_HELLO, &[0; 8]);
     script.retries[0].extensions.push(extension);
+    script
+}
+
+/// Changes to what a server says: which message, where (two bytes), and a value. A client goes on with nobody but one who
+/// accepts.
+fn changes(mut script: Script, ech: Ech, changes: &[u8]) {
+    let changes = changes.to_vec();
     script.ech = Some(Ech {
         is_tampered_with: true,
-        ..Ech::accepting(&fixed().key)
+        ..ech
     });
     script.corrupt = Arc::new(move |position, message| {
         for change in changes.chunks_exact(4) {
@@ -141,7 +150,13 @@ fn changes(changes: &[u8]) {
             }
         }
     });
-    run(&script);
+    let (client, outcome) = run(&script);
+    if outcome.error.is_none()
+        && let Connection::Client(conn) = &client.conn
+        && !conn.is_handshaking()
+    {
+        assert_eq!(conn.ech_status(), EchStatus::Accepted);
+    }
 }
 
 fn run(script: &Script) -> (ThisBuffered, Outcome) {

@@ -119,7 +119,12 @@ impl Sent {
                 }
             });
         let payload = before..before + plaintext.len();
-        let mut buffer = [&vec![0xa5; before], plaintext, &vec![0xa5; behind]].concat();
+        let mut buffer = [
+            &vec![UNTOUCHED; before],
+            plaintext,
+            &vec![UNTOUCHED; behind],
+        ]
+        .concat();
         let unchanged = buffer.clone();
         let error = match with.encrypt_in_place(&mut buffer, payload.clone()) {
             Ok(record) => {
@@ -221,16 +226,16 @@ pub(super) fn write<E: Refusal>(
         _ => 1 << 10,
     };
     loop {
-        let mut out = vec![0xa5; room];
+        let mut out = vec![UNTOUCHED; room];
         let error = match write(&mut out) {
             Ok(len) => {
-                assert!(out[len..].iter().all(|&byte| byte == 0xa5));
+                assert!(is_untouched(&out[len..]));
                 outgoing.extend_from_slice(&out[..len]);
                 return Ok(len);
             }
             Err(error) => error,
         };
-        assert!(out.iter().all(|&byte| byte == 0xa5), "{error:?}");
+        assert!(is_untouched(&out), "{error:?}");
         let is_postponed = choice & 0x0c == 0x0c;
         let Some(required) = error.required_size().filter(|_| !is_postponed) else {
             return Err(error);
@@ -249,10 +254,10 @@ pub(super) fn write_to_vec<E: Refusal>(
     write: impl FnOnce(&mut Vec<u8>, usize) -> Result<usize, E>,
 ) -> Result<usize, E> {
     let (len, used) = (usize::from(input.byte()), usize::from(input.byte()));
-    let mut out = vec![0xa5; len];
+    let mut out = vec![UNTOUCHED; len];
     let written = write(&mut out, used);
     let kept = Ord::min(len, used);
-    assert!(out[..kept].iter().all(|&byte| byte == 0xa5));
+    assert!(is_untouched(&out[..kept]));
     match &written {
         Ok(0) => {}
         Ok(written) => {
@@ -262,4 +267,14 @@ pub(super) fn write_to_vec<E: Refusal>(
         Err(_) => assert_eq!(out.len(), len),
     }
     written
+}
+
+/// What fills a buffer that is to be written to.
+const UNTOUCHED: u8 = 0xa5;
+
+fn is_untouched(bytes: &[u8]) -> bool {
+    const BLOCK: [u8; 1 << 10] = [UNTOUCHED; 1 << 10];
+    bytes
+        .chunks(BLOCK.len())
+        .all(|chunk| chunk == &BLOCK[..chunk.len()])
 }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use super::input::Input;
 use super::trusting::trusting;
+use crate::Noise;
 use crate::configs::{ClientAuth, Versions};
 use crate::endpoints::{ThisBuffered, handshake};
 use crate::transparent::this::{Configs, forget_sessions};
@@ -110,7 +111,7 @@ pub(super) struct Stream {
 impl Stream {
     /// The next `len` bytes, which count as sent once [`Self::sent`] says so.
     pub(super) fn next(&self, len: usize) -> Vec<u8> {
-        (self.sent..self.sent + len).map(byte_at).collect()
+        bytes_at(self.sent, len).to_vec()
     }
 
     /// Takes in what has arrived: what was sent, no more, and in order.
@@ -121,13 +122,14 @@ impl Stream {
             self.received + bytes.len(),
             self.sent
         );
-        let expected = (self.received..).map(byte_at);
-        assert!(
-            bytes.iter().copied().eq(expected.take(bytes.len())),
-            "other bytes than were sent, at {}",
-            self.received
-        );
-        self.received += bytes.len();
+        for chunk in bytes.chunks(MOST) {
+            assert!(
+                chunk == bytes_at(self.received, chunk.len()),
+                "other bytes than were sent, at {}",
+                self.received
+            );
+            self.received += chunk.len();
+        }
     }
 
     pub(super) fn has_arrived(&self) -> bool {
@@ -135,6 +137,18 @@ impl Stream {
     }
 }
 
-fn byte_at(position: usize) -> u8 {
-    (position.wrapping_mul(0x9e37_79b9) >> 7) as u8
+/// The longest piece of a stream.
+const MOST: usize = 1 << 16;
+
+/// What a stream has at some place: noise that comes again after a number of bytes which nothing else is a part of. It
+/// is made once: a fuzzer looks at each step of a loop.
+fn bytes_at(position: usize, len: usize) -> &'static [u8] {
+    const PERIOD: usize = 65_521;
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let mut noise = Noise::new(8);
+        let period: Vec<u8> = (0..PERIOD).map(|_| noise.next() as u8).collect();
+        period.iter().copied().cycle().take(PERIOD + MOST).collect()
+    });
+    &made[position % PERIOD..][..len]
 }

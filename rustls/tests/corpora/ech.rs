@@ -35,11 +35,13 @@ pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
             [vec![2], vec![0xa5; len]].concat(),
         ));
     }
-    for message in 0..4 {
-        let last = [3, message, 0xff, 0xff, 1, message, 0, 30, 0x80];
-        inputs.push((format!("changes_{message}"), last.to_vec()));
+    for server in 3..7 {
+        for message in 0..4 {
+            let last = [server, message, 0xff, 0xff, 1, message, 0, 30, 0x80];
+            inputs.push((format!("changes_{server}_{message}"), last.to_vec()));
+        }
+        inputs.push((format!("no_changes_{server}"), vec![server]));
     }
-    inputs.push(("no_changes".to_owned(), vec![3]));
     inputs
 }
 

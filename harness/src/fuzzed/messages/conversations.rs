@@ -53,18 +53,21 @@ pub(super) enum Protection {
 }
 
 impl Unit {
-    /// As it is on the wire, in more records than one where it is too long.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// Appends it as it is on the wire, in more records than one where it is too long.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         const MOST: usize = 1 << 14;
         let pieces = self.content.chunks(MOST);
         // a message has a header; other records may be empty
         let empty = self.content.is_empty().then_some(&[][..]);
-        let encode = |content: &[u8]| match self.protection {
-            Protection::None => record(self.typ, content),
-            Protection::Tls12 => record(self.typ, &[content, &TAG].concat()),
-            Protection::Tls13 => record(APPLICATION_DATA, &[content, &[self.typ], &TAG].concat()),
-        };
-        pieces.chain(empty).flat_map(encode).collect()
+        for content in pieces.chain(empty) {
+            bytes.extend_from_slice(&match self.protection {
+                Protection::None => record(self.typ, content),
+                Protection::Tls12 => record(self.typ, &[content, &TAG].concat()),
+                Protection::Tls13 => {
+                    record(APPLICATION_DATA, &[content, &[self.typ], &TAG].concat())
+                }
+            });
+        }
     }
 }
 
@@ -181,11 +184,18 @@ impl Conversation {
         self.configs.server.clone()
     }
 
+    /// The units from this one on, as they are on the wire.
+    pub(super) fn wire_from(&self, side: Side, unit: usize) -> &[u8] {
+        let (bytes, starts) = &self.wires[side as usize];
+        let start = starts.get(unit).copied().unwrap_or(bytes.len());
+        &bytes[start..]
+    }
+
     /// A connection that has received so many units.
     pub(super) fn staged(&self, side: Side, received: usize, api: Api) -> Box<dyn Endpoint> {
         let mut end = self.fresh(side, api);
-        let (bytes, starts) = &self.wires[side as usize];
-        let len = starts.get(received).copied().unwrap_or(bytes.len());
+        let bytes = self.wire_from(side, 0);
+        let len = bytes.len() - self.wire_from(side, received).len();
         end.receive(&bytes[..len]).unwrap();
         end
     }
@@ -267,7 +277,7 @@ fn wire(units: &[Unit]) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut starts) = (Vec::new(), Vec::new());
     for unit in units {
         starts.push(bytes.len());
-        bytes.extend(unit.encode());
+        unit.encode(&mut bytes);
     }
     (bytes, starts)
 }
