@@ -4,10 +4,10 @@
 //!
 //! | heap bytes, the connection type included, aws-lc-rs | this | rustls 0.23.46 |
 //! |---|---|---|
-//! | buffered client | 1032 | 35518 |
-//! | buffered server | 989 | 35102 |
-//! | unbuffered client | 1072 | 2670 |
-//! | unbuffered server | 1029 | 2254 |
+//! | buffered client | 1056 | 35518 |
+//! | buffered server | 1008 | 35102 |
+//! | unbuffered client | 1096 | 2670 |
+//! | unbuffered server | 1048 | 2254 |
 //!
 //! ```sh
 //! cargo run --release -p bench -- memory
