@@ -367,7 +367,7 @@ fn hostile_peers_are_held_to_limits() {
 
 /// Kinds of hostile peers: what each can make a connection hold, how many records it takes, of handshakes and of a hundred
 /// steps, and the error that it ends with.
-const HOSTILE: [(&str, i64, u64, &str); 31] = [
+const HOSTILE: [(&str, i64, u64, &str); 38] = [
     ("silent", 1_000, 0, ""),
     ("half a ClientHello", 2_000, 1, ""),
     ("ClientHello and no more", 4_000, 1, ""),
@@ -394,6 +394,18 @@ const HOSTILE: [(&str, i64, u64, &str); 31] = [
     ),
     ("200 tickets of nobody", 50_000, 3, ""),
     ("encrypted ClientHello of nobody", 20_000, 1, ""),
+    ("15 000 extensions", 4_000, 4, ""),
+    ("30 000 cipher suites", 4_000, 4, ""),
+    ("12 000 key shares", 4_000, 4, ""),
+    ("30 000 groups", 20_000, 4, "NoKxGroupsInCommon"),
+    (
+        "30 000 signature schemes",
+        20_000,
+        4,
+        "NoSignatureSchemesInCommon",
+    ),
+    ("30 000 protocols", 20_000, 4, "NoApplicationProtocol"),
+    ("1 500 tickets of a byte", 4_000, 4, ""),
     ("early data that is rejected", 20_000, 3, "DecryptError"),
     ("handshakes again and again", 4_000, 4, ""),
     ("TLS 1.2 handshakes again and again", 4_000, 6, ""),

@@ -2,7 +2,6 @@
 //! of heap and each nanosecond is known.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bench_allocator::{bytes_of_this_thread, so_far, take_peak};
 use harness::configs::{
@@ -13,6 +12,7 @@ use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use super::attacker::Attacker;
 use super::kinds::Kind;
 use crate::cli::Provider;
+use crate::socket::thread_cpu_time;
 use crate::workload::{Result, Role, record_count};
 
 /// Configurations that all victims of one implementation share.
@@ -235,9 +235,9 @@ impl Watch {
     fn run<T>(&mut self, work: impl FnOnce() -> T) -> T {
         take_peak();
         let (in_use, before) = (so_far().bytes, bytes_of_this_thread());
-        let start = Instant::now();
+        let start = thread_cpu_time();
         let result = work();
-        self.seconds += start.elapsed().as_secs_f64();
+        self.seconds += (thread_cpu_time() - start).as_secs_f64();
         self.peak = self.peak.max(self.held + take_peak() - in_use);
         self.held += bytes_of_this_thread() - before;
         self.most_held = self.most_held.max(self.held);

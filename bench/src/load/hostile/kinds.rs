@@ -3,10 +3,11 @@
 use Role::{Client, Server};
 use harness::Noise;
 use harness::client_hello::{
-    ALPN, ClientHello, EARLY_DATA, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
+    ALPN, ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
+    SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, key_shares,
 };
 use harness::configs::Versions;
-use harness::wire::{message, record, u8_vec, u16_vec};
+use harness::wire::{message, record, u8_vec, u16_vec, u16s};
 
 use super::attacker::Tools;
 use crate::workload::{Result, Role};
@@ -111,7 +112,7 @@ impl Kind {
 }
 
 /// All of them.
-pub(crate) static KINDS: [Kind; 31] = [
+pub(crate) static KINDS: [Kind; 38] = [
     Kind::raw("silent", |_, _| Ok(None)),
     Kind::raw("half a ClientHello", |tools, step| {
         once(step, || {
@@ -150,6 +151,51 @@ pub(crate) static KINDS: [Kind; 31] = [
     .leaves(),
     Kind::raw("encrypted ClientHello of nobody", |_, step| {
         once(step, || Ok(records(&with_ech(ClientHello::new()))))
+    })
+    .leaves(),
+    Kind::raw("15 000 extensions", |_, step| {
+        let extensions = (0..15_000).map(|number| (0x1000 + number, vec![]));
+        long(step, |hello| hello.extensions.extend(extensions))
+    })
+    .leaves(),
+    Kind::raw("30 000 cipher suites", |_, step| {
+        long(step, |hello| {
+            hello.cipher_suites.extend(0xd000 - 30_000..0xd000)
+        })
+    })
+    .leaves(),
+    Kind::raw("12 000 key shares", |_, step| {
+        let shares: Vec<_> = (0x2000..0x2000 + 12_000)
+            .map(|group| (group, &[1][..]))
+            .collect();
+        long_extension(step, KEY_SHARE, key_shares(&shares))
+    })
+    .leaves(),
+    Kind::raw("30 000 groups", |_, step| {
+        let groups: Vec<_> = (0x2000..0x2000 + 30_000).collect();
+        long_extension(step, SUPPORTED_GROUPS, u16_vec(&u16s(&groups)))
+    })
+    .leaves(),
+    Kind::raw("30 000 signature schemes", |_, step| {
+        let schemes: Vec<_> = (0x2000..0x2000 + 30_000).collect();
+        long_extension(step, SIGNATURE_ALGORITHMS, u16_vec(&u16s(&schemes)))
+    })
+    .leaves(),
+    Kind::raw("30 000 protocols", |_, step| {
+        long_extension(step, ALPN, u16_vec(&u8_vec(b"x").repeat(30_000)))
+    })
+    .leaves(),
+    Kind::raw("1 500 tickets of a byte", |_, step| {
+        let body = [
+            u16_vec(&[&u16_vec(b"x")[..], &[0; 4]].concat().repeat(1500)),
+            u16_vec(&u8_vec(&[7; 32]).repeat(1500)),
+        ];
+        let modes = |hello: ClientHello| hello.with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
+        once(step, || {
+            Ok(records(
+                &modes(ClientHello::new()).and(PRE_SHARED_KEY, body.concat()),
+            ))
+        })
     })
     .leaves(),
     Kind::raw("early data that is rejected", |_, step| {
@@ -245,6 +291,16 @@ fn long_hello(step: usize) -> Result<Option<Vec<u8>>> {
     Ok(fragments
         .nth(step)
         .map(|fragment| record(HANDSHAKE, fragment)))
+}
+
+/// A ClientHello that is long in some way.
+fn long(step: usize, edit: impl FnOnce(&mut ClientHello)) -> Result<Option<Vec<u8>>> {
+    once(step, || Ok(records(&ClientHello::new().edit(edit))))
+}
+
+/// A ClientHello with that in an extension.
+fn long_extension(step: usize, typ: u16, body: Vec<u8>) -> Result<Option<Vec<u8>>> {
+    once(step, || Ok(records(&ClientHello::new().with(typ, body))))
 }
 
 /// In as many records as it takes.

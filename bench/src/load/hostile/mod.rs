@@ -78,7 +78,8 @@ hostile ones of all kinds, which come back when they are thrown out. What C code
     fn check(&self) -> Result<()> {
         if self.kinds().is_empty() {
             let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
-            return Err(format!("there are: {}", names.join("; ")).into());
+            let names = names.join("; ");
+            return Err(format!("no kind has that in its name; there are: {names}").into());
         }
         // two sockets for each client, and some for the process
         crate::socket::allow_files(2 * (self.hostile() + self.honest()) + KINDS.len() + 64)?;
