@@ -12,7 +12,8 @@ use crate::rigged::{Rig, Setup};
 use crate::talk::{CLIENT, SERVER, Stop, Talk, good};
 
 /// What every call says of a connection whose callback has panicked.
-const OVER: &str = "error: the connection is over: a call of the application's code has panicked";
+pub(crate) const OVER: &str =
+    "error: the connection is over: a call of the application's code has panicked";
 
 /// Connections of one setup, each of which may resume the one before.
 struct Scene {

@@ -37,6 +37,11 @@ impl<T> fmt::Debug for Rigged<T> {
 }
 
 impl<V: ServerCertVerifier + ?Sized> ServerCertVerifier for Rigged<Arc<V>> {
+    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
+        called("ServerCertVerifier::current_verifier");
+        None
+    }
+
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -88,6 +93,11 @@ impl<V: ServerCertVerifier + ?Sized> ServerCertVerifier for Rigged<Arc<V>> {
 }
 
 impl ClientCertVerifier for Rigged<Arc<dyn ClientCertVerifier>> {
+    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        called("ClientCertVerifier::current_verifier");
+        None
+    }
+
     fn offer_client_auth(&self) -> bool {
         called("ClientCertVerifier::offer_client_auth");
         true
@@ -157,6 +167,11 @@ impl ResolvesServerCert for Rigged<Arc<CertifiedKey>> {
 }
 
 impl ResolvesClientCert for Rigged<Arc<CertifiedKey>> {
+    fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
+        called("ResolvesClientCert::current_resolver");
+        None
+    }
+
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         (!called("ResolvesClientCert::resolve")).then(|| self.0.clone())
     }

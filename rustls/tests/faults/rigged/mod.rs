@@ -70,6 +70,7 @@ fn client(setup: Setup) -> ClientConfig {
     let store = Arc::new(ClientSessionMemoryCache::new(32));
     config.resumption = Resumption::store(Arc::new(Rigged(store)));
     config.enable_early_data = setup.early_data;
+    config.enable_secret_extraction = true;
     config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
     config.cert_compressors = vec![Box::leak(Box::new(Rigged(ZLIB_COMPRESSOR)))];
     config.cert_decompressors = vec![Box::leak(Box::new(Rigged(ZLIB_DECOMPRESSOR)))];

@@ -1,0 +1,124 @@
+//! Callbacks that panic in calls that the talks of `callbacks` do not make: records in place, exporters, and connections
+//! whose records the kernel makes.
+
+use std::io::Write;
+
+use harness::configs::{Versions, server_name};
+use harness::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::{ClientConnection, Connection, Error, InPlaceError, ServerConnection};
+
+use crate::bomb::{self, Wrong, survives};
+use crate::callbacks::OVER;
+use crate::rigged::{Rig, Setup};
+
+const TLS13: Setup = Setup {
+    versions: Versions::Tls13,
+    tickets: false,
+    retry: false,
+    early_data: false,
+    quic: false,
+};
+
+fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
+    let client = ClientConnection::new(rig.client.clone(), server_name()).unwrap();
+    let server = ServerConnection::new(rig.server.clone()).unwrap();
+    let (mut client, mut server) = (ThisBuffered::new(client), ThisBuffered::new(server));
+    handshake(&mut client, &mut server);
+    match (client.conn, server.conn) {
+        (Connection::Client(client), Connection::Server(server)) => (client, server),
+        _ => unreachable!("what they were made of"),
+    }
+}
+
+/// The first call of `name` panics, in `call`.
+fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
+    bomb::arm(name, 0, Wrong::Panics);
+    assert!(survives(call).is_none());
+    assert!(bomb::disarm());
+    bomb::forget_calls();
+}
+
+#[track_caller]
+fn assert_over<T: std::fmt::Debug>(result: Result<T, Error>) {
+    assert_eq!(result.unwrap_err().to_string(), OVER);
+    assert!(bomb::calls().is_empty(), "{:?}", bomb::calls());
+}
+
+#[test]
+fn records_in_place() {
+    let rig = Rig::new(TLS13);
+    let (mut client, _) = connected(&rig);
+    let room = client.in_place_room();
+    let mut buf = vec![7; room.headroom + 10 + room.tailroom];
+    let payload = room.headroom..room.headroom + 10;
+    panics("MessageEncrypter::encrypt_in_place", || {
+        client.encrypt_in_place(&mut buf, payload.clone())
+    });
+    assert_eq!(
+        client.encrypt_in_place(&mut buf, payload),
+        Err(InPlaceError::EncryptExhausted)
+    );
+    assert!(!client.wants_write());
+    assert_over(client.process_new_packets());
+
+    let (mut client, server) = connected(&rig);
+    let (mut sender, mut receiver) = server.into_split().unwrap();
+    let mut record = Vec::new();
+    client.writer().write_all(b"data").unwrap();
+    client.write_tls(&mut record).unwrap();
+    panics("MessageDecrypter::decrypt", || {
+        receiver.open_in_place(&mut record).map(|_| ())
+    });
+    assert!(receiver.sender_wants_write());
+    assert_over(receiver.open_in_place(&mut record));
+    let mut alert = Vec::new();
+    sender.write_tls(&mut alert).unwrap();
+    assert!(!alert.is_empty() && !receiver.sender_wants_write());
+    bomb::forget_calls();
+    assert_over(sender.error().map_or(Ok(()), Err));
+}
+
+/// An exporter changes nothing, so a panic leaves nothing half done.
+#[test]
+fn exporters() {
+    let (client, server) = connected(&Rig::new(TLS13));
+    let export = || client.export_keying_material([0; 32], b"label", None);
+    panics("HkdfExpander::expand_slice", export);
+    let of_server = server.export_keying_material([0; 32], b"label", None);
+    assert_eq!(export(), of_server);
+    assert!(of_server.is_ok());
+}
+
+#[test]
+fn kernel_connections() {
+    let rig = Rig::new(TLS13);
+    for (name, updates_sending) in [
+        ("HkdfExpander::expand_block", true),
+        ("HkdfExpander::expand_block", false),
+        ("Hkdf::expander_for_okm", true),
+        ("ClientSessionStore::insert_tls13_ticket", true),
+    ] {
+        let client = UnbufferedClientConnection::new(rig.client.clone(), server_name());
+        let server = UnbufferedServerConnection::new(rig.server.clone());
+        let mut client = ThisUnbuffered::new(client.unwrap());
+        let mut server = ThisUnbuffered::new(server.unwrap());
+        handshake(&mut client, &mut server);
+        let (_, mut kernel) = client.conn.dangerous_into_kernel_connection().unwrap();
+        panics(name, || {
+            if name.starts_with("ClientSessionStore") {
+                // lifetime, age_add, nonce, ticket, extensions
+                let ticket = b"\0\0\x0e\x10\0\0\0\0\x01\x07\0\x02ab\0\0";
+                kernel.handle_new_session_ticket(ticket).unwrap();
+            } else if updates_sending {
+                kernel.update_tx_secret().map(|_| ()).unwrap();
+            } else {
+                kernel.update_rx_secret().map(|_| ()).unwrap();
+            }
+        });
+        assert_over(kernel.update_tx_secret().map(|_| ()));
+        assert_over(kernel.update_rx_secret().map(|_| ()));
+        assert_over(kernel.handle_new_session_ticket(&[]));
+    }
+}
