@@ -124,6 +124,46 @@ mod tests {
         );
     }
 
+    /// A logger that sends its lines over TLS logs keys itself.
+    #[cfg(all(feature = "logging", target_os = "linux"))]
+    #[test]
+    fn failures_are_reported_without_the_lock() {
+        use std::cell::{Cell, RefCell};
+        use std::sync::Arc;
+        use std::thread_local;
+
+        thread_local! {
+            static KEY_LOG: RefCell<Option<Arc<KeyLogFile>>> = const { RefCell::new(None) };
+            static WAS_FREE: Cell<Option<bool>> = const { Cell::new(None) };
+        }
+
+        struct Logger;
+
+        impl log::Log for Logger {
+            fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+                true
+            }
+
+            fn log(&self, _: &log::Record<'_>) {
+                KEY_LOG.with_borrow(|key_log| {
+                    if let Some(key_log) = key_log {
+                        WAS_FREE.set(Some(key_log.0.try_lock().is_ok()));
+                    }
+                });
+            }
+
+            fn flush(&self) {}
+        }
+
+        log::set_logger(&Logger).unwrap();
+        log::set_max_level(log::LevelFilter::Warn);
+        let key_log = Arc::new(KeyLogFile::open(Some(OsStr::new("/dev/full"))));
+        KEY_LOG.set(Some(key_log.clone()));
+        key_log.log("EXPORTER_SECRET", &[0xff], &[0xff]);
+        KEY_LOG.set(None);
+        assert_eq!(WAS_FREE.get(), Some(true));
+    }
+
     #[test]
     fn without_a_file_nothing_is_logged() {
         let nowhere = env::temp_dir().join("no-such-directory/key-log");

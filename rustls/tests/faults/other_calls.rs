@@ -1,7 +1,7 @@
 //! Callbacks that panic in calls that the talks of `callbacks` do not make: records in place, exporters, and connections
 //! whose records the kernel makes.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use harness::configs::{Versions, server_name};
 use harness::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
@@ -78,6 +78,26 @@ fn records_in_place() {
     assert!(!alert.is_empty() && !receiver.sender_wants_write());
     bomb::forget_calls();
     assert_over(sender.error().map_or(Ok(()), Err));
+}
+
+/// What was opened before a panic is not lost with it.
+#[test]
+fn plaintext_that_waits_can_be_read() {
+    let (mut client, mut server) = connected(&Rig::new(TLS13));
+    let mut records = Vec::new();
+    for data in [b"one", b"two"] {
+        server.writer().write_all(data).unwrap();
+        server.write_tls(&mut records).unwrap();
+    }
+    client.read_tls(&mut &records[..]).unwrap();
+    bomb::arm("MessageDecrypter::decrypt", 1, Wrong::Panics);
+    assert!(survives(|| client.process_new_packets()).is_none());
+    assert!(bomb::disarm());
+    bomb::forget_calls();
+    let mut read = [0; 10];
+    assert_eq!(client.reader().read(&mut read).unwrap(), 3);
+    assert_eq!(read[..3], *b"one");
+    assert_over(client.process_new_packets());
 }
 
 /// An exporter changes nothing, so a panic leaves nothing half done.
