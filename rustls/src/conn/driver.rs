@@ -11,7 +11,7 @@ use core::ops::Range;
 use super::common_state::CommonState;
 use super::records::Receiving;
 use super::tolerance::Tolerance;
-use super::unwinding::whole;
+use super::unwinding::{Unfinished, whole};
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Context, Failure, Machine};
@@ -74,34 +74,40 @@ impl<Data> Driver<Data> {
     // a part of the two loops over received records: as a call it would pass its result through memory
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
-        whole(self, |driver| {
-            let records = &mut driver.common.records;
-            let record = match records.receiver.open(buf) {
-                Ok(Some(record)) => record,
-                Ok(None) => return Ok(None),
-                Err(error) => return Err(driver.fail(error.into())),
-            };
-            // what nearly every record is: there is nothing to decide
-            if record.typ == ContentType::ApplicationData
-                && records.receiving == Receiving::Traffic
-                && records.joiner.is_empty()
-                && !record.payload.is_empty()
-            {
-                driver.tolerance.forget_key_updates();
-                return Ok(Some(Processed {
-                    record_len: record.record_len,
-                    plaintext: record.payload,
-                }));
-            }
-            match driver.act(record.typ, &buf[record.payload.clone()]) {
-                Ok(Acted::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
-                Ok(Acted::EarlyData) => Ok(Some(Processed {
-                    record_len: record.record_len,
-                    plaintext: record.payload,
-                })),
-                Err(failure) => Err(driver.fail(failure)),
-            }
-        })
+        let unfinished = Unfinished(self);
+        let processed = unfinished.0.open_record(buf);
+        unfinished.finish();
+        processed
+    }
+
+    #[inline(always)]
+    fn open_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
+        let records = &mut self.common.records;
+        let record = match records.receiver.open(buf) {
+            Ok(Some(record)) => record,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(self.fail(error.into())),
+        };
+        // what nearly every record is: there is nothing to decide
+        if record.typ == ContentType::ApplicationData
+            && records.receiving == Receiving::Traffic
+            && records.joiner.is_empty()
+            && !record.payload.is_empty()
+        {
+            self.tolerance.forget_key_updates();
+            return Ok(Some(Processed {
+                record_len: record.record_len,
+                plaintext: record.payload,
+            }));
+        }
+        match self.act(record.typ, &buf[record.payload.clone()]) {
+            Ok(Acted::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
+            Ok(Acted::EarlyData) => Ok(Some(Processed {
+                record_len: record.record_len,
+                plaintext: record.payload,
+            })),
+            Err(failure) => Err(self.fail(failure)),
+        }
     }
 
     /// Processes all records that wait in the connection's own receive buffer. Plaintext stays there to be
@@ -110,7 +116,9 @@ impl<Data> Driver<Data> {
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         let mut taken = TakenBuffer::of(self);
-        taken.driver.process_all(&mut taken.received)
+        let result = taken.driver.process_all(&mut taken.received);
+        taken.give_back();
+        result
     }
 
     #[cfg(feature = "std")]
@@ -166,8 +174,9 @@ impl<Data> Driver<Data> {
     ) -> Result<Option<T>, Error> {
         self.check_failed()?;
         let mut taken = TakenBuffer::of(self);
-        taken.driver.receive_first_message(&mut taken.received)?;
-        drop(taken);
+        let result = taken.driver.receive_first_message(&mut taken.received);
+        taken.give_back();
+        result?;
         let Some(message) = self.common.records.joiner.peek() else {
             return Ok(None);
         };
@@ -419,8 +428,8 @@ impl<Data> Driver<Data> {
     }
 }
 
-/// The receive buffer of a connection while its records are processed, which goes back in any case: a panic loses none of
-/// the plaintext that waits in it.
+/// The receive buffer of a connection while its records are processed. A panic gives it back, too, so that none of the
+/// plaintext that waits in it is lost.
 #[cfg(feature = "std")]
 struct TakenBuffer<'a, Data> {
     driver: &'a mut Driver<Data>,
@@ -429,17 +438,30 @@ struct TakenBuffer<'a, Data> {
 
 #[cfg(feature = "std")]
 impl<'a, Data> TakenBuffer<'a, Data> {
+    #[inline(always)]
     fn of(driver: &'a mut Driver<Data>) -> Self {
         let received = core::mem::take(&mut driver.common.records.received);
         Self { driver, received }
+    }
+
+    #[inline(always)]
+    fn give_back(mut self) {
+        self.put_back();
+        core::mem::forget(self);
+    }
+
+    #[inline(always)]
+    fn put_back(&mut self) {
+        let records = &mut self.driver.common.records;
+        self.received.park(records.is_handshaking());
+        records.received = core::mem::take(&mut self.received);
     }
 }
 
 #[cfg(feature = "std")]
 impl<Data> Drop for TakenBuffer<'_, Data> {
+    #[cold]
     fn drop(&mut self) {
-        let records = &mut self.driver.common.records;
-        self.received.park(records.is_handshaking());
-        records.received = core::mem::take(&mut self.received);
+        self.put_back();
     }
 }

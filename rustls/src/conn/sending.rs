@@ -12,7 +12,7 @@ use super::established::{Established, KEY_UPDATE_LEN};
 use super::records::Sending;
 use super::transport::Transport;
 use super::unbuffered::EncryptError;
-use super::unwinding::whole;
+use super::unwinding::Unfinished;
 use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
 use crate::error::Error;
@@ -25,31 +25,36 @@ impl CommonState {
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
-        whole(self, |common| {
-            let records = &mut common.records;
-            let accepted = match common.buffer_limit {
-                // handshake messages do not count: the application cannot do without them
-                Some(limit) => {
-                    Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len()))
-                }
-                None => payload.len(),
-            };
-            if records.sending != Sending::Traffic || !records.sender.can_protect(accepted) {
-                return common.write_plaintext_slowly(payload, accepted);
+        let unfinished = Unfinished(self);
+        let written = unfinished.0.write_sealed(payload);
+        unfinished.finish();
+        written
+    }
+
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn write_sealed(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
+        let records = &mut self.records;
+        let accepted = match self.buffer_limit {
+            // handshake messages do not count: the application cannot do without them
+            Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
+            None => payload.len(),
+        };
+        if records.sending != Sending::Traffic || !records.sender.can_protect(accepted) {
+            return self.write_plaintext_slowly(payload, accepted);
+        }
+        let (payload, _) = payload.split_at(accepted);
+        let room = records.outgoing.room(records.sender.sealed_len(accepted));
+        match records
+            .sender
+            .seal(ContentType::ApplicationData, payload, room)
+        {
+            Ok(len) => {
+                records.outgoing.commit(len);
+                Ok(accepted)
             }
-            let (payload, _) = payload.split_at(accepted);
-            let room = records.outgoing.room(records.sender.sealed_len(accepted));
-            match records
-                .sender
-                .seal(ContentType::ApplicationData, payload, room)
-            {
-                Ok(len) => {
-                    records.outgoing.commit(len);
-                    Ok(accepted)
-                }
-                Err(error) => Err(invalid_data(common.fail(Error::from(error).into()))),
-            }
-        })
+            Err(error) => Err(invalid_data(self.fail(Error::from(error).into()))),
+        }
     }
 
     /// How much [`Self::write_plaintext`] takes in, in bytes; `None` when that is all it is given.
@@ -185,19 +190,25 @@ impl CommonState {
         payload: &[u8],
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        whole(self, |common| {
-            let records = &mut common.records;
-            if records.sending != Sending::Traffic
-                || !records.sender.can_protect(payload.len())
-                || !records.outgoing.is_empty()
-            {
-                return common.encrypt_slowly(payload, out);
-            }
-            records
-                .sender
-                .seal(ContentType::ApplicationData, payload.into(), out)
-                .map_err(|error| common.seal_failed(error))
-        })
+        let unfinished = Unfinished(self);
+        let encrypted = unfinished.0.encrypt_sealed(payload, out);
+        unfinished.finish();
+        encrypted
+    }
+
+    #[inline(always)]
+    fn encrypt_sealed(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
+        let records = &mut self.records;
+        if records.sending != Sending::Traffic
+            || !records.sender.can_protect(payload.len())
+            || !records.outgoing.is_empty()
+        {
+            return self.encrypt_slowly(payload, out);
+        }
+        records
+            .sender
+            .seal(ContentType::ApplicationData, payload.into(), out)
+            .map_err(|error| self.seal_failed(error))
     }
 
     /// [`Self::encrypt`] when nothing can be sent, something goes first, or new keys are needed.
@@ -286,20 +297,29 @@ impl CommonState {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        whole(self, |common| {
-            let records = &mut common.records;
-            if records.sending != Sending::Traffic
-                || !records.sender.can_protect(1)
-                || !records.outgoing.is_empty()
-            {
-                common.prepare_in_place()?;
-            }
-            common
-                .records
-                .sender
-                .seal_in_place(ContentType::ApplicationData, buf, payload)
-                .map_err(|error| common.in_place_failed(error))
-        })
+        let unfinished = Unfinished(self);
+        let sealed = unfinished.0.seal_in_place(buf, payload);
+        unfinished.finish();
+        sealed
+    }
+
+    #[inline(always)]
+    fn seal_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError> {
+        let records = &mut self.records;
+        if records.sending != Sending::Traffic
+            || !records.sender.can_protect(1)
+            || !records.outgoing.is_empty()
+        {
+            self.prepare_in_place()?;
+        }
+        self.records
+            .sender
+            .seal_in_place(ContentType::ApplicationData, buf, payload)
+            .map_err(|error| self.in_place_failed(error))
     }
 
     /// Ends the connection when the cipher has refused: a sequence number is used up, and what there is of

@@ -4,7 +4,8 @@
 //! Whoever catches that may use the connection again. It must not go on from the middle then, least of all as if the
 //! code that has panicked had agreed: so it has failed. What was received or sealed before is as it was.
 //!
-//! What leads to code of the application's goes through [`whole`]; that costs nothing until there is a panic.
+//! What leads to code of the application's goes through [`whole`] or an [`Unfinished`]; that costs nothing until there is a
+//! panic.
 
 use core::mem;
 
@@ -30,17 +31,24 @@ impl<Data> Abandon for Driver<Data> {
 }
 
 /// Has `act` done as a whole or, if it panics, the connection failed.
-// a part of the hottest functions
-#[inline(always)]
 pub(crate) fn whole<T: Abandon, R>(connection: &mut T, act: impl FnOnce(&mut T) -> R) -> R {
     let unfinished = Unfinished(connection);
     let result = act(unfinished.0);
-    mem::forget(unfinished);
+    unfinished.finish();
     result
 }
 
-/// Dropped only by a panic.
-struct Unfinished<'a, T: Abandon>(&'a mut T);
+/// A connection in the middle of something. Dropped by a panic, it gives the connection up.
+///
+/// For the functions that are run for each record: as closures for [`whole`] they would not be inlined.
+pub(crate) struct Unfinished<'a, T: Abandon>(pub(crate) &'a mut T);
+
+impl<T: Abandon> Unfinished<'_, T> {
+    #[inline(always)]
+    pub(crate) fn finish(self) {
+        mem::forget(self);
+    }
+}
 
 impl<T: Abandon> Drop for Unfinished<'_, T> {
     #[cold]
