@@ -18,7 +18,7 @@
 //! fourth; `downgrade`, `replay` and `quic` are what is different there. Every plan is tried on both crates' ends: upstream
 //! and upstream, this crate's client and upstream, upstream and this crate's server, and this crate's ends of two APIs.
 //!
-//! The quick tests try some plans. For all of them, and each byte of each record with several bits flipped:
+//! The quick tests try some plans. For all of them, and for each byte in the clear with several bits flipped:
 //!
 //! ```text
 //! cargo test --release --manifest-path rustls/Cargo.toml --features ring,std --test tampering -- \
@@ -92,14 +92,13 @@ fn every_change_to_every_record() {
     judge_some(1, 2000);
 }
 
-/// In each API.
 #[test]
 #[ignore = "takes minutes; see above"]
-fn every_byte_of_every_record() {
+fn every_byte_in_the_clear() {
     let judge = Judge::default();
     for_all(|_, kind, provider| {
         let ends = Ends::new(kind, provider);
-        let plans = plans::bytes(&kind, ends.upstream.untouched(), &[0, 5, 7]);
+        let plans = plans::bytes(&kind, ends.upstream.untouched(), &[0, 3, 7]);
         for (number, plan) in plans.iter().enumerate() {
             judge.judge(&ends, plan, number);
         }
@@ -125,6 +124,6 @@ fn some_changes_over_quic() {
 #[ignore = "takes minutes; see above"]
 fn every_change_over_quic() {
     let judge = Judge::default();
-    quic::judge(&judge, &[0, 1, 2, 3, 4, 5, 6, 7], 1);
+    quic::judge(&judge, &[0, 3, 7], 1);
     judge.conclude();
 }

@@ -41,12 +41,14 @@ impl What {
     fn is_without_place(&self) -> bool {
         match self {
             Self::Change(Change::Rewrite(_)) => true,
-            Self::Change(change) => {
-                let kind = mem::discriminant(change);
-                moved().iter().any(|it| mem::discriminant(it) == kind)
-            }
+            Self::Change(_) => moved().iter().any(|it| self.is_kind_of(it)),
             _ => true,
         }
+    }
+
+    fn is_kind_of(&self, other: &Change) -> bool {
+        let kind = mem::discriminant(other);
+        matches!(self, Self::Change(change) if mem::discriminant(change) == kind)
     }
 
     /// Whether what it changes is found wherever it is.
@@ -125,9 +127,11 @@ impl Plan {
         let receives = (*direction == Direction::ToClient) == is_client;
         // of what is encrypted all bytes are alike
         let has_place = in_a.len() == in_b.len() || in_a[0] == 23;
+        // where it depends on the records behind
+        let depends = [Change::Delay { answers: 0 }, Change::Replay { after: 0 }];
         kinds.all(|(a, b)| a == b)
             && (what.is_without_place() || receives && (has_place || what.has_name()))
-            && !matches!(what, What::Change(Change::Delay { .. }))
+            && !depends.iter().any(|it| what.is_kind_of(it))
     }
 
     /// For connections of these ends.
@@ -339,19 +343,18 @@ fn inserted() -> Vec<Change> {
     changes
 }
 
-/// Each bit of each byte of the records of a connection, for one of so many sections.
+/// These bits of each byte that is in the clear, and of every fifth that is not: of those one is like another.
 pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for direction in DIRECTIONS {
         for (number, record) in untouched.sent[direction as usize].iter().enumerate() {
-            for at in places(record) {
+            let is_encrypted = record[0] == 23;
+            let body = places(record).split_off(HEADER_LEN);
+            let body = body.into_iter().step_by(if is_encrypted { 5 } else { 1 });
+            for at in (0..HEADER_LEN).map(At::Byte).chain(body) {
                 for &bit in bits {
-                    plans.push(Plan::change(
-                        kind,
-                        direction,
-                        number,
-                        Change::Flip { at, bit },
-                    ));
+                    let flip = Change::Flip { at, bit };
+                    plans.push(Plan::change(kind, direction, number, flip));
                 }
             }
         }
