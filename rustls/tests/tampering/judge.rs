@@ -14,7 +14,7 @@ use crate::kinds::{Api, Kind, Pair};
 use crate::plans::Plan;
 
 /// How often what comes of chance may come out otherwise.
-const TRIES: usize = 6;
+pub(crate) const TRIES: usize = 10;
 
 /// Ends of one kind.
 pub(crate) struct Ends {
@@ -253,7 +253,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// What only real encryption, or both ends, bring about.
 #[rustfmt::skip] // a table
-const MORE: [Deviation; 17] = [
+const MORE: [Deviation; 19] = [
     deviation(
         "DecryptError / 20",
         "none / none",
@@ -295,6 +295,18 @@ const MORE: [Deviation; 17] = [
         "DecryptError / ?",
         "ClientHello",
         "RFC 9846 §4.2.2: random and legacy_session_id are those of the first",
+    ),
+    deviation(
+        "NoApplicationProtocol / 120",
+        "PeerMisbehaved(IncorrectBinder) / 51",
+        "over QUIC",
+        "RFC 9001 §8.1: without a protocol it is a no_application_protocol; binders are checked later",
+    ),
+    deviation(
+        "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
+        "InvalidCertificate(BadSignature) / 51",
+        "HelloRetryRequest",
+        "RFC 9846 §4.2.3, §4.2.4: legacy_version other than 0x0303 is a protocol_version",
     ),
     deviation(
         "PeerMisbehaved(MissingQuicTransportParameters) / 109",
