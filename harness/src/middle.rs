@@ -136,10 +136,12 @@ pub fn places(record: &[u8]) -> Vec<At> {
     let Some(hello) = client_hello(record) else {
         return (0..record.len()).map(At::Byte).collect();
     };
-    let extensions = hello.extensions.iter();
-    let len: usize = extensions.clone().map(|(_, body)| 4 + body.len()).sum();
+    let mut extensions = hello.extensions;
+    // the same list whatever their order
+    extensions.sort();
+    let len: usize = extensions.iter().map(|(_, body)| 4 + body.len()).sum();
     let mut places: Vec<_> = (0..record.len() - len).map(At::Byte).collect();
-    for (typ, body) in extensions {
+    for (typ, body) in &extensions {
         places.extend((0..4 + body.len()).map(|byte| At::Extension { typ: *typ, byte }));
     }
     places
