@@ -6,6 +6,7 @@ use super::INPUT_LIMIT;
 use super::connections::EDITS;
 use super::edits::edited;
 use crate::deviations;
+use crate::recorded::flights::Record;
 use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, scenes};
 use crate::wire::records;
@@ -20,16 +21,27 @@ pub(super) fn differential(input: &[u8]) {
 
 /// What differs without a reason.
 fn difference(input: &[u8]) -> Option<String> {
-    static SCENES: OnceLock<Vec<Scene>> = OnceLock::new();
+    static SCENES: OnceLock<Vec<(Scene, [Vec<Record>; 2])>> = OnceLock::new();
     let &[which, how, ref rest @ ..] = input else {
         return None;
     };
-    let scenes = SCENES.get_or_init(|| scenes(false));
-    let scene = &scenes[usize::from(which) % scenes.len()];
+    let scenes = SCENES.get_or_init(|| {
+        let scenes = scenes(false).into_iter();
+        scenes
+            .map(|scene| {
+                let flights = [scene.rest(), scene.upstream_rest()];
+                let messages = flights.map(|flight| scene.messages(&flight));
+                (scene, messages)
+            })
+            .collect()
+    });
+    let (scene, messages) = &scenes[usize::from(which) % scenes.len()];
     let rest = &rest[..rest.len().min(INPUT_LIMIT)];
     let bytes = match how & EDITS {
         0 => [rest.to_vec(), scene.for_upstream(rest)],
-        _ => [scene.rest(), scene.upstream_rest()].map(|f| edited(scene.framing(), &f, rest)),
+        _ => messages
+            .each_ref()
+            .map(|messages| edited(scene.framing(), messages, rest)),
     };
     let [first, last] = outcomes(scene, &bytes);
     let case = case(scene, &bytes[0]);
@@ -77,7 +89,8 @@ fn outcomes(scene: &Scene, [ours, theirs]: &[Vec<u8>; 2]) -> [[Outcome; 2]; 2] {
     while at < ours.len() && errors == [None, None] {
         let end = match ours[at..] {
             [_, _, _, high, low, ..] => at + 5 + usize::from(u16::from_be_bytes([high, low])),
-            _ => ours.len(),
+            // ours does not wait for the rest of a header that is wrong already
+            _ => break,
         };
         let record = at..end.min(ours.len());
         at = record.end;

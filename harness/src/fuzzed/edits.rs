@@ -4,16 +4,15 @@ use super::input::Input;
 use crate::recorded::extensions;
 use crate::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, message,
-    messages,
 };
 
 /// So many changes and no more, and no record much longer than the longest allowed.
 const CHANGES: usize = 64;
 const LONGEST: usize = 17_000;
 
-/// `flight`, a message in each record, after the changes that `program` says.
-pub(super) fn edited(framing: Framing, flight: &[u8], program: &[u8]) -> Vec<u8> {
-    let mut records = messages(framing, flight);
+/// A flight, a message in each of its `records`, after the changes that `program` says.
+pub(super) fn edited(framing: Framing, records: &[Record], program: &[u8]) -> Vec<u8> {
+    let mut records = records.to_vec();
     let mut input = Input(program);
     for _ in 0..CHANGES {
         if input.is_empty() || records.is_empty() {

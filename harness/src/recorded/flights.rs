@@ -123,5 +123,6 @@ pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
 }
 
 pub fn encode(records: &[Record]) -> Vec<u8> {
-    records.iter().flat_map(Record::encode).collect()
+    let records: Vec<_> = records.iter().map(Record::encode).collect();
+    records.concat()
 }

@@ -24,6 +24,8 @@ pub struct Scene {
     side: Side,
     /// Which of the flights for that side.
     index: usize,
+    /// Where [`Self::upstream_rest`] is not as [`Self::rest`].
+    differing: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,9 +107,12 @@ impl Scene {
     /// `bytes` for this crate's receiver as bytes for upstream's: wherever something of [`Self::rest`] is in them that
     /// is different in [`Self::upstream_rest`], a MAC or a signature, it is as there.
     pub fn for_upstream(&self, bytes: &[u8]) -> Vec<u8> {
-        let (ours, theirs) = (self.rest(), self.upstream_rest());
         let mut bytes = bytes.to_vec();
-        for range in differing(&ours, &theirs) {
+        if self.differing.is_empty() {
+            return bytes;
+        }
+        let (ours, theirs) = (self.rest(), self.upstream_rest());
+        for range in self.differing.iter().cloned() {
             let mut at = 0;
             while let Some(found) = find(&bytes[at..], &ours[range.clone()]) {
                 at += found;
@@ -174,12 +179,15 @@ pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
                 .enumerate()
                 .filter(|(_, name)| !name.is_empty())
             {
-                scenes.push(Scene {
+                let mut scene = Scene {
                     name: name.to_string(),
                     conversation,
                     side,
                     index,
-                });
+                    differing: Vec::new(),
+                };
+                scene.differing = differing(&scene.rest(), &scene.upstream_rest());
+                scenes.push(scene);
             }
         }
     }
