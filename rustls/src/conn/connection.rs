@@ -305,10 +305,15 @@ pub(crate) fn write_outgoing(
     if is_possible {
         Ok(written)
     } else {
-        Err(io::Error::other(
-            "write_vectored has returned more than it was given",
-        ))
+        Err(impossible_write())
     }
+}
+
+// not a part of its caller, which is inlined
+#[cold]
+#[inline(never)]
+fn impossible_write() -> io::Error {
+    io::Error::other("write_vectored has returned more than it was given")
 }
 
 /// Why [`ConnectionCommon::write_all_tls`] stopped.

@@ -180,9 +180,7 @@ impl Records {
         let mut result = rd.read(room);
         // what lies behind the room is of earlier records, perhaps of other connections
         if matches!(result, Ok(len) if len > room_len) {
-            result = Err(io::Error::other(
-                "read has returned more than fits its buffer",
-            ));
+            result = Err(impossible_read());
         }
         self.received.commit(*result.as_ref().unwrap_or(&0));
         if let Ok(0) = result {
@@ -223,6 +221,14 @@ impl Records {
         let alert = [u8::from(level), u8::from(description)];
         self.seal(ContentType::Alert, alert.as_slice().into())
     }
+}
+
+// not a part of its caller, which is inlined
+#[cfg(feature = "std")]
+#[cold]
+#[inline(never)]
+fn impossible_read() -> io::Error {
+    io::Error::other("read has returned more than fits its buffer")
 }
 
 impl Transport for Records {
