@@ -112,7 +112,7 @@ impl Scene {
             return bytes;
         }
         let (ours, theirs) = (self.rest(), self.upstream_rest());
-        for range in self.differing.iter().cloned() {
+        for range in &self.differing {
             let mut at = 0;
             while let Some(found) = find(&bytes[at..], &ours[range.clone()]) {
                 at += found;
