@@ -432,7 +432,7 @@ const HOSTILE: [(&str, i64, u64, &str); 38] = [
         8,
         "TooManyRenegotiationRequests",
     ),
-    ("tickets of 1 kB", 8_000, 110, ""),
+    ("tickets of 1 kB", 9_000, 110, ""),
     ("tickets of 60 kB", 70_000, 410, ""),
     (
         "KeyUpdates, to a client",
