@@ -33,11 +33,16 @@ impl CertificateTypes {
         offered: &ClientExtensions<'_>,
         config: &ServerSettings,
     ) -> Result<Self, PeerIncompatible> {
+        let verifier = config.verifier();
+        let client = if verifier.offer_client_auth() {
+            let offered = offered.client_certificate_type.as_deref();
+            select(offered, verifier.requires_raw_public_keys())?
+        } else {
+            // RFC 7250 §4.2: left out by a server that asks for no certificate
+            None
+        };
         Ok(Self {
-            client: select(
-                offered.client_certificate_type.as_deref(),
-                config.verifier().requires_raw_public_keys(),
-            )?,
+            client,
             server: select(
                 offered.server_certificate_type.as_deref(),
                 config.cert_resolver.only_raw_public_keys(),
@@ -45,16 +50,28 @@ impl CertificateTypes {
         })
     }
 
-    /// Whether a server's answer agrees with what a client is configured for.
-    pub(crate) fn is_answered(
+    /// Checks a server's answer. Returns whether the client has the kind of certificate that it may be asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerIncompatible::IncorrectCertificateTypeExtension`] when it is not what the client is configured for.
+    pub(crate) fn check_answer(
         answer: &EncryptedExtensions<'_>,
         client_is_raw: bool,
         server_is_raw: bool,
-    ) -> bool {
+    ) -> Result<bool, PeerIncompatible> {
         // RFC 9846 §4.5.1: a kind that is not negotiated is X.509
         let is_raw = |selected| selected == Some(CertificateType::RawPublicKey);
-        is_raw(answer.client_certificate_type) == client_is_raw
-            && is_raw(answer.server_certificate_type) == server_is_raw
+        let client = answer.client_certificate_type;
+        let client_agrees = is_raw(client) == client_is_raw;
+        // RFC 7250 §4.2: a server that asks for no certificate leaves the client's kind out
+        if is_raw(answer.server_certificate_type) == server_is_raw
+            && (client_agrees || client.is_none())
+        {
+            Ok(client_agrees)
+        } else {
+            Err(PeerIncompatible::IncorrectCertificateTypeExtension)
+        }
     }
 }
 
@@ -81,11 +98,9 @@ fn select(
     match (offered, is_raw) {
         (Some(offered), true) if offered.contains(&RawPublicKey) => Ok(Some(RawPublicKey)),
         (Some(offered), false) if offered.contains(&X509) => Ok(Some(X509)),
-        // RFC 9846 §4.5.1: X.509 is what counts without the extension. 0.23 goes on with it, too, when only
-        // kinds are offered that are not known
-        (Some(offered), false) if !offered.contains(&RawPublicKey) => Ok(None),
+        // RFC 9846 §4.5.1: X.509 is what counts without the extension
         (None, false) => Ok(None),
-        // RFC 7250 §4.2: no kind in common is an unsupported_certificate
+        // RFC 7250 §4.2: no kind in common is an unsupported_certificate, also where none is known
         _ => Err(PeerIncompatible::IncorrectCertificateTypeExtension),
     }
 }

@@ -3,12 +3,14 @@
 
 use harness::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
 use harness::configs::{Provider, Versions};
-use harness::endpoints::Endpoint;
+use harness::endpoints::{Endpoint, handshake};
 use harness::scripted::{Identity, Script, ScriptedClient, bytes};
 use harness::wire::{Reader, u8_vec};
 use rustls::{AlertDescription, HandshakeType};
 
 use crate::kit::{KINDS, Kind, Setup, this, upstream};
+
+const INCORRECT: &str = "PeerIncompatible(IncorrectCertificateTypeExtension)";
 
 const CLIENT_KINDS: [Option<Kind>; 3] = [None, Some(Kind::X509), Some(Kind::Raw)];
 
@@ -36,6 +38,52 @@ fn answer(
     Ok(Reader::of_message(&client.flight[0], typ).extensions())
 }
 
+/// What a ClientHello says about certificates.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    of_client: Option<&'static [u8]>,
+    of_server: Option<&'static [u8]>,
+}
+
+impl Offer {
+    fn all() -> impl Iterator<Item = Self> {
+        LISTS.into_iter().flat_map(|of_client| {
+            LISTS.map(|of_server| Self {
+                of_client,
+                of_server,
+            })
+        })
+    }
+
+    fn add_to(self, mut hello: ClientHello) -> ClientHello {
+        if let Some(list) = self.of_client {
+            hello = hello.with(CLIENT_CERTIFICATE_TYPE, u8_vec(list));
+        }
+        if let Some(list) = self.of_server {
+            hello = hello.with(SERVER_CERTIFICATE_TYPE, u8_vec(list));
+        }
+        hello
+    }
+
+    /// The offer that 0.23 has to be made to answer as RFC 7250 §4.2 has it.
+    fn for_upstream(mut self, setup: Setup) -> Self {
+        // what is offered for the client does not matter to a server that asks for no certificate
+        if setup.client.is_none() && self.of_client != Some(&[]) {
+            self.of_client = None;
+        }
+        // it refuses a list of one kind that it knows, and not one of a kind that it does not know
+        let known = |list: Option<&'static [u8]>, configured| match (list, configured) {
+            (Some([1]), Kind::X509) => Some(&[2][..]),
+            (Some([1]), Kind::Raw) => Some(&[0][..]),
+            _ => list,
+        };
+        Self {
+            of_client: known(self.of_client, setup.client.unwrap_or(Kind::X509)),
+            of_server: known(self.of_server, setup.server),
+        }
+    }
+}
+
 #[test]
 fn every_offer_to_every_server() {
     let (mut accepted, mut refused) = (0, 0);
@@ -46,24 +94,16 @@ fn every_offer_to_every_server() {
                 client,
                 ..Setup::new(Provider::Ring)
             };
-            for of_client in LISTS {
-                for of_server in LISTS {
-                    let mut hello = ClientHello::new();
-                    if let Some(list) = of_client {
-                        hello = hello.with(CLIENT_CERTIFICATE_TYPE, u8_vec(list));
-                    }
-                    if let Some(list) = of_server {
-                        hello = hello.with(SERVER_CERTIFICATE_TYPE, u8_vec(list));
-                    }
-                    let new = || Box::new(this::server(this::server_config(setup))) as _;
-                    let ours = answer(&new, &hello);
-                    let new = || Box::new(upstream::server(upstream::server_config(setup))) as _;
-                    let theirs = answer(&new, &hello);
-                    assert_eq!(ours, theirs, "{setup:?} {of_client:?} {of_server:?}");
-                    match ours {
-                        Ok(_) => accepted += 1,
-                        Err(_) => refused += 1,
-                    }
+            for offer in Offer::all() {
+                let new = || Box::new(this::server(this::server_config(setup))) as _;
+                let ours = answer(&new, &offer.add_to(ClientHello::new()));
+                let new = || Box::new(upstream::server(upstream::server_config(setup))) as _;
+                let offer_to_upstream = offer.for_upstream(setup);
+                let theirs = answer(&new, &offer_to_upstream.add_to(ClientHello::new()));
+                assert_eq!(ours, theirs, "{setup:?} {offer:?}");
+                match ours {
+                    Ok(_) => accepted += 1,
+                    Err(_) => refused += 1,
                 }
             }
         }
@@ -80,20 +120,13 @@ fn every_offer_with_tls12() {
             client,
             ..Setup::new(Provider::Ring)
         };
-        for of_client in LISTS {
-            for of_server in LISTS {
-                let mut hello = ClientHello::tls12();
-                if let Some(list) = of_client {
-                    hello = hello.with(CLIENT_CERTIFICATE_TYPE, u8_vec(list));
-                }
-                if let Some(list) = of_server {
-                    hello = hello.with(SERVER_CERTIFICATE_TYPE, u8_vec(list));
-                }
-                let hello = hello.record();
-                let ours = this::server(this::server_config(setup)).receive(&hello);
-                let theirs = upstream::server(upstream::server_config(setup)).receive(&hello);
-                assert_eq!(ours, theirs, "{client:?} {of_client:?} {of_server:?}");
-            }
+        for offer in Offer::all() {
+            let hello = offer.add_to(ClientHello::tls12()).record();
+            let ours = this::server(this::server_config(setup)).receive(&hello);
+            let offer_to_upstream = offer.for_upstream(setup);
+            let hello = offer_to_upstream.add_to(ClientHello::tls12()).record();
+            let theirs = upstream::server(upstream::server_config(setup)).receive(&hello);
+            assert_eq!(ours, theirs, "{client:?} {offer:?}");
         }
     }
 }
@@ -101,19 +134,73 @@ fn every_offer_with_tls12() {
 /// RFC 7250 §4.2: the client is told unsupported_certificate.
 #[test]
 fn nothing_in_common_is_an_unsupported_certificate() {
-    for (server, list) in [(Kind::X509, 2), (Kind::Raw, 0)] {
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        for (kind, list) in [
+            (Kind::X509, 1),
+            (Kind::X509, 2),
+            (Kind::Raw, 0),
+            (Kind::Raw, 1),
+        ] {
+            let server = Setup {
+                versions,
+                server: kind,
+                ..Setup::new(Provider::Ring)
+            };
+            let client = Setup {
+                versions,
+                client: Some(kind),
+                ..Setup::new(Provider::Ring)
+            };
+            for (setup, typ) in [
+                (server, SERVER_CERTIFICATE_TYPE),
+                (client, CLIENT_CERTIFICATE_TYPE),
+            ] {
+                let hello = match versions {
+                    Versions::Tls12 => ClientHello::tls12(),
+                    _ => ClientHello::new(),
+                };
+                let hello = hello.with(typ, u8_vec(&[list]));
+                let mut server = this::server(this::server_config(setup));
+                let error = server.receive(&hello.record()).unwrap_err();
+                assert_eq!(error, INCORRECT, "{setup:?} {typ} {list}");
+                let alert = server.take_output();
+                let expected = u8::from(AlertDescription::UnsupportedCertificate);
+                assert_eq!(alert.last(), Some(&expected));
+            }
+        }
+    }
+}
+
+/// RFC 7250 §4.2: a server that asks for no certificate leaves the client's kind out, and the client goes on. 0.23
+/// refuses the offer, and the answer.
+#[test]
+fn a_raw_public_key_that_is_not_asked_for() {
+    let mut client = Setup::new(Provider::Ring);
+    client.client = Some(Kind::Raw);
+    for server in KINDS {
+        client.server = server;
         let setup = Setup {
             server,
             ..Setup::new(Provider::Ring)
         };
-        let hello = ClientHello::new().with(SERVER_CERTIFICATE_TYPE, u8_vec(&[list]));
+        let mut client = this::client(this::client_config(client));
         let mut server = this::server(this::server_config(setup));
-        let error = server.receive(&hello.record()).unwrap_err();
-        assert_eq!(error, "PeerIncompatible(IncorrectCertificateTypeExtension)");
-        let alert = server.take_output();
-        let expected = u8::from(AlertDescription::UnsupportedCertificate);
-        assert_eq!(alert.last(), Some(&expected));
+        handshake(&mut client, &mut server);
+        assert!(server.peer_certificates().is_empty());
     }
+}
+
+/// And one that leaves it out and then asks for a certificate asks for X.509.
+#[test]
+fn a_request_for_x509_of_a_client_with_a_raw_public_key() {
+    let identity = Identity::new(Provider::Ring.this());
+    let mut setup = Setup::new(Provider::Ring);
+    setup.client = Some(Kind::Raw);
+    let mut client = this::client(this::client_config(setup));
+    let outcome = identity.run(&mut client, &Script::with_request());
+    assert_eq!(outcome.error.as_deref(), Some(INCORRECT));
+    let alert = Some(AlertDescription::UnsupportedCertificate);
+    assert_eq!(outcome.alert, alert);
 }
 
 #[test]
@@ -150,11 +237,15 @@ fn every_answer_to_every_client() {
 
                         let mut ours = this::client(this::client_config(setup));
                         let ours = identity.run(&mut ours, &script);
-                        let mut theirs = upstream::client(upstream::client_config(setup));
+                        let mut for_upstream = setup;
+                        if !requests && client == Some(Kind::Raw) && of_client.is_none() {
+                            // RFC 7250 §4.2: left out where no certificate is asked for. 0.23 takes that for X.509
+                            for_upstream.client = None;
+                        }
+                        let config = upstream::client_config(for_upstream);
+                        let mut theirs = upstream::client(config);
                         let mut theirs = identity.run(&mut theirs, &script);
                         // RFC 7250 §4.2; 0.23 says handshake_failure
-                        const INCORRECT: &str =
-                            "PeerIncompatible(IncorrectCertificateTypeExtension)";
                         if theirs.error.as_deref() == Some(INCORRECT) {
                             theirs.alert = Some(AlertDescription::UnsupportedCertificate);
                         }

@@ -16,11 +16,18 @@ use crate::msgs::extensions::ExtensionContext;
 use crate::tls13::certificate_compression::choose_compressor;
 
 /// EncryptedExtensions were accepted: the server's Certificate comes next, or a request for the client's.
-pub(crate) struct WaitCertificateOrRequest(Box<Handshake>);
+pub(crate) struct WaitCertificateOrRequest {
+    handshake: Box<Handshake>,
+    /// The kind of certificate that the server takes is the client's.
+    may_be_asked: bool,
+}
 
 impl WaitCertificateOrRequest {
-    pub(super) fn new(handshake: Box<Handshake>) -> Self {
-        Self(handshake)
+    pub(super) fn new(handshake: Box<Handshake>, may_be_asked: bool) -> Self {
+        Self {
+            handshake,
+            may_be_asked,
+        }
     }
 
     pub(super) fn read_certificate_request(
@@ -36,10 +43,13 @@ impl WaitCertificateOrRequest {
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();
-        let config = &self.0.offer.config;
-        let answer = if self.0.offer.ech.is_rejected() {
+        let config = &self.handshake.offer.config;
+        let answer = if self.handshake.offer.ech.is_rejected() {
             // RFC 9849 §6.1.7: the server of the public name is not told who the client is
             Answer::Empty
+        } else if !self.may_be_asked {
+            // RFC 7250 §4.2: the server asks for X.509, and the client has a raw public key
+            return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
         } else {
             Answer::choose(&**config.client_auth(), &authorities, &schemes)
         };
@@ -51,18 +61,21 @@ impl WaitCertificateOrRequest {
             ),
         };
 
-        self.0.transcript.add(encoded);
-        Ok(WaitCertificate::new(self.0, Some(Box::new(client_auth))))
+        self.handshake.transcript.add(encoded);
+        Ok(WaitCertificate::new(
+            self.handshake,
+            Some(Box::new(client_auth)),
+        ))
     }
 
     /// The server's Certificate may be compressed.
     pub(super) fn may_be_compressed(&self) -> bool {
-        !self.0.offer.config.cert_decompressors.is_empty()
+        !self.handshake.offer.config.cert_decompressors.is_empty()
     }
 
     /// The server asks for no certificate.
     pub(super) fn without_request(self) -> WaitCertificate {
-        WaitCertificate::new(self.0, None)
+        WaitCertificate::new(self.handshake, None)
     }
 }
 

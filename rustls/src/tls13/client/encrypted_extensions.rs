@@ -39,9 +39,7 @@ impl WaitEncryptedExtensions {
         let ech = extensions.encrypted_client_hello;
         self.0.offer.ech.read_encrypted_extensions(ech)?;
         // no certificate goes with a resumed session, which is one of the same verifier and resolver
-        if self.0.session.is_none() {
-            self.check_certificate_types(&extensions)?;
-        }
+        let may_be_asked = self.0.session.is_none() && self.check_certificate_types(&extensions)?;
         self.0.offer.check_protocol(extensions.selected_protocol)?;
         if let Some(selected) = extensions.selected_protocol {
             debug!("application protocol {}", selected.0.escape_ascii());
@@ -70,7 +68,9 @@ impl WaitEncryptedExtensions {
                     .set_peer(server_chain, &self.0.offer.config.provider);
                 Authentication::Resumed(WaitFinished::new(self.0, None))
             }
-            None => Authentication::Certificates(WaitCertificateOrRequest::new(self.0)),
+            None => {
+                Authentication::Certificates(WaitCertificateOrRequest::new(self.0, may_be_asked))
+            }
         })
     }
 
@@ -108,18 +108,15 @@ impl WaitEncryptedExtensions {
         Ok(())
     }
 
-    /// The kinds of certificates are the ones offered. Without the offer, an answer is refused already.
+    /// The kinds of certificates are the ones offered. Without the offer, an answer is refused already. Returns whether
+    /// the client may be asked for a certificate.
     fn check_certificate_types(
         &self,
         extensions: &EncryptedExtensions<'_>,
-    ) -> Result<(), PeerIncompatible> {
+    ) -> Result<bool, PeerIncompatible> {
         let config = &self.0.offer.config;
         let client_is_raw = config.client_auth().only_raw_public_keys();
         let server_is_raw = config.verifier().requires_raw_public_keys();
-        if CertificateTypes::is_answered(extensions, client_is_raw, server_is_raw) {
-            Ok(())
-        } else {
-            Err(PeerIncompatible::IncorrectCertificateTypeExtension)
-        }
+        CertificateTypes::check_answer(extensions, client_is_raw, server_is_raw)
     }
 }
