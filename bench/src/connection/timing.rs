@@ -6,6 +6,7 @@ use core::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use harness::Noise;
 use harness::bare_records::{Cipher, Keys, Records};
 use tls::crypto::cipher::{AeadKey, InboundOpaqueMessage, Iv, MessageDecrypter};
 use tls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
@@ -14,7 +15,7 @@ use tls::{ContentType, ProtocolVersion, SupportedCipherSuite};
 use super::super::transparent;
 use super::tls;
 use crate::cli::Provider;
-use crate::timing::{Case, Subject};
+use crate::timing::{Case, Forgery, Subject};
 use crate::workload::Result;
 
 pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
@@ -32,6 +33,14 @@ pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
             "ticket",
             ["tag, first byte", "tag, last byte"],
             [-16, -1],
+            *provider,
+            ticketer,
+        ));
+        // a control: what chance makes of an operation like this
+        cases.push(ticket_case(
+            "ticket, wrong in the same place",
+            ["tag, last byte"; 2],
+            [-1; 2],
             *provider,
             ticketer,
         ));
@@ -62,15 +71,14 @@ pub(in super::super) fn ticket_case(
     let build = move || -> Result<Subject> {
         let ticketer = ticketer(provider)?;
         let ticket = ticketer.encrypt(&[0x5e; 120]).ok_or("no ticket")?;
-        let wrong = places.map(|place| changed(&ticket, place));
         if ticketer.decrypt(&ticket).is_none() {
             return Err("the ticket is refused as it is".into());
         }
-        let mut input = ticket;
+        let mut forgery = Forgery::new(ticket, places);
         Ok(Box::new(move |class| {
-            input.copy_from_slice(&wrong[class]);
+            let input = forgery.make(class);
             let start = Instant::now();
-            let opened = black_box(ticketer.decrypt(black_box(&input)));
+            let opened = black_box(ticketer.decrypt(black_box(input)));
             let time = start.elapsed();
             match opened {
                 None => Ok(time),
@@ -87,32 +95,23 @@ pub(in super::super) fn ticket_case(
     }
 }
 
-/// `bytes` with another byte at `place`, or so far from the end.
-fn changed(bytes: &[u8], place: isize) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    let place = match usize::try_from(place) {
-        Ok(place) => place,
-        Err(_) => bytes.len() - place.unsigned_abs(),
-    };
-    bytes[place] ^= 0x55;
-    bytes
-}
-
-/// Looks up a name that differs from one of those that are there.
+/// Looks up names that differ from those that are there. Which of them, and in which byte value, changes: where a name
+/// falls in the table is chance, and would be the same in a whole run.
 fn stored_session() -> Result<Subject> {
+    const SESSIONS: usize = 200;
     let sessions = ServerSessionMemoryCache::new(256);
-    let name = |number: u8| [number; 32].to_vec();
-    for number in 0..200 {
-        sessions.put(name(number), vec![number; 100]);
+    let names: Vec<_> = (0..SESSIONS).map(|number| vec![number as u8; 32]).collect();
+    for name in &names {
+        sessions.put(name.clone(), vec![name[0]; 100]);
     }
-    let right = name(7);
-    if sessions.get(&right).is_none() {
-        return Err("the session is not there".into());
+    if names.iter().any(|name| sessions.get(name).is_none()) {
+        return Err("a session is not there".into());
     }
-    let wrong = [0, -1].map(|place| changed(&right, place));
-    let mut input = right;
+    let mut noise = Noise::new(13);
+    let mut input = names[0].clone();
     Ok(Box::new(move |class| {
-        input.copy_from_slice(&wrong[class]);
+        input.copy_from_slice(&names[noise.up_to(SESSIONS) - 1]);
+        input[[0, 31][class]] ^= noise.up_to(255) as u8;
         let start = Instant::now();
         let found = black_box(sessions.get(black_box(&input)));
         let time = start.elapsed();
@@ -181,11 +180,12 @@ fn forged_record(
     places: [isize; 2],
 ) -> Result<Subject> {
     let right = sealed(&suite, cipher, APPLICATION_DATA, &[0x5e; LEN]);
-    let wrong = places.map(|place| changed(&right, place));
     if open(&mut *decrypter(&suite), &mut right.clone()).is_none() {
         return Err("the record does not open as it is".into());
     }
-    opened(suite, wrong, [None; 2])
+    let mut forgery = Forgery::new(right.clone(), places);
+    let write = move |class: usize, input: &mut [u8]| input.copy_from_slice(forgery.make(class));
+    Ok(opened(suite, right.len(), write, [None; 2]))
 }
 
 /// A record with as little content as there can be, and one with as much, of one length.
@@ -195,19 +195,26 @@ fn padded_record(suite: SupportedCipherSuite, cipher: Cipher) -> Result<Subject>
     // RFC 9846 §5.4: what stands behind the content is a type, then zeros
     let little = sealed(&suite, cipher, 0, &little);
     let much = sealed(&suite, cipher, APPLICATION_DATA, &[0x5e; LEN]);
-    opened(suite, [little, much], [Some(1), Some(LEN)])
+    let len = much.len();
+    // both are read each time, so that both are as near to the processor
+    let write = move |class: usize, input: &mut [u8]| {
+        input.copy_from_slice(black_box(&[&little, &much][1 - class][..]));
+        input.copy_from_slice(black_box(&[&little, &much][class][..]));
+    };
+    Ok(opened(suite, len, write, [Some(1), Some(LEN)]))
 }
 
-/// Opens these payloads of records, whose content is to have these lengths.
+/// Opens payloads of records of `len` bytes, as they are written for a class, whose content is to have these lengths.
 fn opened(
     suite: SupportedCipherSuite,
-    payloads: [Vec<u8>; 2],
+    len: usize,
+    mut write: impl FnMut(usize, &mut [u8]) + 'static,
     expected: [Option<usize>; 2],
-) -> Result<Subject> {
+) -> Subject {
     let mut decrypter = decrypter(&suite);
-    let mut input = payloads[0].clone();
-    Ok(Box::new(move |class| {
-        input.copy_from_slice(&payloads[class]);
+    let mut input = vec![0; len];
+    Box::new(move |class| {
+        write(class, &mut input);
         let start = Instant::now();
         let len = black_box(open(&mut *decrypter, black_box(&mut input)));
         let time = start.elapsed();
@@ -215,7 +222,7 @@ fn opened(
             return Err(format!("opened to {len:?} bytes instead of {:?}", expected[class]).into());
         }
         Ok(time)
-    }))
+    })
 }
 
 const KEY: [u8; 32] = [0x4b; 32];

@@ -6,11 +6,13 @@
 
 mod controls;
 mod dudect;
+mod forgery;
 
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::dudect::Subject;
+pub(crate) use self::forgery::Forgery;
 use crate::cli::{Provider, RunArgs, TimingArgs};
 use crate::plot::Point;
 use crate::report::{self, Cell, Job};

@@ -13,7 +13,7 @@ use tls::ConnectionCommon;
 use super::super::tls;
 use super::transparent::Configs;
 use crate::cli::Version;
-use crate::timing::{Case, Subject};
+use crate::timing::{Case, Forgery, Subject};
 use crate::workload::{Result, Role};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -55,16 +55,12 @@ where
         Ok(connection)
     };
     give(&mut *prepare()?, &last).map_err(|error| format!("refused as it is: {error}"))?;
-    let wrong = [secret.start, secret.end - 1].map(|place| {
-        let mut wrong = last.clone();
-        wrong[place] ^= 0x55;
-        wrong
-    });
-    let mut input = last;
+    let places = [secret.start, secret.end - 1].map(|place| place as isize);
+    let mut forgery = Forgery::new(last, places);
     Ok(Box::new(move |class| {
         let mut connection = prepare()?;
-        input.copy_from_slice(&wrong[class]);
-        connection.read_tls(&mut &input[..])?;
+        let input = forgery.make(class);
+        connection.read_tls(&mut &*input)?;
         let start = Instant::now();
         let outcome = black_box(connection.process_new_packets());
         let time = start.elapsed();
