@@ -103,7 +103,7 @@ impl<Data> ConnectionCommon<Data> {
     /// blocks;
     /// [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
     /// [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after an
-    /// attempt to send the alert.
+    /// attempt to send the alert. Nothing is read once the connection has failed.
     pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
     where
         Self: Sized,
@@ -130,10 +130,9 @@ impl<Data> ConnectionCommon<Data> {
                     _ => Ok((read, written)),
                 };
             }
-            let result = self.read_tls(io);
-            // after a failure it does not matter what was read
+            // after a failure it does not matter what comes, and nothing may: reading could wait for ever
             self.driver.common.check_failed().map_err(invalid_data)?;
-            match result {
+            match self.read_tls(io) {
                 Ok(len) => {
                     read += len;
                     eof = len == 0;

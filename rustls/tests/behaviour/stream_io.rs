@@ -2,12 +2,13 @@
 //! byte at a time, at each of its calls in turn: every call returns what upstream's returns.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::ops::{Deref, DerefMut};
 
 use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::compared::{for_all, shown};
-use crate::connected::{ROLES, Role, fresh_peer};
+use crate::connected::{self, ROLES, Role, fresh_peer};
 
 /// What the transport does wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -241,8 +242,13 @@ macro_rules! scripts {
                 };
                 let mut log = Vec::new();
                 for _ in 0..TRIES {
-                    log.push(shown(conn.complete_io(&mut transport).map(|(read, _)| read)));
-                    log.push(shown(conn.reader().read(&mut [0])));
+                    let moved = conn.complete_io(&mut transport).map(|(read, _)| read);
+                    let has_failed = has_failed(&moved);
+                    log.push(shown(moved));
+                    // after a failure upstream reads on, and sees how the stream ends
+                    if !has_failed {
+                        log.push(shown(conn.reader().read(&mut [0])));
+                    }
                 }
                 log
             }
@@ -474,6 +480,51 @@ fn the_stream_ends_during_the_handshake() {
             }
         }
     }
+}
+
+/// A peer that says something wrong, and then nothing more, keeps nobody waiting for it.
+#[test]
+fn nothing_is_read_after_a_failure() {
+    for_all(|provider, role| {
+        let conns = [
+            connected::this::fresh(provider, role),
+            connected::this::connected(provider, role).0,
+        ];
+        for mut conn in conns {
+            let mut transport = Recorded {
+                bytes: b"\xff\x03\x03\x00\x01\x00".to_vec(),
+                ends: false,
+                calls: 0,
+            };
+            let failed = conn.complete_io(&mut transport);
+            assert!(has_failed(&failed), "{failed:?}");
+            let calls = transport.calls;
+            for _ in 0..TRIES {
+                let again = conn.complete_io(&mut transport);
+                assert!(has_failed(&again), "{again:?}");
+                let again = match &mut conn {
+                    rustls::Connection::Client(conn) => read_and_write(conn, &mut transport),
+                    rustls::Connection::Server(conn) => read_and_write(conn, &mut transport),
+                };
+                assert!(again.iter().all(has_failed), "{again:?}");
+            }
+            assert_eq!(transport.calls, calls);
+        }
+    });
+}
+
+/// Reads from a stream of the two, and writes to it.
+fn read_and_write<C, S>(conn: &mut C, transport: &mut Recorded) -> [io::Result<usize>; 2]
+where
+    C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
+    S: rustls::SideData,
+{
+    let mut stream = rustls::Stream::new(conn, transport);
+    [stream.read(&mut [0]), stream.write(b"data")]
+}
+
+fn has_failed<T>(result: &io::Result<T>) -> bool {
+    matches!(result, Err(error) if error.kind() == ErrorKind::InvalidData)
 }
 
 /// A program that flushes last learns that what it has written may not have arrived.
