@@ -51,7 +51,7 @@ pub const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub const DEVIATIONS: [Deviation; 87] = [
+pub const DEVIATIONS: [Deviation; 90] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -224,7 +224,25 @@ pub const DEVIATIONS: [Deviation; 87] = [
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "none / none",
         "ClientHello",
-        "RFC 9846 §4.2.2: random and legacy_session_id are those of the first",
+        "RFC 9846 §4.2.2: the second ClientHello is the first, but for what the HelloRetryRequest changes",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "PeerIncompatible(NoSignatureSchemesInCommon) / 40",
+        "second ClientHello",
+        "as above, whatever it offers",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "PeerMisbehaved(MissingQuicTransportParameters) / 109",
+        "second ClientHello over QUIC",
+        "as above",
+    ),
+    deviation(
+        "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
+        "InvalidMessage(InvalidContentType) / 50",
+        "second ClientHello: doubled",
+        "as above; upstream goes on to the byte behind it, which begins no record",
     ),
     deviation(
         "none / none",
@@ -474,7 +492,7 @@ pub const DEVIATIONS: [Deviation; 87] = [
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "PeerMisbehaved(IncorrectBinder) / 51",
         "second ClientHello",
-        "RFC 9846 §4.2.2: random and legacy_session_id are those of the first; that is checked before its binders",
+        "RFC 9846 §4.2.2: the second ClientHello is the first; that is checked before its binders",
     ),
     deviation(
         "PeerIncompatible(Tls12NotOffered) / 70",

@@ -2,6 +2,7 @@
 
 use harness::client_hello::*;
 use harness::endpoints::Endpoint;
+use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO;
 use harness::wire::*;
 use rustls::{AlertDescription, HandshakeKind, HandshakeType};
 
@@ -13,6 +14,12 @@ fn after_retry(setup: &Setup, first: &ClientHello, second: &ClientHello) -> [Ans
     setup
         .both()
         .map(|mut server| answer(&mut *server, &records))
+}
+
+/// The body of an encrypted_client_hello extension that the server cannot decrypt.
+fn outer_ech(payload: &[u8]) -> Vec<u8> {
+    // outer; HKDF-SHA256, AES-128-GCM; config_id; enc is empty
+    [&[0, 0, 1, 0, 1, 7, 0, 0][..], &u16_vec(payload)].concat()
 }
 
 /// No second change_cipher_spec.
@@ -53,8 +60,25 @@ fn allowed_changes_are_accepted() {
         ),
         (
             "a cookie nobody sent",
-            first,
+            first.clone(),
             ClientHello::new().and(COOKIE, u16_vec(b"c")),
+        ),
+        (
+            "an extension that is not known",
+            first.clone().and(0x0a0a, vec![1]),
+            ClientHello::new().and(0x0a0a, vec![2]),
+        ),
+        (
+            "an inner hello encrypted anew",
+            first
+                .clone()
+                .and(ENCRYPTED_CLIENT_HELLO, outer_ech(&[1; 32])),
+            ClientHello::new().and(ENCRYPTED_CLIENT_HELLO, outer_ech(&[2; 32])),
+        ),
+        (
+            "extensions in another order",
+            first,
+            ClientHello::new().edit(|hello| hello.extensions.reverse()),
         ),
     ];
     for provider in PROVIDERS {
@@ -119,6 +143,12 @@ fn other_changes_are_refused_as_upstream_does() {
         (
             &first,
             ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256]))),
+            refused(REFUSED, IllegalParameter),
+        ),
+        // the group asked for is there, and is not the client's first one any more
+        (
+            &first,
+            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256, X25519]))),
             refused(REFUSED, IllegalParameter),
         ),
         (&first, suites(&[0x1302]), refused(SUITE, IllegalParameter)),
@@ -192,6 +222,36 @@ fn other_changes_are_refused_that_upstream_lets_pass() {
             REFUSED,
         ),
         (ClientHello::new().with(KEY_SHARE, two_shares), REFUSED),
+        (
+            ClientHello::new().edit(|hello| hello.cipher_suites = vec![0x1301]),
+            REFUSED,
+        ),
+        (
+            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519]))),
+            REFUSED,
+        ),
+        (
+            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, P256, X448]))),
+            REFUSED,
+        ),
+        (
+            ClientHello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0403]))),
+            REFUSED,
+        ),
+        (
+            ClientHello::new().with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0304, 0x0303]))),
+            REFUSED,
+        ),
+        (ClientHello::new().and(ALPN, protocols(&[b"h2"])), REFUSED),
+        (
+            ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1])),
+            REFUSED,
+        ),
+        (ClientHello::new().and(SESSION_TICKET, vec![]), REFUSED),
+        (
+            ClientHello::new().and(EXTENDED_MASTER_SECRET, vec![]),
+            REFUSED,
+        ),
         // upstream refuses these two, without an alert
         (
             ClientHello::new().with(SERVER_NAME, host_name(b"other")),

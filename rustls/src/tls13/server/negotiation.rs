@@ -8,7 +8,7 @@ use super::flight::{Agreed, Authentication};
 use super::hello_checks::check_hello;
 use super::parameters::{Parameters, Selection, select_signer};
 use super::resumption::find_session;
-use super::retry::{Retry, check_second_hello, send_hello_retry_request};
+use super::retry::{Retry, check_repeated, check_second_hello, send_hello_retry_request};
 use crate::conn::HandshakeKind;
 use crate::enums::ProtocolVersion;
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
@@ -54,6 +54,9 @@ pub(crate) fn negotiate<'a>(
     let schemes = schemes.unwrap_or(&[]);
     let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config)?;
     let selection = Selection::new(hello, retry.as_deref(), config)?;
+    if let Some(retry) = &retry {
+        check_repeated(hello, retry)?;
+    }
 
     // RFC 9846 §5.1: nothing may follow in the same records, since the answer either changes keys or waits
     // for another flight

@@ -2,15 +2,18 @@
 //!
 //! The server keeps its state in memory, so it sends no cookie.
 
+use alloc::vec::Vec;
+
 use pki_types::DnsName;
+use rustls_core::codec::Codec;
 
 use crate::conn::transport::Transport;
-use crate::crypto::SupportedKxGroup;
+use crate::crypto::{SupportedKxGroup, hash};
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::flight::Flight;
 use crate::handshake::transcript::Transcript;
-use crate::msgs::client_hello::{ClientHello, Random, SessionId};
+use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 use crate::suites::Tls13CipherSuite;
 
@@ -20,8 +23,8 @@ pub(crate) struct Retry {
     pub(super) group: &'static dyn SupportedKxGroup,
     /// The first ClientHello's hash and the HelloRetryRequest.
     pub(super) transcript: Transcript,
-    random: Random,
-    legacy_session_id: SessionId,
+    /// The digest of what the second ClientHello repeats.
+    repeated: hash::Output,
     server_name: Option<DnsName<'static>>,
     /// A session was offered whose hash, as its binder's length shows, is the suite's.
     offered_usable_psk: bool,
@@ -60,15 +63,14 @@ pub(super) fn send_hello_retry_request(
         suite,
         group,
         transcript,
-        random: hello.random,
-        legacy_session_id: hello.legacy_session_id,
+        repeated: digest_of_repeated(hello, suite),
         server_name,
         offered_usable_psk: offers_psk_of_hash(hello, suite),
     })
 }
 
-/// Checks that `hello` is the first one with only the changes asked for. Whether it leads to the same cipher
-/// suite and group is checked where these are chosen.
+/// Checks that `hello` follows the HelloRetryRequest. Whether it repeats the rest of the first one is for
+/// [`check_repeated`], after what says more of a change: the choice of the cipher suite and the group.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
     server_name: Option<&DnsName<'_>>,
@@ -78,9 +80,6 @@ pub(super) fn check_second_hello(
     // RFC 9846 §4.2.2: the same but for what was asked
     if server_name != retry.server_name.as_ref() {
         return Err(PeerMisbehaved::ServerNameDifferedOnRetry);
-    }
-    if hello.random != retry.random || hello.legacy_session_id != retry.legacy_session_id {
-        return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest);
     }
     // RFC 9846 §4.3.10: early_data is not in the second one
     if extensions.early_data {
@@ -95,6 +94,32 @@ pub(super) fn check_second_hello(
         Some([share]) if share.group == retry.group.name() => Ok(()),
         _ => Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest),
     }
+}
+
+/// Checks that `hello` is the first one but for what may change.
+pub(super) fn check_repeated(hello: &ClientHello<'_>, retry: &Retry) -> Result<(), PeerMisbehaved> {
+    // RFC 9846 §4.2.2: the same ClientHello without modification
+    if digest_of_repeated(hello, retry.suite).as_ref() == retry.repeated.as_ref() {
+        Ok(())
+    } else {
+        Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest)
+    }
+}
+
+/// The hash of all fields and known extensions but those that a HelloRetryRequest changes. Extensions that are not known
+/// are left out, `padding` among them, and so is the order of extensions: neither changes what is agreed on.
+fn digest_of_repeated(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> hash::Output {
+    let mut repeated = hello.clone();
+    let extensions = &mut repeated.extensions;
+    extensions.key_shares = None;
+    extensions.early_data = false;
+    extensions.cookie = None;
+    extensions.pre_shared_key = None;
+    // RFC 9849 §6.1.5: the client encrypts its second inner hello anew
+    extensions.encrypted_client_hello = None;
+    let mut bytes = Vec::new();
+    repeated.encode(&mut bytes);
+    suite.common.hash_provider.hash(&bytes)
 }
 
 fn offers_psk_of_hash(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> bool {
