@@ -9,7 +9,7 @@ use rustls_core::enums::{CertificateStatusType, ExtensionType, HandshakeType};
 use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
-use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
+use super::extensions::{ExtensionContext, encode_extensions, read_extensions, read_value};
 
 /// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
@@ -91,7 +91,8 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        let cert = CertificateDer::from(r.prefixed_bytes(LengthSize::U24)?);
+        // RFC 9846 §4.5.1: at least one byte
+        let cert = CertificateDer::from(read_value(r, LengthSize::U24)?);
         let mut ocsp_response = None;
         read_extensions(r, ExtensionContext::Certificate, |typ, body| {
             match typ {

@@ -17,6 +17,7 @@ pub(crate) fn compare(judge: &Judge) {
         }
         for at in 0..count {
             resized(scene, judge, at);
+            with_empty_certificate(scene, judge, at);
             spanning(scene, judge, at);
         }
     }
@@ -132,6 +133,38 @@ fn resized(scene: &Scene, judge: &Judge, at: usize) {
     });
     change("claiming 2^24 - 1 bytes", |m| m[1..4].fill(0xff));
 }
+
+/// Puts a certificate of no bytes behind those of message `at`, if it is a Certificate.
+fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
+    let is_certificate =
+        |record: &Record| record.typ == HANDSHAKE && record.content[0] == CERTIFICATE;
+    if !is_certificate(&scene.messages(scene.flight())[at]) {
+        return;
+    }
+    judge.compare(
+        scene,
+        &format!("message {at} with an empty certificate"),
+        |flight| {
+            let mut messages = scene.messages(flight);
+            let body = &messages[at].content[4..];
+            // in TLS 1.3 there is a context before the list, and a block of extensions in each entry
+            let (context, list, empty) = match scene.name.contains("1.2") {
+                true => (&body[..0], &body[3..], &[0; 3][..]),
+                false => {
+                    let (context, list) = body.split_at(1 + usize::from(body[0]));
+                    (context, &list[3..], &[0; 5][..])
+                }
+            };
+            let list = [list, empty].concat();
+            let prefix = (list.len() as u32).to_be_bytes();
+            let body = [context, &prefix[1..], &list].concat();
+            messages[at].content = message(CERTIFICATE, &body);
+            encode(&messages)
+        },
+    );
+}
+
+const CERTIFICATE: u8 = 11;
 
 /// Moves bytes between the record of message `at` and the next record, whatever changes between them.
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {

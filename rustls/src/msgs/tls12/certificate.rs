@@ -9,6 +9,7 @@ use rustls_core::error::InvalidMessage;
 
 use crate::msgs::EncodeMessage;
 use crate::msgs::certificate::{CertificateStatus, MAX_CERTIFICATE_LIST_LEN};
+use crate::msgs::extensions::read_value;
 
 /// `Certificate`: the sender's certificate first; empty if a client has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,9 @@ impl<'a> Codec<'a> for CertificateChain<'a> {
         let mut list = r.sub(len)?;
         let mut chain = Vec::new();
         while list.any_left() {
-            chain.push(CertificateDer::from(list.prefixed_bytes(LengthSize::U24)?));
+            // RFC 5246 §7.4.2: at least one byte
+            let cert = read_value(&mut list, LengthSize::U24)?;
+            chain.push(CertificateDer::from(cert));
         }
         Ok(Self(chain))
     }

@@ -237,7 +237,6 @@ fn wrong_certificates() {
     let clients = clients(&identity, Provider::AwsLc);
     for (certificates, error) in [
         (vec![], "NoCertificatesPresented"),
-        (vec![Some(vec![])], "InvalidCertificate(BadEncoding)"),
         (vec![Some(vec![0x30, 0])], "InvalidCertificate(BadEncoding)"),
         (
             vec![Some(other.certificate.to_vec())],
@@ -259,6 +258,25 @@ fn wrong_certificates() {
             "NoCertificatesPresented" => assert_eq!(ends[0].alert, Some(50)),
             _ => assert_eq!(ends[0].alert, ends[2].alert, "{error}"),
         }
+    }
+}
+
+#[test]
+fn no_certificate_is_empty() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let clients = clients(&identity, Provider::AwsLc);
+    for certificates in [vec![Some(vec![])], vec![None, Some(vec![])]] {
+        let script = script(|script| script.certificates = certificates.clone());
+        let [ours, unbuffered, theirs] =
+            [0, 1, 2].map(|client| End::of(&clients[client].run(&identity, &script)));
+        // RFC 5246 §7.2.2: a length out of range is a decode_error
+        for end in [ours, unbuffered] {
+            let text = end.error.unwrap_or_default();
+            assert!(text.contains("IllegalEmptyValue"), "{text}");
+            assert_eq!(end.alert, Some(50));
+        }
+        // rustls 0.23 looks for a path without an empty issuer
+        assert_eq!(theirs.error.is_none(), certificates[0].is_none());
     }
 }
 
