@@ -36,18 +36,20 @@ struct Rotation {
 
 /// The newest key, then the older one. There is never a third: the next is made after `lifetime` seconds of the
 /// newest, when the older one has had twice that.
-type KeyRing = [Option<Arc<TicketKey>>; 2];
+type KeyRing = [Option<TicketKey>; 2];
 
+#[derive(Clone)]
 struct TicketKey {
-    tickets: Box<dyn ProducesTickets>,
-    /// In seconds since the epoch.
+    tickets: Arc<dyn ProducesTickets>,
+    /// In seconds since the epoch; the earliest time seen since, if the clock was set back.
     made: u64,
 }
 
 impl TicketKey {
-    /// In seconds; zero when the clock was set back to before the making.
-    fn age(&self, now: u64) -> u64 {
-        now.saturating_sub(self.made)
+    /// In seconds. A key out of what is now the future, because the clock was set back, ages from now on.
+    fn age(&mut self, now: u64) -> u64 {
+        self.made = self.made.min(now);
+        now - self.made
     }
 }
 
@@ -80,13 +82,13 @@ impl Rotation {
         for key in keys.iter_mut() {
             key.take_if(|key| key.age(now) > 2 * lifetime);
         }
-        let newest = keys[0].as_ref();
+        let newest = keys[0].as_mut();
         if newest.is_none_or(|key| key.age(now) > lifetime) {
             let key = TicketKey {
-                tickets: (self.generator)()?,
+                tickets: (self.generator)()?.into(),
                 made: now,
             };
-            *keys = [Some(Arc::new(key)), keys[0].take()];
+            *keys = [Some(key), keys[0].take()];
         }
         Ok(keys.clone())
     }
@@ -367,6 +369,19 @@ mod tests {
         let rotator = rotator();
         assert_eq!(rotator.encrypt(5, b"a").unwrap(), b"\x01a");
         assert_eq!(rotator.decrypt(5, b"\x01a").unwrap(), b"a");
+    }
+
+    #[test]
+    fn a_key_from_the_future_lives_no_longer_than_others() {
+        let rotator = rotator();
+        assert!(rotator.decrypt(1011, b"\x01a").is_some());
+        assert!(rotator.decrypt(5, b"\x01a").is_some());
+        assert_eq!(rotator.encrypt(15, b"a").unwrap(), b"\x02a");
+        assert_eq!(rotator.encrypt(16, b"a").unwrap(), b"\x03a");
+        assert!(rotator.decrypt(25, b"\x02a").is_some());
+        for number in [b"\x01a", b"\x02a"] {
+            assert!(rotator.decrypt(26, number).is_none());
+        }
     }
 
     #[test]
