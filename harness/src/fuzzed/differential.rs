@@ -9,7 +9,6 @@ use crate::deviations;
 use crate::recorded::flights::Record;
 use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, scenes};
-use crate::wire::records;
 
 /// The first byte chooses how far a connection is, of both sides, over records or QUIC; the second what the rest is
 /// ([`EDITS`]).
@@ -44,22 +43,12 @@ fn difference(input: &[u8]) -> Option<String> {
             .map(|messages| edited(scene.framing(), messages, rest)),
     };
     let [first, last] = outcomes(scene, &bytes);
-    let case = case(scene, &bytes[0]);
+    let case = scene.case("", &bytes[0]);
     if is_explained(&case, &first) || is_explained(&case, &last) {
         return None;
     }
     let [ours, theirs] = first;
     Some(format!("{case}\n  ours   {ours}\n  theirs {theirs}"))
-}
-
-/// What the bytes are, in the words of [`deviations`].
-fn case(scene: &Scene, bytes: &[u8]) -> String {
-    let mut records = records(bytes).into_iter();
-    let version = match records.any(|record| record.legacy_version == 0x0304) {
-        true => ": with version [03, 04]",
-        false => "",
-    };
-    format!("{}{version}", scene.name)
 }
 
 /// Whether both do the same, or there is a reason why they do not.

@@ -15,6 +15,7 @@ use self::conversation::Conversation;
 use self::conversations::conversations;
 use self::flights::{Framing, Record};
 use self::outcome::Outcome;
+use crate::deviations::noted;
 use crate::endpoints::Endpoint;
 
 /// A flight and who it is for.
@@ -92,6 +93,11 @@ impl Scene {
             unbuffered: (!self.is_quic()).then(|| outcome(Receiver::Unbuffered, &ours)),
             upstream: outcome(Receiver::Upstream, &theirs),
         })
+    }
+
+    /// What its receiver gets with these `bytes`, to which `what` was done, in the words of [`crate::deviations`].
+    pub fn case(&self, what: &str, bytes: &[u8]) -> String {
+        format!("{}: {what}{}", self.name, noted(bytes))
     }
 
     /// The flight and those after it, as this crate's receiver gets them.

@@ -23,33 +23,34 @@ struct Findings {
 impl Judge {
     /// Compares what comes of the scene's flight after `change`, which `what` describes.
     pub(crate) fn compare(&self, scene: &Scene, what: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
-        let Some(outcomes) = scene.outcomes(change) else {
+        let Some(outcomes) = scene.outcomes(&change) else {
             return;
         };
         if let Some(unbuffered) = &outcomes.unbuffered {
-            self.apis(&scene.name, what, &outcomes.buffered, unbuffered);
+            self.apis(scene, what, &outcomes.buffered, unbuffered);
         }
-        self.upstream(&scene.name, what, &outcomes.buffered, &outcomes.upstream);
+        let case = scene.case(what, &change(scene.flight()));
+        self.upstream(&case, &outcomes.buffered, &outcomes.upstream);
     }
 
     /// The two APIs do the same.
-    fn apis(&self, scene: &str, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
+    fn apis(&self, scene: &Scene, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
         if buffered != unbuffered {
             let class = format!("buffered   {buffered}\n  unbuffered {unbuffered}");
-            self.0.lock().unwrap().differ(class, scene, what);
+            let case = format!("{}: {what}", scene.name);
+            self.0.lock().unwrap().differ(class, case);
         }
     }
 
     /// Both crates do the same, or one of [`DEVIATIONS`] says why not.
-    fn upstream(&self, scene: &str, what: &str, ours: &Outcome, theirs: &Outcome) {
+    fn upstream(&self, case: &str, ours: &Outcome, theirs: &Outcome) {
         let mut findings = self.0.lock().unwrap();
         findings.cases += 1;
         if ours.is_like(theirs) {
             return;
         }
         let (our_name, their_name) = (ours.name(), theirs.name());
-        let case = format!("{scene}: {what}");
-        match deviations::find(&our_name, &their_name, &case) {
+        match deviations::find(&our_name, &their_name, case) {
             Some(reason) => *findings.used.entry(reason).or_default() += 1,
             _ => {
                 let class = if our_name == their_name {
@@ -57,7 +58,7 @@ impl Judge {
                 } else {
                     format!("ours   {our_name}\n  theirs {their_name}")
                 };
-                findings.differ(class, scene, what);
+                findings.differ(class, case.to_owned());
             }
         }
     }
@@ -85,11 +86,11 @@ impl Judge {
 }
 
 impl Findings {
-    fn differ(&mut self, class: String, scene: &str, what: &str) {
+    fn differ(&mut self, class: String, case: String) {
         let (count, examples) = self.differences.entry(class).or_default();
         *count += 1;
         if examples.len() < 5 {
-            examples.push(format!("{scene}: {what}"));
+            examples.push(case);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
 use harness::configs::SERVER_NAME;
+use harness::deviations::noted;
 use harness::endpoints::{End, Endpoint};
 use harness::middle::{DIRECTIONS, Direction, Middle};
 use harness::wire::records;
@@ -66,6 +67,8 @@ struct Side {
 pub(crate) struct Told {
     /// Of client and server.
     pub(crate) outcomes: [Outcome; 2],
+    /// What of the records that arrived at them matters to [`harness::deviations`].
+    pub(crate) noted: [String; 2],
     /// How many steps of the plan were done.
     pub(crate) applied: usize,
     /// If nothing was changed.
@@ -257,6 +260,7 @@ impl<'a> Conversation<'a> {
             });
         Told {
             outcomes: [outcomes.next().unwrap(), outcomes.next().unwrap()],
+            noted: DIRECTIONS.map(|it| noted(self.middle.delivered(it.other()))),
             applied: self.middle.applied(),
             untouched,
         }

@@ -7,6 +7,7 @@ use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 
 use harness::configs::PROVIDERS;
+use harness::deviations::noted;
 use harness::middle::{At, DIRECTIONS, Direction, HEADER_LEN, places};
 use harness::quic::{self, Crypto, Level, QuicEndpoint};
 use harness::wire::{message, record};
@@ -63,6 +64,8 @@ struct Side {
 struct Told {
     /// `error / alert`, and whether the handshake is not complete, of client and server.
     outcomes: [(String, bool); 2],
+    /// What of the bytes that arrived at them matters to [`harness::deviations`].
+    noted: [String; 2],
     pieces: [Vec<Crypto>; 2],
 }
 
@@ -174,6 +177,7 @@ fn converse(pair: &Pair, plan: Option<&Plan>) -> Told {
     check(&sides);
     Told {
         outcomes: sides.each_ref().map(Side::outcome),
+        noted: sides.each_ref().map(|it| noted(&record(22, &it.arrived))),
         pieces: sides.map(|side| side.pieces),
     }
 }
@@ -304,12 +308,13 @@ fn judge_one(
         if lens[0] != lens[1] {
             return;
         }
+        let case = format!("{name}{}", our.noted[receiver]);
         let [our, their] = [our, their].map(|it| it.outcomes[receiver].clone());
         ours.push(our);
         theirs.push(their);
         let is_meant = |ours: &(String, bool)| {
             let mut theirs = theirs.iter();
-            theirs.any(|it| ours == it || judge.is_meant(&ours.0, &it.0, &name))
+            theirs.any(|it| ours == it || judge.is_meant(&ours.0, &it.0, &case))
         };
         if ours.iter().any(is_meant) {
             return;

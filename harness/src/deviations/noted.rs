@@ -1,0 +1,66 @@
+//! What bytes are that an end gets, read off the bytes: the part of a case's description that the table goes by where
+//! the place of a change says too little.
+
+use crate::wire::{plain_messages, records};
+
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const HANDSHAKE: u8 = 22;
+
+/// psk_key_exchange_modes.
+const MODES: u8 = 45;
+const PSK_DHE_KE: u8 = 1;
+
+/// What stands behind the description of a case in which an end gets these bytes, which may be any.
+pub fn noted(received: &[u8]) -> String {
+    let records = records(received);
+    let mut types = records.iter().map(|record| record.typ);
+    let is_first = types.find(|typ| [CHANGE_CIPHER_SPEC, HANDSHAKE].contains(typ));
+    let mut notes = String::new();
+    if is_first == Some(CHANGE_CIPHER_SPEC) {
+        notes += ": change_cipher_spec first";
+    }
+    if records.iter().any(|it| it.legacy_version == 0x0304) {
+        notes += ": with version [03, 04]";
+    }
+    if has_modes_without_psk_dhe_ke(&plain_messages(received)) {
+        notes += ": without psk_dhe_ke";
+    }
+    notes
+}
+
+/// Whether there is a psk_key_exchange_modes without the mode that has a key exchange.
+fn has_modes_without_psk_dhe_ke(messages: &[u8]) -> bool {
+    (0..messages.len()).any(|at| match messages[at..] {
+        [0, MODES, high, low, len, ref rest @ ..] => {
+            let is_whole = u16::from_be_bytes([high, low]) == u16::from(len) + 1;
+            let modes = rest.get(..len.into()).filter(|_| is_whole);
+            modes.is_some_and(|modes| !modes.contains(&PSK_DHE_KE))
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::record;
+
+    #[test]
+    fn bytes_are_noted_for_what_they_are() {
+        let of_messages = |bytes: &[u8]| noted(&record(HANDSHAKE, bytes));
+        assert_eq!(of_messages(&[0, MODES, 0, 2, 1, 0]), ": without psk_dhe_ke");
+        assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0, 1]), "");
+        // cut short, or no vector
+        assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0]), "");
+        assert_eq!(of_messages(&[0, MODES, 0, 3, 1, 0, 0]), "");
+        let ccs = record(CHANGE_CIPHER_SPEC, &[1]);
+        let message = record(HANDSHAKE, &[0; 4]);
+        assert_eq!(
+            noted(&[&ccs[..], &message].concat()),
+            ": change_cipher_spec first"
+        );
+        assert_eq!(noted(&[&message[..], &ccs].concat()), "");
+        assert_eq!(noted(&[22, 3, 4, 0, 1, 0]), ": with version [03, 04]");
+        assert_eq!(noted(b"not a record"), "");
+    }
+}
