@@ -101,10 +101,12 @@ macro_rules! buffered_endpoint {
             }
 
             fn receive_end(&mut self) -> End {
-                self.conn.read_tls(&mut &[][..]).unwrap();
+                let read = self.conn.read_tls(&mut &[][..]);
                 if let Err(error) = self.process() {
                     return End::Failed(error);
                 }
+                // one that has failed may be full
+                read.unwrap();
                 let mut rest = [0; 1];
                 match self.conn.reader().read(&mut rest) {
                     Ok(0) => End::Closed,

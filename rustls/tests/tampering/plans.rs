@@ -3,6 +3,7 @@
 use std::mem;
 
 use harness::Noise;
+use harness::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
 use harness::middle::{At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step, places};
 use harness::wire::{message, record};
 
@@ -61,9 +62,11 @@ impl What {
             _ => return true,
         };
         match at {
-            At::Byte(at) => *at < HEADER_LEN,
+            // type and version; the length is another
+            At::Byte(at) => *at < HEADER_LEN - 2,
             At::Last(_) => false,
-            At::Extension { .. } => true,
+            // a ticket is in both
+            At::Extension { typ, .. } => ![SESSION_TICKET, PRE_SHARED_KEY].contains(typ),
         }
     }
 }
