@@ -36,7 +36,7 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
     /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
     ///
     /// The one element of [`CertifiedKey::cert`] is then a DER-encoded `SubjectPublicKeyInfo`, and servers
-    /// that do not take raw public keys are refused.
+    /// that ask for a certificate and do not take raw public keys are refused.
     fn only_raw_public_keys(&self) -> bool {
         false
     }

@@ -180,6 +180,46 @@ fn tls12_has_none_for_clients() {
     }
 }
 
+/// RFC 9846 §4.5.1: a raw public key has at least one byte. 0.23 leaves that to the verifier.
+#[test]
+fn an_empty_key_is_a_decode_error() {
+    let setup = Setup {
+        server: Kind::Raw,
+        client: Some(Kind::Raw),
+        ..Setup::new(Provider::AwsLc)
+    };
+    let empty = |key: Arc<rustls_upstream::sign::CertifiedKey>| {
+        let nothing = vec![Vec::new().into()];
+        Arc::new(rustls_upstream::sign::CertifiedKey::new(
+            nothing,
+            key.key.clone(),
+        ))
+    };
+    let identities = setup.key_type.identities();
+
+    let mut config = upstream::server_config(setup);
+    let key = empty(upstream::raw_key(&identities.server, setup.provider));
+    config.cert_resolver =
+        Arc::new(rustls_upstream::server::AlwaysResolvesServerRawPublicKeys::new(key));
+    let mut client = this::client(this::client_config(setup));
+    let mut server = upstream::server(config);
+    let error = exchange(&mut client, &mut server).unwrap_err();
+    assert_eq!(error, "client: InvalidMessage(IllegalEmptyValue)");
+    let told = server.receive(&client.take_output()).unwrap_err();
+    assert_eq!(told, "AlertReceived(DecodeError)");
+
+    let mut config = upstream::client_config(setup);
+    let key = empty(upstream::raw_key(&identities.client, setup.provider));
+    config.client_auth_cert_resolver =
+        Arc::new(rustls_upstream::client::AlwaysResolvesClientRawPublicKeys::new(key));
+    let mut client = upstream::client(config);
+    let mut server = this::server(this::server_config(setup));
+    let error = exchange(&mut client, &mut server).unwrap_err();
+    assert_eq!(error, "server: InvalidMessage(IllegalEmptyValue)");
+    let told = client.receive(&server.take_output()).unwrap_err();
+    assert_eq!(told, "AlertReceived(DecodeError)");
+}
+
 /// With both versions enabled on both sides it is TLS 1.3, and there they are.
 #[test]
 fn tls12_may_be_enabled_beside() {
