@@ -3,19 +3,19 @@
 use std::sync::OnceLock;
 
 use super::INPUT_LIMIT;
-use super::edits::edited;
+use super::edits::{CHANGES, edited};
 use crate::recorded::flights::Record;
 use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, Side, scenes};
 
 /// The scenes of one side, without those of QUIC. Their transcripts are not hashed, so that a handshake goes on after a
 /// change.
-pub(super) fn client(input: &[u8]) {
+pub fn client(input: &[u8]) {
     static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
     both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Client)));
 }
 
-pub(super) fn server(input: &[u8]) {
+pub fn server(input: &[u8]) {
     static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
     both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Server)));
 }
@@ -54,7 +54,7 @@ fn both_ways(input: &[u8], scenes: &[Edited]) {
     let rest = &rest[..rest.len().min(INPUT_LIMIT)];
     let bytes = match how & EDITS {
         0 => rest.to_vec(),
-        _ => edited(scene.framing(), messages, rest),
+        _ => edited(scene.framing(), messages, rest, CHANGES),
     };
     let whole = Outcome::new(&mut *scene.receiver(Receiver::Buffered), &bytes);
     let other = match usize::from(how & !EDITS) {

@@ -2,64 +2,116 @@
 
 use std::sync::OnceLock;
 
-use super::INPUT_LIMIT;
 use super::connections::EDITS;
-use super::edits::edited;
+use super::edits::{CHANGES, edited, spliced};
 use crate::deviations;
 use crate::recorded::flights::Record;
 use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, scenes};
 
-/// The first byte chooses how far a connection is, of both sides, over records or QUIC; the second what the rest is
-/// ([`EDITS`]).
-pub(super) fn differential(input: &[u8]) {
-    if let Some(difference) = difference(input) {
+/// The first byte chooses how far a connection is, of both sides, over records or QUIC; the second whether the rest
+/// changes messages ([`EDITS`]) or bytes of the genuine flight and those after it.
+pub fn differential(input: &[u8]) {
+    static FLIGHTS: OnceLock<Vec<Flights>> = OnceLock::new();
+    let &[which, how, ref program @ ..] = input else {
+        return;
+    };
+    let all = FLIGHTS.get_or_init(|| scenes(false).into_iter().map(Flights::new).collect());
+    let flights = &all[usize::from(which) % all.len()];
+    let compare = |changes| flights.compare(how & EDITS != 0, program, changes);
+    let mut compared = compare(CHANGES);
+    if compared.as_ref().is_some_and(Compared::may_be_order) {
+        // the first change that is refused counts; it may still make several faults in one record
+        let mut fewer = (1..=CHANGES).filter_map(compare);
+        compared = fewer.find(|it| it.refused != [false; 2]);
+        compared = compared.filter(|it| !(it.may_be_order() && it.is_one_record));
+    }
+    if let Some(difference) = compared.and_then(|it| it.difference) {
         panic!("{difference}");
     }
 }
 
-/// What differs without a reason.
-fn difference(input: &[u8]) -> Option<String> {
-    static SCENES: OnceLock<Vec<(Scene, [Vec<Record>; 2])>> = OnceLock::new();
-    let &[which, how, ref rest @ ..] = input else {
-        return None;
-    };
-    let scenes = SCENES.get_or_init(|| {
-        let scenes = scenes(false).into_iter();
-        scenes
-            .map(|scene| {
-                let flights = [scene.rest(), scene.upstream_rest()];
-                let messages = flights.map(|flight| scene.messages(&flight));
-                (scene, messages)
-            })
-            .collect()
-    });
-    let (scene, messages) = &scenes[usize::from(which) % scenes.len()];
-    let rest = &rest[..rest.len().min(INPUT_LIMIT)];
-    let bytes = match how & EDITS {
-        0 => [rest.to_vec(), scene.for_upstream(rest)],
-        _ => messages
-            .each_ref()
-            .map(|messages| edited(scene.framing(), messages, rest)),
-    };
-    let [first, last] = outcomes(scene, &bytes);
-    let case = scene.case("", &bytes[0]);
-    if is_explained(&case, &first) || is_explained(&case, &last) {
-        return None;
-    }
-    let [ours, theirs] = first;
-    Some(format!("{case}\n  ours   {ours}\n  theirs {theirs}"))
+/// A scene, and its flight and those after it as each crate's receiver gets them: their bytes, and their messages.
+struct Flights {
+    scene: Scene,
+    bytes: [Vec<u8>; 2],
+    messages: [Vec<Record>; 2],
 }
 
-/// Whether both do the same, or there is a reason why they do not.
-///
-/// Where both refuse and not for the same reason there is more than one: which of them is found first is a matter of
-/// order, and the test `differential`, which makes one change at a time, looks at that.
+struct Compared {
+    /// Which of the two refuse, this crate and upstream, and whether both do so at the same record.
+    refused: [bool; 2],
+    is_one_record: bool,
+    /// Both say why, and not the same.
+    have_other_alerts: bool,
+    /// What differs without a reason.
+    difference: Option<String>,
+}
+
+impl Compared {
+    /// Which of several faults is found first is a matter of order.
+    fn may_be_order(&self) -> bool {
+        self.difference.is_some() && self.have_other_alerts
+    }
+}
+
+impl Flights {
+    fn new(scene: Scene) -> Self {
+        let bytes = [scene.rest(), scene.upstream_rest()];
+        let messages = bytes.each_ref().map(|flights| scene.messages(flights));
+        Self {
+            scene,
+            bytes,
+            messages,
+        }
+    }
+
+    /// What comes of the first `changes` of those that `program` says; `None` if it cannot be compared.
+    fn compare(&self, edits: bool, program: &[u8], changes: usize) -> Option<Compared> {
+        let framing = self.scene.framing();
+        let bytes = [0, 1].map(|of| match edits {
+            true => edited(framing, &self.messages[of], program, changes),
+            false => spliced(&self.bytes[of], program, changes),
+        });
+        if !self.scene.are_comparable([&bytes[0], &bytes[1]]) {
+            return None;
+        }
+        let [first, last] = outcomes(&self.scene, &bytes);
+        let case = case(&self.scene, &bytes[0]);
+        let is_explained = is_explained(&case, &first) || is_explained(&case, &last);
+        let refused = last.each_ref().map(|outcome| outcome.error.is_some());
+        let have_alerts = last.iter().all(|outcome| outcome.alert.is_some());
+        let difference = || {
+            let [ours, theirs] = &last;
+            format!("{case}\n  ours   {ours}\n  theirs {theirs}")
+        };
+        Some(Compared {
+            refused,
+            is_one_record: first.iter().all(|outcome| outcome.error.is_some()),
+            have_other_alerts: refused == [true; 2]
+                && have_alerts
+                && last[0].error != last[1].error,
+            difference: (!is_explained).then(difference),
+        })
+    }
+}
+
+/// What the bytes are, in the words of [`deviations`].
+fn case(scene: &Scene, bytes: &[u8]) -> String {
+    let mut case = scene.case("", bytes);
+    // extensions of Encrypted ClientHello
+    for typ in [[0xfd, 0x00], [0xfe, 0x0d]] {
+        if case.contains("ClientHello") && bytes.windows(2).any(|pair| pair == typ) {
+            case += &format!(": with 0x{:02x}{:02x}", typ[0], typ[1]);
+        }
+    }
+    case
+}
+
+/// Whether both do the same, or there is a reason why they do not. Refused with the same alert is the same.
 fn is_explained(case: &str, [ours, theirs]: &[Outcome; 2]) -> bool {
     let is_same = match (&ours.error, &theirs.error) {
-        (Some(our_error), Some(their_error)) => {
-            our_error != their_error || ours.alert == theirs.alert
-        }
+        (Some(_), Some(_)) => ours.alert == theirs.alert,
         // upstream looks at the certificate and what it signed when the flight is complete
         (Some(error), None) if theirs.is_handshaking && case.contains("1.2") => {
             error.starts_with("InvalidCertificate") || error.contains("SignedKx")

@@ -1,4 +1,4 @@
-//! A genuine flight with changes to its records, messages and extensions, whose lengths are right again.
+//! A genuine flight with changes: to its records, messages and extensions, whose lengths are right again, or to its bytes.
 
 use super::input::Input;
 use crate::recorded::extensions;
@@ -7,14 +7,19 @@ use crate::recorded::flights::{
 };
 
 /// So many changes and no more, and no record much longer than the longest allowed.
-const CHANGES: usize = 64;
+pub(super) const CHANGES: usize = 64;
 const LONGEST: usize = 17_000;
 
-/// A flight, a message in each of its `records`, after the changes that `program` says.
-pub(super) fn edited(framing: Framing, records: &[Record], program: &[u8]) -> Vec<u8> {
+/// A flight, a message in each of its `records`, after the first `changes` of those that `program` says.
+pub(super) fn edited(
+    framing: Framing,
+    records: &[Record],
+    program: &[u8],
+    changes: usize,
+) -> Vec<u8> {
     let mut records = records.to_vec();
     let mut input = Input(program);
-    for _ in 0..CHANGES {
+    for _ in 0..changes {
         if input.is_empty() || records.is_empty() {
             break;
         }
@@ -29,6 +34,27 @@ pub(super) fn edited(framing: Framing, records: &[Record], program: &[u8]) -> Ve
     encode(&records)
 }
 
+/// A flight after the first `changes` of those that `program` says, each of which puts bytes in place of others, whatever
+/// they belong to.
+pub(super) fn spliced(flight: &[u8], program: &[u8], changes: usize) -> Vec<u8> {
+    let mut flight = flight.to_vec();
+    let mut input = Input(program);
+    for _ in 0..changes {
+        if input.is_empty() {
+            break;
+        }
+        let at = input.position(flight.len() + 1);
+        let end = flight.len().min(at + usize::from(input.byte()));
+        let mut bytes = input.bytes();
+        // what replaces a byte says how it is another: upstream's MAC may have that value anyway, and this crate's not
+        for (byte, replaced) in bytes.iter_mut().zip(&flight[at..end]) {
+            *byte ^= replaced;
+        }
+        flight.splice(at..end, bytes);
+    }
+    flight
+}
+
 /// Bytes of a record. If it is a handshake message then its length is that of its body again, unless the highest bit
 /// of `what` is set.
 fn change_content(what: u8, record: &mut Record, input: &mut Input<'_>) {
@@ -36,7 +62,8 @@ fn change_content(what: u8, record: &mut Record, input: &mut Input<'_>) {
     let at = input.position(content.len() + 1);
     match what % 8 {
         0 | 1 if at < content.len() => content[at] ^= input.byte(),
-        2 if at < content.len() => content[at] = input.byte(),
+        // not a value, which upstream's MAC may have there anyway, and this crate's not
+        2 if at < content.len() => content[at] = content[at].wrapping_add(input.byte()),
         3 | 4 => {
             let bytes = input.bytes();
             content.splice(at..at, bytes);

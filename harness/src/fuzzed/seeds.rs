@@ -8,7 +8,7 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "client" => of_scenes(&scenes_of(Side::Client), &[0, 7], 16),
         "server" => of_scenes(&scenes_of(Side::Server), &[0, 7], 16),
-        "differential" => of_scenes(&scenes(false), &[0], 4),
+        "differential" => of_changes(&scenes(false)),
         "quic" => of_pairs(),
         _ => Vec::new(),
     }
@@ -18,13 +18,7 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
 fn of_scenes(scenes: &[Scene], hows: &[u8], ways: u8) -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
     for (which, scene) in (0..).zip(scenes) {
-        let name: String = scene
-            .name
-            .to_lowercase()
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join("_");
+        let name = name(scene);
         for how in hows {
             let input = [&[which, *how], &scene.rest()[..]].concat();
             seeds.push((format!("{name}_{how}"), input));
@@ -32,9 +26,32 @@ fn of_scenes(scenes: &[Scene], hows: &[u8], ways: u8) -> Vec<(String, Vec<u8>)> 
         // of the kinds of changes another few each time
         for what in (0..ways).map(|way| (way * (16 / ways) + which) % 16) {
             let program = [what, which, 0, 6, 4, 1, 2, 3, 4];
-            let input = [&[which, EDITS | hows[0]], &program[..]].concat();
+            let input = [&[which, EDITS], &program[..]].concat();
             seeds.push((format!("{name}_edit_{what}"), input));
         }
+    }
+    seeds
+}
+
+fn name(scene: &Scene) -> String {
+    let name = scene.name.to_lowercase();
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// Flights whole, with a byte removed, and with messages changed in some ways.
+fn of_changes(scenes: &[Scene]) -> Vec<(String, Vec<u8>)> {
+    let mut seeds = of_scenes(scenes, &[], 4);
+    for (which, scene) in (0..).zip(scenes) {
+        let name = name(scene);
+        seeds.push((format!("{name}_whole"), vec![which, 0]));
+        seeds.push((
+            format!("{name}_spliced"),
+            vec![which, 0, 0, 40 + which, 1, 0],
+        ));
     }
     seeds
 }

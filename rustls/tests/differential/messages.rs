@@ -201,18 +201,10 @@ fn spanning(scene: &Scene, judge: &Judge, at: usize) {
         }
     });
     change("an alert in the middle", |messages, at| {
-        let half = messages[at].content.len() / 2;
-        let half = messages[at].content.split_off(half);
-        let rest = Record {
-            content: half,
-            ..messages[at]
-        };
-        let alert = Record {
-            typ: 21,
-            content: vec![1, 90],
-            ..rest
-        };
-        messages.splice(at + 1..at + 1, [alert, rest]);
+        insert_inside(messages, at, 21);
+    });
+    change("an unknown type in the middle", |messages, at| {
+        insert_inside(messages, at, 99);
     });
     change("change_cipher_spec in the middle", |messages, at| {
         let half = messages[at].content.len() / 2;
@@ -223,4 +215,20 @@ fn spanning(scene: &Scene, judge: &Judge, at: usize) {
         };
         messages.splice(at + 1..at + 1, [Record::plain(20, &[1]), rest]);
     });
+}
+
+/// Puts a record of this type between the halves of a message, protected like it.
+fn insert_inside(messages: &mut Vec<Record>, at: usize, typ: u8) {
+    let half = messages[at].content.len() / 2;
+    let half = messages[at].content.split_off(half);
+    let rest = Record {
+        content: half,
+        ..messages[at]
+    };
+    let inserted = Record {
+        typ,
+        content: vec![1, 90],
+        ..rest
+    };
+    messages.splice(at + 1..at + 1, [inserted, rest]);
 }
