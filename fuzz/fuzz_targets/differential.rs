@@ -3,4 +3,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("differential", input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::differential(input));

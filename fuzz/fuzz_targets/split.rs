@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::run("split", input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::split(input));

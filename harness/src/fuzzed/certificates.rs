@@ -11,7 +11,7 @@ use rustls::compress::{
 
 /// The first byte says what the rest is: a certificate; what was compressed, by algorithm and receiver; or what is to be.
 /// Without the feature that goes by it, nothing.
-pub(super) fn certificates(input: &[u8]) {
+pub fn certificates(input: &[u8]) {
     let &[choice, ref rest @ ..] = input else {
         return;
     };

@@ -53,7 +53,7 @@ fn client_config(identity: &Identity, ech: EchConfig) -> ClientConfig {
 }
 
 /// The first byte says what the others are.
-pub(super) fn ech(input: &[u8]) {
+pub fn ech(input: &[u8]) {
     let &[what, ref bytes @ ..] = input else {
         return;
     };

@@ -60,7 +60,7 @@ enum Kind {
 /// the third what the body is that makes up the rest of the input. The fourth says (bits 0 and 1) what is compared,
 /// whether the body stands in place of the next message (bit 2), whether the genuine messages follow (bit 3) and how
 /// long the pieces are (bits 4 to 7).
-pub(super) fn messages(input: &[u8]) {
+pub fn messages(input: &[u8]) {
     let &[which, position, kind, how, ref body @ ..] = input else {
         return;
     };

@@ -25,7 +25,7 @@ const LEVELS: [Level; 4] = [
 
 /// The first byte chooses version and setup, the second how long the transport parameters are. Each byte after those is
 /// a step of [`Pair::step`], followed by its arguments.
-pub(super) fn quic(input: &[u8]) {
+pub fn quic(input: &[u8]) {
     static CONFIGS: OnceLock<Vec<(Setup, Configs)>> = OnceLock::new();
     let make = |setup| (setup, Configs::new(setup));
     let all = CONFIGS.get_or_init(|| setups().map(make).into());

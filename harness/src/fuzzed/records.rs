@@ -11,7 +11,7 @@ use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use super::input::Input;
 
 /// The first byte says what gets the rest.
-pub(super) fn records(input: &[u8]) {
+pub fn records(input: &[u8]) {
     let &[what, ref rest @ ..] = input else {
         return;
     };

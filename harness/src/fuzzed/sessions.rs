@@ -18,7 +18,7 @@ use crate::transparent::NOW;
 
 /// The first byte chooses: tickets of a provider, or what a server is handed as a session, by scene. The rest are
 /// changes to a genuine one, or all of it.
-pub(super) fn sessions(input: &[u8]) {
+pub fn sessions(input: &[u8]) {
     let mut input = Input(input);
     let choice = input.byte();
     match choice % 8 {

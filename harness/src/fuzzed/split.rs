@@ -10,7 +10,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
 
-use self::splitting::split;
+use self::splitting::run;
 use super::input::Input;
 use super::sending::{MOST_UPDATES, Sent, write, write_to_vec};
 use super::streams::{Kind, kinds, tamper};
@@ -20,7 +20,7 @@ use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 /// The first byte says what the connection is: a client or a server (bit 0), buffered or not (bit 1), of which kind (the
 /// rest); the second what waits in it when it is split. What follows are operations, each a byte and what belongs to
 /// it.
-pub(super) fn split_halves(input: &[u8]) {
+pub fn split(input: &[u8]) {
     let mut input = Input(input);
     let choice = usize::from(input.byte());
     let kinds = kinds();
@@ -28,17 +28,17 @@ pub(super) fn split_halves(input: &[u8]) {
     kind.prepare();
     let configs = &kind.configs;
     match choice & 3 {
-        0 => split(kind, configs.client(), configs.server(), &mut input),
-        1 => split(kind, configs.server(), configs.client(), &mut input),
+        0 => run(kind, configs.client(), configs.server(), &mut input),
+        1 => run(kind, configs.server(), configs.client(), &mut input),
         2 => {
             let conn = UnbufferedClientConnection::new(configs.client.clone(), server_name());
             let end = ThisUnbuffered::new(conn.unwrap());
-            split(kind, end, configs.server(), &mut input);
+            run(kind, end, configs.server(), &mut input);
         }
         _ => {
             let conn = UnbufferedServerConnection::new(configs.server.clone());
             let end = ThisUnbuffered::new(conn.unwrap());
-            split(kind, end, configs.client(), &mut input);
+            run(kind, end, configs.client(), &mut input);
         }
     }
 }
@@ -427,7 +427,7 @@ mod tests {
                 let program = (0..200).map(|_| noise.next() as u8);
                 let input: Vec<u8> = [choice].into_iter().chain(program).collect();
                 println!("{input:?}");
-                split_halves(&input);
+                split(&input);
             }
         }
     }

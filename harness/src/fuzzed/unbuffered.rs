@@ -19,7 +19,7 @@ use crate::endpoints::{Endpoint, ThisBuffered};
 
 /// The first byte says what the connection is: a client or a server (bit 0), before its handshake or behind it (bit 1),
 /// of which kind (the rest). What follows are operations, each a byte and what belongs to it.
-pub(super) fn unbuffered(input: &[u8]) {
+pub fn unbuffered(input: &[u8]) {
     let mut input = Input(input);
     let choice = usize::from(input.byte());
     let kinds = kinds();

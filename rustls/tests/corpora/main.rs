@@ -3,8 +3,8 @@
 mod certificates;
 mod ech;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use harness::{Noise, fuzzed};
 
@@ -41,11 +41,12 @@ fn noise() {
     }
 }
 
-/// Writes the inputs that are made of what is genuine, into all corpora that have such ones:
-/// `cargo test -p rustls --test corpora -- --ignored`. The others are what fuzzing has found beside them.
+/// Writes the inputs that are made of what is genuine into a folder for each target, in the one that is told:
+/// `GENUINE_INPUTS=FOLDER cargo test -p rustls --test corpora -- --ignored`. `fuzz/run --minimise` chooses from them.
 #[test]
 #[ignore = "it writes files"]
 fn genuine_inputs() {
+    let folder = env::var_os("GENUINE_INPUTS").expect("GENUINE_INPUTS says where to write");
     let recorded = ["client", "server", "quic", "differential"];
     let recorded = recorded.map(|target| (target, fuzzed::seeds(target)));
     for (target, inputs) in recorded.into_iter().chain([
@@ -54,7 +55,7 @@ fn genuine_inputs() {
         ("messages", fuzzed::messages::genuine()),
         ("sessions", fuzzed::sessions::genuine()),
     ]) {
-        let dir = corpus(target);
+        let dir = Path::new(&folder).join(target);
         fs::create_dir_all(&dir).unwrap();
         for (name, input) in inputs {
             fs::write(dir.join(name), input).unwrap();

@@ -136,7 +136,7 @@ fn parts<C>(refused: IntoSplitError<C>) -> (C, Error) {
 
 /// Has `conn` make a handshake, which it can be split in no part of; splits it, with something waiting if `input` says
 /// so; and runs the rest of the input.
-pub(super) fn split<C: Splits>(
+pub(super) fn run<C: Splits>(
     kind: &'static Kind,
     mut conn: C,
     peer: impl Into<Connection>,
