@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use harness::configs::{ClientAuth, PROVIDERS, Versions};
+use rustls::TicketRotator;
 use rustls::client::Resumption;
 use rustls::crypto::blocks::{Aead, AeadError, FleetCrypto, FleetTicketer, TAG_LEN, make_ticketer};
 use rustls::crypto::cipher::Nonce;
 use rustls::pki_types::UnixTime;
 use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
+use zeroize::Zeroizing;
 
 use crate::connections::{Case, Sessions, connected};
 use crate::heard::{Log, hear, leaves, left};
@@ -134,4 +136,40 @@ fn a_ticket_that_cannot_be_sealed_leaves_no_session() {
     assert!(!leaves(&SESSION, || assert!(
         ticketer.encrypt(&SESSION).is_none()
     )));
+}
+
+/// A ticketer that takes care of its key.
+#[derive(Debug)]
+struct Careful(Zeroizing<[u8; 32]>);
+
+const TICKET_KEY: [u8; 32] = *b"the key of a ticketer, in itself";
+
+impl ProducesTickets for Careful {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        3600
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        assert_eq!(*self.0, TICKET_KEY);
+        Some(plain.to_vec())
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+#[test]
+fn no_key_of_a_rotator_is_left() {
+    let left = leaves(&TICKET_KEY, || {
+        let generator =
+            || Ok(Box::new(Careful(Zeroizing::new(TICKET_KEY))) as Box<dyn ProducesTickets>);
+        let rotator = TicketRotator::new(3600, generator).unwrap();
+        assert!(rotator.encrypt(b"session").is_some());
+    });
+    assert!(!left);
 }

@@ -40,10 +40,13 @@ type KeyRing = [Option<TicketKey>; 2];
 
 #[derive(Clone)]
 struct TicketKey {
-    tickets: Arc<dyn ProducesTickets>,
+    tickets: Arc<Boxed>,
     /// In seconds since the epoch; the earliest time seen since, if the clock was set back.
     made: u64,
 }
+
+/// A key in the box that it came in: moved out of that, it would leave a copy of itself there.
+struct Boxed(Box<dyn ProducesTickets>);
 
 impl TicketKey {
     /// In seconds. A key out of what is now the future, because the clock was set back, ages from now on.
@@ -61,14 +64,14 @@ impl Rotation {
 
     fn encrypt(&self, now: u64, plain: &[u8]) -> Option<Vec<u8>> {
         let [newest, _] = self.keys(now).ok()?;
-        newest?.tickets.encrypt(plain)
+        newest?.tickets.0.encrypt(plain)
     }
 
     fn decrypt(&self, now: u64, cipher: &[u8]) -> Option<Vec<u8>> {
         let keys = self.keys(now).ok()?;
         keys.iter()
             .flatten()
-            .find_map(|key| key.tickets.decrypt(cipher))
+            .find_map(|key| key.tickets.0.decrypt(cipher))
     }
 
     /// The keys to use at `now`, after destroying those that are too old and making one if due.
@@ -85,7 +88,7 @@ impl Rotation {
         let newest = keys[0].as_mut();
         if newest.is_none_or(|key| key.age(now) > lifetime) {
             let key = TicketKey {
-                tickets: (self.generator)()?.into(),
+                tickets: Arc::new(Boxed((self.generator)()?)),
                 made: now,
             };
             *keys = [Some(key), keys[0].take()];
