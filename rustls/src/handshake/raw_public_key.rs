@@ -9,7 +9,7 @@
 use pki_types::CertificateDer;
 
 use crate::enums::{AlertDescription, CertificateType};
-use crate::error::{Error, InvalidMessage, PeerIncompatible};
+use crate::error::{Error, PeerIncompatible};
 use crate::handshake::Failure;
 use crate::handshake::settings::ServerSettings;
 use crate::msgs::certificate::CertificateMsg;
@@ -119,18 +119,12 @@ pub(crate) fn check_received(
     certificate: &CertificateMsg<'_>,
     is_raw: bool,
 ) -> Result<(), Failure> {
-    if is_raw {
-        // RFC 9846 §4.5.1: a raw public key is the only entry. 0.23 has no error for it
-        if certificate.entries.len() > 1 {
-            return Err(Failure::new(
-                Error::General("a raw public key is followed by more certificates".into()),
-                AlertDescription::IllegalParameter,
-            ));
-        }
-        // RFC 9846 §4.5.1: and it has at least one byte. Empty certificates are for verifiers of X.509 to refuse
-        if certificate.chain().any(<[u8]>::is_empty) {
-            return Err(InvalidMessage::IllegalEmptyValue.into());
-        }
+    // RFC 9846 §4.5.1: a raw public key is the only entry. 0.23 has no error for it
+    if is_raw && certificate.entries.len() > 1 {
+        return Err(Failure::new(
+            Error::General("a raw public key is followed by more certificates".into()),
+            AlertDescription::IllegalParameter,
+        ));
     }
     Ok(())
 }
