@@ -68,6 +68,7 @@ pub enum InvalidMessage {
 }
 
 /// How the peer broke a rule of the protocol with messages that are well-formed.
+// in the order of 0.23, since applications may cast it to a number
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
@@ -103,8 +104,6 @@ pub enum PeerMisbehaved {
     HandshakeHashVariedAfterRetry,
     /// A HelloRetryRequest with an empty cookie.
     IllegalHelloRetryRequestWithEmptyCookie,
-    /// A HelloRetryRequest with a malformed `encrypted_client_hello`.
-    IllegalHelloRetryRequestWithInvalidEch,
     /// A HelloRetryRequest that asks for nothing.
     IllegalHelloRetryRequestWithNoChanges,
     /// A HelloRetryRequest for a group of which a share was already sent.
@@ -117,6 +116,8 @@ pub enum PeerMisbehaved {
     IllegalHelloRetryRequestWithUnsupportedVersion,
     /// A HelloRetryRequest that does not echo the session id.
     IllegalHelloRetryRequestWithWrongSessionId,
+    /// A HelloRetryRequest with a malformed `encrypted_client_hello`.
+    IllegalHelloRetryRequestWithInvalidEch,
     /// A ChangeCipherSpec where TLS 1.3 does not tolerate one.
     IllegalMiddleboxChangeCipherSpec,
     /// A protected record without a content type.
@@ -125,10 +126,10 @@ pub enum PeerMisbehaved {
     IncorrectBinder,
     /// A compressed certificate does not decompress to what it says.
     InvalidCertCompression,
-    /// A key share is not a valid public key.
-    InvalidKeyShare,
     /// `max_early_data_size` is not what its context demands.
     InvalidMaxEarlyDataSize,
+    /// A key share is not a valid public key.
+    InvalidKeyShare,
     /// Handshake bytes follow, in one record, a message after which the keys change.
     KeyEpochWithPendingFragment,
     /// A KeyUpdate inside QUIC, which updates keys by itself.
@@ -165,12 +166,12 @@ pub enum PeerMisbehaved {
     RejectedEarlyDataInterleavedWithHandshakeMessage,
     /// The server resumed a session, and changed its use of extended master secrets.
     ResumptionAttemptedWithVariedEms,
-    /// The server resumed a session under a cipher suite of another hash.
-    ResumptionOfferedWithIncompatibleCipherSuite,
     /// The server resumed a session under another cipher suite.
     ResumptionOfferedWithVariedCipherSuite,
     /// The client resumes a session, and changed its use of extended master secrets.
     ResumptionOfferedWithVariedEms,
+    /// The server resumed a session under a cipher suite of another hash.
+    ResumptionOfferedWithIncompatibleCipherSuite,
     /// The ServerHello's cipher suite is not the HelloRetryRequest's.
     SelectedDifferentCipherSuiteAfterRetry,
     /// The server selected a pre-shared key by an index that was not offered.
@@ -199,10 +200,10 @@ pub enum PeerMisbehaved {
     ServerNameDifferedOnRetry,
     /// `server_name` does not carry exactly one host name.
     ServerNameMustContainOneHostName,
-    /// A handshake signature's scheme was not offered.
-    SignedHandshakeWithUnadvertisedSigScheme,
     /// A ServerKeyExchange is signed with another kind of key than the cipher suite says.
     SignedKxWithWrongAlgorithm,
+    /// A handshake signature's scheme was not offered.
+    SignedHandshakeWithUnadvertisedSigScheme,
     /// More empty records in a row than this library accepts.
     TooManyEmptyFragments,
     /// More KeyUpdates in a row than this library accepts.
@@ -217,8 +218,6 @@ pub enum PeerMisbehaved {
     UnexpectedCleartextExtension,
     /// A certificate entry carries an extension that was not asked for.
     UnsolicitedCertExtension,
-    /// The server answers an ECH offer that was not made.
-    UnsolicitedEchExtension,
     /// EncryptedExtensions carries an extension that was not offered.
     UnsolicitedEncryptedExtension,
     /// Certificate timestamps that were not asked for.
@@ -227,6 +226,8 @@ pub enum PeerMisbehaved {
     UnsolicitedServerHelloExtension,
     /// A key share is for another group than the one asked for.
     WrongGroupForKeyShare,
+    /// The server answers an ECH offer that was not made.
+    UnsolicitedEchExtension,
 }
 
 /// What this configuration needs and the peer does not offer.

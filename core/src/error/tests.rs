@@ -542,6 +542,31 @@ fn texts_of_0_23_that_stay() {
     );
 }
 
+/// Applications may cast it to a number. These are the ones that 0.23 does not have in the order of the alphabet.
+#[test]
+fn what_a_peer_did_wrong_has_the_number_of_0_23() {
+    for (wrong, number) in [
+        (PeerMisbehaved::IllegalHelloRetryRequestWithEmptyCookie, 15),
+        (PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges, 16),
+        (PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch, 22),
+        (PeerMisbehaved::InvalidMaxEarlyDataSize, 27),
+        (PeerMisbehaved::InvalidKeyShare, 28),
+        (PeerMisbehaved::ResumptionOfferedWithVariedCipherSuite, 47),
+        (PeerMisbehaved::ResumptionOfferedWithVariedEms, 48),
+        (
+            PeerMisbehaved::ResumptionOfferedWithIncompatibleCipherSuite,
+            49,
+        ),
+        (PeerMisbehaved::SignedKxWithWrongAlgorithm, 64),
+        (PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme, 65),
+        (PeerMisbehaved::UnsolicitedEncryptedExtension, 73),
+        (PeerMisbehaved::WrongGroupForKeyShare, 76),
+        (PeerMisbehaved::UnsolicitedEchExtension, 77),
+    ] {
+        assert_eq!(wrong.clone() as usize, number, "{wrong:?}");
+    }
+}
+
 #[test]
 fn every_error_but_other_equals_itself_alone() {
     let all = every_error();
