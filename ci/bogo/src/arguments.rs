@@ -12,6 +12,7 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use crate::certificate_types::CertificateType;
 use crate::compression::ALL_TEST_ALGORITHMS;
 use crate::failure::Failure;
 use crate::options::{Credential, Options, Policy};
@@ -205,6 +206,19 @@ const FLAGS: &[(&str, Effect)] = &[
         Set(|o| o.credentials.push(Credential::default())),
     ),
     (
+        "-new-rpk-credential",
+        Set(|o| {
+            o.credentials.push(Credential {
+                is_raw_public_key: true,
+                ..Credential::default()
+            })
+        }),
+    ),
+    (
+        "-available-client-cert-types",
+        Take(|o, v| push_type(&mut o.available_client_types, v)),
+    ),
+    (
         "-cert-file",
         Take(|o, v| set_text(&mut o.credential().cert_file, v)),
     ),
@@ -232,6 +246,10 @@ const FLAGS: &[(&str, Effect)] = &[
     (
         "-require-any-client-certificate",
         Set(|o| o.require_client_certificate = true),
+    ),
+    (
+        "-accepted-peer-cert-types",
+        Take(|o, v| push_type(&mut o.accepted_peer_types, v)),
     ),
     (
         "-use-client-ca-list",
@@ -387,6 +405,17 @@ const FLAGS: &[(&str, Effect)] = &[
         Take(|o, v| set_text(&mut o.expect.peer_cert_file, v)),
     ),
     (
+        "-expect-peer-certificate-type",
+        Take(|o, v| {
+            o.expect.peer_certificate_type = Some(certificate_type(v)?);
+            Ok(())
+        }),
+    ),
+    (
+        "-expect-peer-rpk-sha256",
+        Take(|o, v| set_bytes(&mut o.expect.peer_raw_key_sha256, v)),
+    ),
+    (
         "-expect-verify-result",
         Set(|o| o.expect.verify_result = true),
     ),
@@ -416,6 +445,16 @@ fn put<T: FromStr>(place: &mut Option<T>, value: &str) -> Result<(), Failure> {
 fn push<T: FromStr>(place: &mut Vec<T>, value: &str) -> Result<(), Failure> {
     place.push(number(value)?);
     Ok(())
+}
+
+fn push_type(place: &mut Vec<CertificateType>, value: &str) -> Result<(), Failure> {
+    place.push(certificate_type(value)?);
+    Ok(())
+}
+
+fn certificate_type(value: &str) -> Result<CertificateType, Failure> {
+    CertificateType::named(number(value)?)
+        .ok_or_else(|| Failure::Unsupported(format!("certificates of type {value}")))
 }
 
 fn number<T: FromStr>(value: &str) -> Result<T, Failure> {

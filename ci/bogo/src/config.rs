@@ -6,13 +6,18 @@ use std::time::Duration;
 use rustls::client::{ClientSessionMemoryCache, Resumption, Tls12Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::UnixTime;
-use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
+use rustls::server::{
+    ClientHello, ProducesTickets, ServerSessionMemoryCache, StoresServerSessions,
+};
 use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DistinguishedName, ServerConfig, SupportedProtocolVersion};
 
+use crate::certificate_types::Types;
 use crate::compression::TestAlgorithm;
-use crate::credentials::{ClientResolver, Credentials, ServerResolver, names_of_authorities};
+use crate::credentials::{
+    ClientChoice, ClientResolver, Credentials, ServerResolver, names_of_authorities,
+};
 use crate::ech;
 use crate::failure::Failure;
 use crate::observed::{Observed, SecretsSeen};
@@ -68,8 +73,12 @@ impl Shared {
             ));
         }
         let provider = self.library.provider_for(options)?;
-        let credentials = Credentials::load(options, &provider)?;
-        self.client_resolver.set(credentials, observed.clone());
+        let types = Types::of_client(options)?;
+        self.client_resolver.set(ClientChoice {
+            credentials: Credentials::load(options, types.ours, &provider)?,
+            is_raw: types.ours.is_raw(),
+            observed: observed.clone(),
+        });
         let verifier = self.client_verifier(options, &provider, observed)?;
         let builder = ClientConfig::builder_with_provider(provider);
         let builder = match ech::mode(options, self.library.hpke_suites())? {
@@ -109,7 +118,8 @@ impl Shared {
         observed: &Arc<Mutex<Observed>>,
     ) -> Result<Arc<ServersVerifier>, Failure> {
         let algorithms = provider.signature_verification_algorithms;
-        let rules = Rules::new(options, algorithms, observed.clone())?;
+        let is_raw = Types::of_client(options)?.peers.is_raw();
+        let rules = Rules::new(options, is_raw, algorithms, observed.clone())?;
         Ok(match &self.client_verifier {
             Some(verifier) => {
                 verifier.set(rules);
@@ -135,24 +145,28 @@ impl Shared {
         Ok(())
     }
 
-    /// What a server's connection with these options is made of.
+    /// What a server's connection with these options is made of, with the ClientHello if it is chosen by that.
     pub(crate) fn server(
         &self,
         options: &Options,
+        hello: Option<&ClientHello<'_>>,
         observed: &Arc<Mutex<Observed>>,
     ) -> Result<Arc<ServerConfig>, Failure> {
         let provider = self.library.provider_for(options)?;
+        let types = Types::of_server(options, hello);
         let resolver = ServerResolver {
-            credentials: Credentials::load(options, &provider)?,
+            credentials: Credentials::load(options, types.ours, &provider)?,
+            is_raw: types.ours.is_raw(),
             fails: options.ocsp_callback.installed && options.ocsp_callback.fails,
             observed: observed.clone(),
         };
         let algorithms = provider.signature_verification_algorithms;
         let builder = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&enabled(options)?)?;
+        let peers_are_raw = types.peers.is_raw();
         let builder = if options.verify_peer || options.require_client_certificate {
             builder.with_client_cert_verifier(Arc::new(ClientsVerifier {
-                rules: Rules::new(options, algorithms, observed.clone())?,
+                rules: Rules::new(options, peers_are_raw, algorithms, observed.clone())?,
                 mandatory: options.require_client_certificate,
                 authorities: names_of_authorities(options.client_ca_list.as_deref())?
                     .into_iter()

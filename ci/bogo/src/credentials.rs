@@ -11,6 +11,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::{SignatureAlgorithm, SignatureScheme};
 
+use crate::certificate_types::CertificateType;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::{Credential, Options};
@@ -31,25 +32,18 @@ struct Loaded {
 }
 
 impl Credentials {
-    /// Reads what `options` name.
-    pub(crate) fn load(options: &Options, provider: &CryptoProvider) -> Result<Self, Failure> {
+    /// Reads what `options` name of one type.
+    pub(crate) fn load(
+        options: &Options,
+        typ: CertificateType,
+        provider: &CryptoProvider,
+    ) -> Result<Self, Failure> {
         let numbered = (0..).zip(&options.credentials);
         let default = (-1, &options.default_credential);
         let list = numbered
             .chain([default])
-            .filter_map(|(number, credential)| {
-                let (cert, key) = (
-                    credential.cert_file.as_ref()?,
-                    credential.key_file.as_ref()?,
-                );
-                Some(Loaded::read(
-                    number,
-                    credential,
-                    cert,
-                    key,
-                    (options, provider),
-                ))
-            })
+            .filter(|(_, credential)| credential.typ() == Some(typ))
+            .map(|(number, credential)| Loaded::read(number, credential, options, provider))
             .collect::<Result<_, _>>()?;
         Ok(Self { list })
     }
@@ -69,17 +63,25 @@ impl Loaded {
     fn read(
         number: i32,
         credential: &Credential,
-        cert_file: &str,
-        key_file: &str,
-        (options, provider): (&Options, &CryptoProvider),
+        options: &Options,
+        provider: &CryptoProvider,
     ) -> Result<Self, Failure> {
-        let chain = read_chain(cert_file)?;
+        let key_file = credential.key_file.as_deref().unwrap_or_default();
         let key = PrivateKeyDer::from_pem_file(key_file)
             .map_err(|error| Failure::Usage(format!("{key_file}: {error}")))?;
         let key = provider
             .key_provider
             .load_private_key(key)
             .map_err(|error| Failure::Unsupported(format!("{key_file}: {error}")))?;
+        let chain = match (credential.is_raw_public_key, &credential.cert_file) {
+            (false, Some(file)) => read_chain(file)?,
+            _ => {
+                let public_key = key.public_key().ok_or_else(|| {
+                    Failure::Unsupported(format!("{key_file}: the public key is not told"))
+                })?;
+                vec![CertificateDer::from(public_key.as_ref().to_vec())]
+            }
+        };
         let supported = provider
             .signature_verification_algorithms
             .supported_schemes();
@@ -164,7 +166,9 @@ fn issuer(certificate: &CertificateDer<'static>) -> Result<Vec<u8>, Failure> {
 /// A server's choice: what the client can verify, or if nothing is, what the library then refuses to sign with.
 #[derive(Debug)]
 pub(crate) struct ServerResolver {
+    /// All of one type.
     pub(crate) credentials: Credentials,
+    pub(crate) is_raw: bool,
     /// It has no answer.
     pub(crate) fails: bool,
     pub(crate) observed: Arc<Mutex<Observed>>,
@@ -206,19 +210,32 @@ impl ResolvesServerCert for ServerResolver {
             .choose(fits, &self.observed)
             .or_else(|| self.credentials.choose(last_resort, &self.observed))
     }
+
+    fn only_raw_public_keys(&self) -> bool {
+        self.is_raw
+    }
 }
 
 /// A client's choice. There is one for all connections of the process: a session belongs to the resolver of the
 /// connection that it began with.
 #[derive(Debug, Default)]
 pub(crate) struct ClientResolver {
-    current: Mutex<(Credentials, Arc<Mutex<Observed>>)>,
+    current: Mutex<ClientChoice>,
+}
+
+/// What a client chooses from on one connection.
+#[derive(Debug, Default)]
+pub(crate) struct ClientChoice {
+    /// All of one type.
+    pub(crate) credentials: Credentials,
+    pub(crate) is_raw: bool,
+    pub(crate) observed: Arc<Mutex<Observed>>,
 }
 
 impl ClientResolver {
     /// Takes what the next connection has.
-    pub(crate) fn set(&self, credentials: Credentials, observed: Arc<Mutex<Observed>>) {
-        *self.current.lock().unwrap() = (credentials, observed);
+    pub(crate) fn set(&self, choice: ClientChoice) {
+        *self.current.lock().unwrap() = choice;
     }
 }
 
@@ -228,7 +245,11 @@ impl ResolvesClientCert for ClientResolver {
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        let (credentials, observed) = &*self.current.lock().unwrap();
+        let ClientChoice {
+            credentials,
+            observed,
+            ..
+        } = &*self.current.lock().unwrap();
         Observed::note(observed, |o| {
             o.client_ca_list = Some(
                 root_hint_subjects
@@ -248,8 +269,11 @@ impl ResolvesClientCert for ClientResolver {
     }
 
     fn has_certs(&self) -> bool {
-        let (credentials, _) = &*self.current.lock().unwrap();
-        !credentials.list.is_empty()
+        !self.current.lock().unwrap().credentials.list.is_empty()
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        self.current.lock().unwrap().is_raw
     }
 }
 

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use rustls::pki_types::ServerName;
+use rustls::server::ClientHello;
 use rustls::{ClientConnection, ServerConnection, quic};
 
 use crate::arguments::Connections;
@@ -312,17 +313,21 @@ fn carrier(
     observed: &Arc<Mutex<Observed>>,
 ) -> Result<Box<dyn Carrier>, Failure> {
     if options.server {
-        let config = shared.server(options, observed)?;
         if let Some((version, parameters)) = options.quic_connection()? {
+            let config = shared.server(options, None, observed)?;
             let server = quic::ServerConnection::new(config, version, parameters)?;
             let socket = Socket::connect(options)?;
             return Ok(Box::new(Quic::new(server.into(), socket, observed.clone())));
         }
+        if options.reads_hello_first() {
+            let socket = Socket::connect(options)?;
+            let config = |hello: &ClientHello<'_>| shared.server(options, Some(hello), observed);
+            return Ok(Box::new(Records::accept(config, socket)?));
+        }
+        let config = shared.server(options, None, observed)?;
         let socket = Socket::connect(options)?;
-        return Ok(Box::new(match options.through_acceptor {
-            true => Records::accept(config, socket)?,
-            false => Records::new(ServerConnection::new(config)?.into(), socket),
-        }));
+        let server = ServerConnection::new(config)?;
+        return Ok(Box::new(Records::new(server.into(), socket)));
     }
     let config = shared.client(options, observed)?;
     let name = options.host_name.as_deref().unwrap_or(UNNAMED);

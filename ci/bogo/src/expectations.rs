@@ -4,8 +4,10 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 
 use rustls::HandshakeKind;
+use rustls::certificates::PeerIdentityKind;
 
 use crate::carrier::Carrier;
+use crate::certificate_types::CertificateType;
 use crate::credentials::{names_of_authorities, read_chain};
 use crate::ech;
 use crate::failure::Failure;
@@ -135,6 +137,21 @@ fn names(options: &Options, carrier: &dyn Carrier) -> Result<(), Failure> {
         let got = carrier.facts().peer_certificates().unwrap_or_default();
         equal("peer certificates", Some(wanted.as_slice()), Some(got))?;
     }
+    let identity = carrier.facts().peer_identity();
+    equal(
+        "type of the peer's certificate",
+        expect.peer_certificate_type,
+        identity.and_then(|identity| match identity.kind() {
+            PeerIdentityKind::X509 => Some(CertificateType::X509),
+            PeerIdentityKind::RawPublicKey => Some(CertificateType::RawPublicKey),
+            _ => None,
+        }),
+    )?;
+    if let Some(wanted) = &expect.peer_raw_key_sha256 {
+        let got = identity.map(|identity| identity.sha256_fingerprint());
+        let got = got.transpose()?.map(|digest| digest.as_slice());
+        equal("the peer's key", Some(wanted.as_slice()), got)?;
+    }
     Ok(())
 }
 
@@ -144,7 +161,8 @@ fn seen(options: &Options, carrier: &dyn Carrier, observed: &Observed) -> Result
     equal(
         "selected credential",
         expect.selected_credential,
-        observed.selected_credential,
+        // none is counted like the default one
+        Some(observed.selected_credential.unwrap_or(-1)),
     )?;
     if let Some(alpn) = &expect.advertised_alpn {
         let got = observed.advertised_alpn.as_deref().unwrap_or_default();

@@ -5,8 +5,8 @@
 //!   arguments ──► options ──► config ──► exchange ──► expectations
 //!                               │           │
 //!  provider, policy, credentials, ─┘       └─ carrier ──► socket ◄──► the runner
-//!  verifier, sessions, compression,       (records, quic)
-//!  ech
+//!  certificate_types, verifier,           (records, quic)
+//!  sessions, compression, ech
 //!         └─► observed: what callbacks saw
 //!
 //!   failure, error_name: what the process says when it does not end well
@@ -16,6 +16,7 @@
 
 mod arguments;
 mod carrier;
+mod certificate_types;
 mod compression;
 mod config;
 mod credentials;

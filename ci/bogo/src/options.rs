@@ -2,6 +2,7 @@
 
 use rustls::quic;
 
+use crate::certificate_types::{CertificateType, Types};
 use crate::failure::Failure;
 
 /// The options of one connection, or of what it goes on as when its early data was rejected.
@@ -41,6 +42,10 @@ pub(crate) struct Options {
     pub(crate) default_credential: Credential,
     /// The others, most preferred first.
     pub(crate) credentials: Vec<Credential>,
+    /// The types of certificates that a client offers to send, whatever its credentials are.
+    pub(crate) available_client_types: Vec<CertificateType>,
+    /// The types of certificates that the peer may send, most preferred first. None is X.509.
+    pub(crate) accepted_peer_types: Vec<CertificateType>,
 
     /// The verifier's verdict is no.
     pub(crate) verify_fail: bool,
@@ -120,11 +125,16 @@ impl Options {
             None | Some(0) => quic::Version::V1,
             Some(_) => quic::Version::V1Draft,
         };
-        if self.through_acceptor {
+        if self.reads_hello_first() {
             return Err(Failure::Unsupported("an Acceptor over QUIC".into()));
         }
         let parameters = self.quic_transport_parameters.clone();
         Ok(Some((version, parameters.unwrap_or_default())))
+    }
+
+    /// The configuration of this server is chosen once the ClientHello is there.
+    pub(crate) fn reads_hello_first(&self) -> bool {
+        self.through_acceptor || Types::depends_on_hello(self)
     }
 
     /// The credential that flags about credentials are for: the one begun last.
@@ -166,15 +176,27 @@ pub(crate) struct OcspCallback {
     pub(crate) declines: bool,
 }
 
-/// A certificate, its key, and how they are used.
+/// A certificate or a raw public key, its private key, and how they are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Credential {
+    pub(crate) is_raw_public_key: bool,
     pub(crate) cert_file: Option<String>,
     pub(crate) key_file: Option<String>,
     pub(crate) signing_prefs: Vec<u16>,
     pub(crate) ocsp_response: Option<Vec<u8>>,
     /// It is for peers that name its authority only.
     pub(crate) must_match_issuer: bool,
+}
+
+impl Credential {
+    /// Of which type it is; none if there is nothing to show.
+    pub(crate) fn typ(&self) -> Option<CertificateType> {
+        match (&self.key_file, &self.cert_file) {
+            (Some(_), _) if self.is_raw_public_key => Some(CertificateType::RawPublicKey),
+            (Some(_), Some(_)) => Some(CertificateType::X509),
+            _ => None,
+        }
+    }
 }
 
 /// What has to be true of a connection once its handshake is complete.
@@ -205,6 +227,8 @@ pub(crate) struct Expectations {
     pub(crate) no_ech_name_override: bool,
     pub(crate) ocsp_response: Option<Vec<u8>>,
     pub(crate) peer_cert_file: Option<String>,
+    pub(crate) peer_certificate_type: Option<CertificateType>,
+    pub(crate) peer_raw_key_sha256: Option<Vec<u8>>,
     /// The verifier's verdict was the one of `verify_fail`.
     pub(crate) verify_result: bool,
     /// Which credential was used: its place in the list, or -1 for the default one.

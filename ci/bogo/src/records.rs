@@ -4,7 +4,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use rustls::client::EchStatus;
-use rustls::server::Acceptor;
+use rustls::server::{Acceptor, ClientHello};
 use rustls::{CommonState, Connection, ServerConfig};
 
 use crate::carrier::{Carrier, Received};
@@ -35,7 +35,10 @@ impl Records {
     }
 
     /// A server's connection whose configuration is chosen once the ClientHello is there.
-    pub(crate) fn accept(config: Arc<ServerConfig>, mut socket: Socket) -> Result<Self, Failure> {
+    pub(crate) fn accept(
+        config: impl FnOnce(&ClientHello<'_>) -> Result<Arc<ServerConfig>, Failure>,
+        mut socket: Socket,
+    ) -> Result<Self, Failure> {
         let mut acceptor = Acceptor::default();
         loop {
             match acceptor.read_tls(&mut socket) {
@@ -46,7 +49,10 @@ impl Records {
             }
             let connection = match acceptor.accept() {
                 Ok(None) => continue,
-                Ok(Some(accepted)) => accepted.into_connection(config.clone()),
+                Ok(Some(accepted)) => {
+                    let config = config(&accepted.client_hello())?;
+                    accepted.into_connection(config)
+                }
                 Err(refused) => Err(refused),
             };
             return match connection {

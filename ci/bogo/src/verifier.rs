@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::crypto::{
+    WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+    verify_tls13_signature_with_raw_key,
+};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme,
@@ -32,6 +35,8 @@ const DEFAULT_SCHEMES: [SignatureScheme; 8] = [
 pub(crate) struct Rules {
     algorithms: WebPkiSupportedAlgorithms,
     schemes: Vec<SignatureScheme>,
+    /// The peer has a raw public key instead of a chain.
+    is_raw: bool,
     /// What to say about the peer's chain.
     good: bool,
     /// What to say about an OCSP response, there or not.
@@ -47,6 +52,7 @@ impl Rules {
     /// The options name a scheme that the provider cannot verify.
     pub(crate) fn new(
         options: &Options,
+        is_raw: bool,
         algorithms: WebPkiSupportedAlgorithms,
         observed: Arc<Mutex<Observed>>,
     ) -> Result<Self, Failure> {
@@ -63,9 +69,11 @@ impl Rules {
         Ok(Self {
             algorithms,
             schemes,
+            is_raw,
             good: !options.verify_fail,
             ocsp_good: !(options.ocsp_callback.installed && options.ocsp_callback.fails),
-            enforced: options.verify_peer || options.require_client_certificate,
+            // nothing but the application can vouch for a raw public key
+            enforced: is_raw || options.verify_peer || options.require_client_certificate,
             observed,
         })
     }
@@ -87,22 +95,34 @@ impl Rules {
         Err(CertificateError::Other(OtherError(Arc::new(Refused))).into())
     }
 
-    fn verify_signature(
+    fn verify_tls12(
         &self,
-        verify: fn(
-            &[u8],
-            &CertificateDer<'_>,
-            &DigitallySignedStruct,
-            &WebPkiSupportedAlgorithms,
-        ) -> Result<HandshakeSignatureValid, Error>,
         message: &[u8],
         signer: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
+        self.note_scheme(signature);
+        verify_tls12_signature(message, signer, signature, &self.algorithms)
+    }
+
+    fn verify_tls13(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.note_scheme(signature);
+        if self.is_raw {
+            let key = SubjectPublicKeyInfoDer::from(signer.as_ref());
+            return verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms);
+        }
+        verify_tls13_signature(message, signer, signature, &self.algorithms)
+    }
+
+    fn note_scheme(&self, signature: &DigitallySignedStruct) {
         Observed::note(&self.observed, |o| {
             o.peer_signature_algorithm = Some(signature.scheme.into());
         });
-        verify(message, signer, signature, &self.algorithms)
     }
 }
 
@@ -165,7 +185,7 @@ impl ServerCertVerifier for ServersVerifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let rules = self.current.lock().unwrap();
-        rules.verify_signature(verify_tls12_signature, message, signer, signature)
+        rules.verify_tls12(message, signer, signature)
     }
 
     fn verify_tls13_signature(
@@ -175,7 +195,10 @@ impl ServerCertVerifier for ServersVerifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let rules = self.current.lock().unwrap();
-        rules.verify_signature(verify_tls13_signature, message, signer, signature)
+        rules.verify_tls13(message, signer, signature)
+    }
+    fn requires_raw_public_keys(&self) -> bool {
+        self.current.lock().unwrap().is_raw
     }
 }
 
@@ -216,8 +239,7 @@ impl ClientCertVerifier for ClientsVerifier {
         signer: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.rules
-            .verify_signature(verify_tls12_signature, message, signer, signature)
+        self.rules.verify_tls12(message, signer, signature)
     }
 
     fn verify_tls13_signature(
@@ -226,7 +248,9 @@ impl ClientCertVerifier for ClientsVerifier {
         signer: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.rules
-            .verify_signature(verify_tls13_signature, message, signer, signature)
+        self.rules.verify_tls13(message, signer, signature)
+    }
+    fn requires_raw_public_keys(&self) -> bool {
+        self.rules.is_raw
     }
 }

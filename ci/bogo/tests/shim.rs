@@ -210,6 +210,31 @@ fn a_server_talks_to_a_client_of_another_implementation() {
     }
 }
 
+/// A server that has a certificate and a raw public key shows each client what it asks for.
+#[test]
+fn a_server_has_two_types_of_certificates() {
+    let peers = Peers::new("types");
+    let credential: Vec<&str> = peers.credential.iter().map(String::as_str).collect();
+    for provider in PROVIDERS {
+        let more = ["-server", "-new-rpk-credential", "-key-file", credential[3]];
+        let arguments = [&credential, &more[..]].concat();
+        succeeded(&with_peer(provider, &arguments, 1, |stream| {
+            peers.call(stream)
+        }));
+        // and a client that takes raw public keys alone is refused by a server that has none
+        let more = ["-accepted-peer-cert-types", "2"];
+        let output = with_peer(provider, &more, 1, |mut stream| {
+            let mut server = ServerConnection::new(peers.server.clone()).unwrap();
+            while server.is_handshaking() && server.complete_io(&mut stream).is_ok() {}
+        });
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            first_line(&output.stderr),
+            "<AlertReceived::HandshakeFailure>"
+        );
+    }
+}
+
 #[test]
 fn what_is_not_as_expected_is_a_failure() {
     let peers = Peers::new("unexpected");
