@@ -56,7 +56,7 @@ pub const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub const DEVIATIONS: [Deviation; 92] = [
+pub const DEVIATIONS: [Deviation; 90] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -103,16 +103,10 @@ pub const DEVIATIONS: [Deviation; 92] = [
         "RFC 9846 §5.4: an empty alert is an unexpected_message",
     ),
     deviation(
-        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
+        "* / 10",
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
         "",
-        "RFC 9846 §5.1: handshake messages must not be interleaved; the peer is told",
-    ),
-    deviation(
-        "InvalidMessage(InvalidContentType) / 10",
-        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
-        "",
-        "RFC 9846 §5: an unexpected record type is an unexpected_message, between the parts of a message, too",
+        "RFC 9846 §5.1: handshake messages must not be interleaved; the peer is told, whatever it is that came between",
     ),
     deviation(
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
@@ -537,12 +531,6 @@ pub const DEVIATIONS: [Deviation; 92] = [
     ),
     // Early data
     deviation(
-        "PeerMisbehaved(RejectedEarlyDataInterleavedWithHandshakeMessage) / 10",
-        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
-        "early data",
-        "RFC 9846 §5.1: unexpected_message; the peer is told",
-    ),
-    deviation(
         "PeerMisbehaved(MissingPskModesExtension) / 109",
         "none / none",
         "before retry",
@@ -622,3 +610,20 @@ pub const DEVIATIONS: [Deviation; 92] = [
         "RFC 9001 §8.2: without transport parameters it is a missing_extension; binders are checked later",
     ),
 ];
+
+/// Those that show only when the flights behind the changed one are received: the fuzz target `differential` meets them.
+#[rustfmt::skip] // a table
+const LATER_DEVIATIONS: [Deviation; 1] = [
+    deviation(
+        "*",
+        "InappropriateMessage { expect_types: [Handshake], got_type: ChangeCipherSpec } / 10",
+        "ClientHello of 1.2, by session ID",
+        "a server without a ticketer knows no tickets, and resumes by the session ID beside one; upstream makes a full handshake",
+    ),
+];
+
+/// Whether any deviation covers these outcomes of a case in which all flights were received.
+pub fn is_known(ours: &str, theirs: &str, case: &str) -> bool {
+    let mut later = LATER_DEVIATIONS.iter();
+    find(ours, theirs, case).is_some() || later.any(|it| it.covers(ours, theirs, case))
+}
