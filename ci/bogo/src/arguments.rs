@@ -167,6 +167,10 @@ const FLAGS: &[(&str, Effect)] = &[
         "-ech-config-list",
         Take(|o, v| set_bytes(&mut o.ech.config_list, v)),
     ),
+    (
+        "-reject-unusable-ech-config",
+        Set(|o| o.ech.rejects_unusable = true),
+    ),
     ("-enable-ech-grease", Set(|o| o.ech.grease = true)),
     ("-expect-ech-accept", Set(|o| o.expect.ech_accepted = true)),
     (
@@ -199,6 +203,17 @@ const FLAGS: &[(&str, Effect)] = &[
     ("-fips-202205", Set(|o| o.policy = Some(Policy::Fips202205))),
     ("-wpa-202304", Set(|o| o.policy = Some(Policy::Wpa202304))),
     ("-cnsa-202407", Set(|o| o.policy = Some(Policy::Cnsa202407))),
+    (
+        "-cnsa1-202603",
+        Set(|o| o.policy = Some(Policy::Cnsa1_202603)),
+    ),
+    (
+        "-cnsa2-202603",
+        Set(|o| o.policy = Some(Policy::Cnsa2_202603)),
+    ),
+    ("-key-shares", Take(|o, v| push(&mut o.key_shares, v))),
+    // a client of this crate always does
+    ("-permute-extensions", Satisfied),
     ("-server-preference", Set(|o| o.server_preference = true)),
     // credentials
     (
@@ -241,6 +256,8 @@ const FLAGS: &[(&str, Effect)] = &[
     // verification: what the runner asks of it is a verdict, not a path
     ("-trust-cert", Ignore),
     ("-use-custom-verify-callback", Satisfied),
+    // and one callback chooses a client's credential
+    ("-use-old-client-cert-callback", Satisfied),
     ("-verify-fail", Set(|o| o.verify_fail = true)),
     ("-verify-peer", Set(|o| o.verify_peer = true)),
     (
@@ -296,6 +313,17 @@ const FLAGS: &[(&str, Effect)] = &[
     ("-async", Set(|o| o.byte_by_byte = true)),
     ("-implicit-handshake", Set(|o| o.implicit_handshake = true)),
     ("-shim-writes-first", Set(|o| o.writes_first = true)),
+    (
+        "-shim-initial-write",
+        Take(|o, v| {
+            o.writes_first = true;
+            set_text(&mut o.initial_write, v)
+        }),
+    ),
+    (
+        "-repeat-shim-initial-write",
+        Take(|o, v| put(&mut o.repeat_initial_write, v)),
+    ),
     ("-shim-shuts-down", Set(|o| o.shuts_down = true)),
     ("-check-close-notify", Set(|o| o.check_close_notify = true)),
     ("-no-op-extra-handshake", Set(|o| o.extra_handshake = true)),
@@ -391,6 +419,10 @@ const FLAGS: &[(&str, Effect)] = &[
     (
         "-expect-reject-early-data",
         Set(|o| o.expect.early_data_accepted = Some(false)),
+    ),
+    (
+        "-expect-early-data-reason",
+        Take(|o, v| set_text(&mut o.expect.early_data_reason, v)),
     ),
     (
         "-expect-no-offer-early-data",

@@ -11,7 +11,7 @@ use rustls::server::{
 };
 use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, DistinguishedName, ServerConfig, SupportedProtocolVersion};
+use rustls::{ClientConfig, DistinguishedName, NamedGroup, ServerConfig, SupportedProtocolVersion};
 
 use crate::certificate_types::Types;
 use crate::compression::TestAlgorithm;
@@ -102,6 +102,7 @@ impl Shared {
         config.key_log = Arc::new(SecretsSeen(observed.clone()));
         config.resumption = Resumption::store(Arc::new(WatchedSessions {
             store: self.client_sessions.clone(),
+            key_share: key_share(options)?,
             observed: observed.clone(),
         }))
         .tls12_resumption(match options.no_ticket {
@@ -224,6 +225,15 @@ fn enabled(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, 
         return Err(Failure::Unsupported("versions before TLS 1.2".into()));
     }
     Ok(enabled)
+}
+
+/// The group that a client is told to send a share of, which it takes for one that it remembers.
+fn key_share(options: &Options) -> Result<Option<NamedGroup>, Failure> {
+    match options.key_shares.as_slice() {
+        [] => Ok(None),
+        &[group] => Ok(Some(group.into())),
+        _ => Err(Failure::Unsupported("several key shares of choice".into())),
+    }
 }
 
 fn test_algorithms(options: &Options) -> Result<Vec<&'static TestAlgorithm>, Failure> {

@@ -2,12 +2,14 @@
 
 use rustls::client::{EchConfig, EchConfigPayload, EchGreaseConfig, EchMode};
 use rustls::crypto::hpke::Hpke;
+use rustls::version::TLS13;
 use rustls::{EncryptedClientHelloError, Error, PeerIncompatible};
 
 use crate::exchange::UNNAMED;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::Options;
+use crate::provider::versions;
 
 /// How a client with these options encrypts its ClientHello by one of `suites`, or pretends to, if it does.
 pub(crate) fn mode(
@@ -15,6 +17,11 @@ pub(crate) fn mode(
     suites: &'static [&'static dyn Hpke],
 ) -> Result<Option<EchMode>, Failure> {
     let ech = &options.ech;
+    if ech.rejects_unusable && (ech.config_list.is_none() || !versions(options).contains(&&TLS13)) {
+        return Err(Failure::Unsupported(
+            "where ECH cannot be used at all the application has to refuse".into(),
+        ));
+    }
     if ech.config_list.is_none() && !ech.grease {
         return Ok(None);
     }
@@ -27,7 +34,7 @@ pub(crate) fn mode(
             // the application may go without
             Err(Error::InvalidEncryptedClientHello(
                 EncryptedClientHelloError::NoCompatibleConfig,
-            )) => {}
+            )) if !ech.rejects_unusable => {}
             Err(error) => return Err(error.into()),
         }
     }

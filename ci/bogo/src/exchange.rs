@@ -18,10 +18,7 @@ use crate::provider::Library;
 use crate::quic::Quic;
 use crate::records::Records;
 use crate::socket::Socket;
-use crate::{ech, expectations};
-
-/// What the shim says where it speaks first.
-const FIRST_WORDS: &[u8] = b"hello";
+use crate::{early_data_reason, ech, expectations};
 
 /// The name of a server that has none. No ClientHello says it.
 pub(crate) const UNNAMED: &str = "unnamed.invalid";
@@ -137,8 +134,12 @@ impl<'o> Exchange<'o> {
             return Err(Failure::Expectation("early data is offered".into()));
         }
         if self.options.writes_first {
-            self.early_data = EarlyData::Sent(self.carrier.send_early_data(FIRST_WORDS)?);
-            self.carrier.flush()?;
+            let mut sent = 0;
+            for words in self.options.first_words() {
+                sent += self.carrier.send_early_data(words)?;
+                self.carrier.flush()?;
+            }
+            self.early_data = EarlyData::Sent(sent);
             // to a client that sends early data the connection is up
             self.export()?;
         }
@@ -147,19 +148,21 @@ impl<'o> Exchange<'o> {
 
     /// Sends what of the first words the peer has not accepted as early data.
     fn send_first_words(&mut self) -> Result<(), Failure> {
-        let accepted = match self.early_data {
+        let mut accepted = match self.early_data {
             EarlyData::Sent(length) if self.early_data_accepted() => length,
             _ => 0,
         };
-        let words = &FIRST_WORDS[accepted..];
         let options = self.expecting();
-        if options.reads_with_unfinished_write {
-            self.carrier.write_unfinished(words)
-        } else if options.writes_first {
-            self.carrier.write(words)
-        } else {
-            Ok(())
+        for words in options.first_words() {
+            let rest = &words[accepted.min(words.len())..];
+            accepted = accepted.saturating_sub(words.len());
+            if options.reads_with_unfinished_write {
+                self.carrier.write_unfinished(rest)?;
+            } else if options.writes_first {
+                self.carrier.write(rest)?;
+            }
         }
+        Ok(())
     }
 
     fn early_data_accepted(&self) -> bool {
@@ -199,6 +202,9 @@ impl<'o> Exchange<'o> {
     fn check(&self) -> Result<(), Failure> {
         let accepted = self.early_data_accepted();
         expectations::check_early_data(self.options, accepted)?;
+        let seen = self.observed.lock().unwrap();
+        early_data_reason::check(self.expecting(), &*self.carrier, accepted, &seen)?;
+        drop(seen);
         let expecting = self.expecting();
         if self
             .expecting()

@@ -2,7 +2,7 @@
 //! runner and does as its command line says. It uses the crate's public API and nothing else of it.
 //!
 //! ```text
-//!   arguments ──► options ──► config ──► exchange ──► expectations
+//!   arguments ──► options ──► config ──► exchange ──► expectations, early_data_reason
 //!                               │           │
 //!  provider, policy, credentials, ─┘       └─ carrier ──► socket ◄──► the runner
 //!  certificate_types, verifier,           (records, quic)
@@ -20,6 +20,7 @@ mod certificate_types;
 mod compression;
 mod config;
 mod credentials;
+mod early_data_reason;
 mod ech;
 mod error_name;
 mod exchange;

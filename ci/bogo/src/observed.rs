@@ -23,6 +23,8 @@ pub(crate) struct Observed {
     pub(crate) tickets: Vec<u32>,
     /// The suite of a session that this client offers.
     pub(crate) suite_of_offered_session: Option<u16>,
+    /// How much early data that session allows.
+    pub(crate) early_data_of_offered_session: Option<u32>,
     /// The random of the ClientHello that secrets are logged for.
     pub(crate) client_random: Option<Vec<u8>>,
     /// Secrets by their label.

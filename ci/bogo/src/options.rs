@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) max_version: Option<u16>,
     /// Code points of key exchange groups, most preferred first.
     pub(crate) curves: Vec<u16>,
+    /// Code points of the groups that a client sends shares of.
+    pub(crate) key_shares: Vec<u16>,
     /// Cipher suites of TLS 1.2, in a language of OpenSSL's.
     pub(crate) cipher: Option<String>,
     /// Signature schemes that the peer may use.
@@ -90,6 +92,9 @@ pub(crate) struct Options {
     pub(crate) reads_with_unfinished_write: bool,
     pub(crate) exports_between_reads: bool,
     pub(crate) writes_first: bool,
+    /// What is written first, if not the usual, and how often.
+    pub(crate) initial_write: Option<String>,
+    pub(crate) repeat_initial_write: Option<usize>,
     pub(crate) shuts_down: bool,
     pub(crate) check_close_notify: bool,
     pub(crate) max_send_fragment: Option<usize>,
@@ -132,6 +137,13 @@ impl Options {
         Ok(Some((version, parameters.unwrap_or_default())))
     }
 
+    /// What the shim says where it speaks first, write by write.
+    pub(crate) fn first_words(&self) -> impl Iterator<Item = &[u8]> {
+        let words = self.initial_write.as_deref().unwrap_or("hello");
+        let times = self.repeat_initial_write.unwrap_or(1);
+        std::iter::repeat_n(words.as_bytes(), times)
+    }
+
     /// The configuration of this server is chosen once the ClientHello is there.
     pub(crate) fn reads_hello_first(&self) -> bool {
         self.through_acceptor || Types::depends_on_hello(self)
@@ -152,6 +164,8 @@ pub(crate) struct Ech {
     pub(crate) config_list: Option<Vec<u8>>,
     /// It pretends to, where it cannot.
     pub(crate) grease: bool,
+    /// It does not go without where the list has nothing that it could use.
+    pub(crate) rejects_unusable: bool,
 }
 
 /// A named set of algorithms.
@@ -163,6 +177,10 @@ pub(crate) enum Policy {
     Wpa202304,
     /// The preferences of CNSA 2.0, as understood in July 2024.
     Cnsa202407,
+    /// CNSA 1.0 on its way to CNSA 2.0, as understood in March 2026.
+    Cnsa1_202603,
+    /// CNSA 2.0, as understood in March 2026.
+    Cnsa2_202603,
 }
 
 /// What an application does about OCSP responses when it is asked: a client verifies one, a server chooses one.
@@ -218,6 +236,8 @@ pub(crate) struct Expectations {
     pub(crate) quic_transport_parameters: Option<Vec<u8>>,
     pub(crate) early_data_accepted: Option<bool>,
     pub(crate) no_early_data_offer: bool,
+    /// Why early data was accepted or not, by one of the runner's names.
+    pub(crate) early_data_reason: Option<String>,
     pub(crate) ech_accepted: bool,
     /// The ECHConfigList of a server that rejects Encrypted ClientHello.
     pub(crate) ech_retry_configs: Option<Vec<u8>>,

@@ -12,6 +12,13 @@ pub(crate) struct Allowed {
     pub(crate) schemes: Option<&'static [SignatureScheme]>,
 }
 
+/// The schemes of CNSA that both its versions have here.
+const CNSA_SCHEMES: &[SignatureScheme] = &[
+    SignatureScheme::ECDSA_NISTP384_SHA384,
+    SignatureScheme::RSA_PSS_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA384,
+];
+
 impl Policy {
     /// Its lists.
     pub(crate) fn allowed(self) -> Allowed {
@@ -60,6 +67,20 @@ impl Policy {
                 ],
                 groups: None,
                 schemes: None,
+            },
+            Self::Cnsa1_202603 => Allowed {
+                suites: &[
+                    CipherSuite::TLS13_AES_256_GCM_SHA384,
+                    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+                    CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+                ],
+                groups: Some(&[NamedGroup::MLKEM1024, NamedGroup::secp384r1]),
+                schemes: Some(CNSA_SCHEMES),
+            },
+            Self::Cnsa2_202603 => Allowed {
+                suites: &[CipherSuite::TLS13_AES_256_GCM_SHA384],
+                groups: Some(&[NamedGroup::MLKEM1024]),
+                schemes: Some(CNSA_SCHEMES),
             },
         }
     }

@@ -124,7 +124,11 @@ fn keep_tls12_suites(suites: &mut Vec<SupportedCipherSuite>, ciphers: &str) -> R
 pub(crate) fn versions(options: &Options) -> Vec<&'static SupportedProtocolVersion> {
     [
         (&version::TLS13, 0x0304, options.no_tls13),
-        (&version::TLS12, 0x0303, options.no_tls12),
+        (
+            &version::TLS12,
+            0x0303,
+            options.no_tls12 || options.policy == Some(Policy::Cnsa2_202603),
+        ),
     ]
     .into_iter()
     .filter(|(_, number, off)| {

@@ -15,6 +15,8 @@ use crate::provider::code_point;
 /// A store that another one keeps, watched for one connection.
 pub(crate) struct WatchedSessions<S> {
     pub(crate) store: Arc<S>,
+    /// The group that a client is to send a share of.
+    pub(crate) key_share: Option<NamedGroup>,
     pub(crate) observed: Arc<Mutex<Observed>>,
 }
 
@@ -22,7 +24,7 @@ impl<S: ClientSessionStore> ClientSessionStore for WatchedSessions<S> {
     fn kx_hint(&self, _server_name: &ServerName<'_>) -> Option<NamedGroup> {
         // a group learnt on one connection must not decide what the next one offers: the runner counts on the order
         // of the options
-        None
+        self.key_share
     }
 
     fn set_kx_hint(&self, _server_name: ServerName<'static>, _group: NamedGroup) {}
@@ -58,6 +60,7 @@ impl<S: ClientSessionStore> ClientSessionStore for WatchedSessions<S> {
         let session = self.store.take_tls13_ticket(server_name)?;
         Observed::note(&self.observed, |o| {
             o.suite_of_offered_session = Some(code_point(session.suite().common.suite));
+            o.early_data_of_offered_session = Some(session.max_early_data_size());
         });
         Some(session)
     }
