@@ -12,6 +12,7 @@
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   pki ───────── chains that are good, or bad in the way that a test says
 //!   raw_keys ──── keys without certificates, and who trusts them
+//!   hooked ────── verifiers that call a hook before they do what others do
 //!   ffdhe ─────── finite-field groups, which no provider here has
 //!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
 //!   ports ─────── for servers of other stacks
@@ -42,6 +43,7 @@ pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
 pub mod fuzzed;
+pub mod hooked;
 pub mod middle;
 mod noise;
 pub mod pairs;

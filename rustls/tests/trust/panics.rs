@@ -8,13 +8,11 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use harness::configs::{Provider, Versions};
+use harness::hooked::{Hook, Hooked};
 use harness::pki;
-use pki_types::{CertificateDer, ServerName, UnixTime};
+use pki_types::UnixTime;
 use rustls::certificates::{CrlCache, CrlSource, RootCache, RootSource};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::time_provider::TimeProvider;
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use crate::caches::Caches;
 use crate::cases::named;
@@ -103,17 +101,17 @@ fn connections_survive_others_that_panic() {
             let caches = Caches::on();
             let case = named("good");
             let trial = Trial::new(case, &setup, Sessions::Stored, &caches);
-            for place in Place::ALL {
+            for place in PLACES {
                 let panics = Arc::new(Panics::default());
                 let panicking = trial.wrapped(case, |verifier| panics.wrap(verifier, place));
                 for _ in 0..3 {
                     panics.is_armed.store(true, Ordering::SeqCst);
                     let connect = AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.shown));
-                    assert!(catch_unwind(connect).is_err(), "{place:?}, {setup:?}");
+                    assert!(catch_unwind(connect).is_err(), "{place}, {setup:?}");
                     panics.is_armed.store(false, Ordering::SeqCst);
                     for trial in [&panicking, &trial] {
                         let verdict = trial.connect(Who::Judge, &case.shown);
-                        assert!(verdict.is_accepted(), "{place:?}, {setup:?}: {verdict:?}");
+                        assert!(verdict.is_accepted(), "{place}, {setup:?}: {verdict:?}");
                     }
                 }
             }
@@ -122,130 +120,32 @@ fn connections_survive_others_that_panic() {
     }
 }
 
-/// Where a verifier panics.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    Schemes,
-    Certificate,
-    Signature,
-}
-
-impl Place {
-    const ALL: [Self; 3] = [Self::Schemes, Self::Certificate, Self::Signature];
-}
+/// Where a verifier panics: in its methods whose names end like this.
+const PLACES: [&str; 3] = ["supported_verify_schemes", "_cert", "_signature"];
 
 #[derive(Debug, Default)]
 struct Panics {
     is_armed: AtomicBool,
 }
 
-impl Panics {
-    fn wrap(self: &Arc<Self>, verifier: Verifier, place: Place) -> Verifier {
-        let panics = self.clone();
-        match verifier {
-            Verifier::OfServers(inner) => Verifier::OfServers(Arc::new(Panicking {
-                inner,
-                place,
-                panics,
-            })),
-            Verifier::OfClients(inner) => Verifier::OfClients(Arc::new(Panicking {
-                inner,
-                place,
-                panics,
-            })),
-        }
-    }
-}
-
+/// Panics in one place, while it is armed.
 #[derive(Debug)]
-struct Panicking<V: ?Sized> {
-    place: Place,
-    panics: Arc<Panics>,
-    inner: Arc<V>,
-}
+struct PanicsAt(&'static str, Arc<Panics>);
 
-impl<V: ?Sized> Panicking<V> {
-    fn at(&self, place: Place) -> &V {
-        let is_armed = self.panics.is_armed.load(Ordering::SeqCst);
-        assert!(!(is_armed && place == self.place), "as told");
-        &self.inner
+impl Hook for PanicsAt {
+    fn called(&self, name: &'static str) -> bool {
+        let is_armed = self.1.is_armed.load(Ordering::SeqCst);
+        assert!(!(is_armed && name.ends_with(self.0)), "as told");
+        false
     }
 }
 
-impl ServerCertVerifier for Panicking<dyn ServerCertVerifier> {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let inner = self.at(Place::Certificate);
-        inner.verify_server_cert(end_entity, intermediates, name, ocsp, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let inner = self.at(Place::Signature);
-        inner.verify_tls12_signature(message, cert, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let inner = self.at(Place::Signature);
-        inner.verify_tls13_signature(message, cert, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.at(Place::Schemes).supported_verify_schemes()
-    }
-}
-
-impl ClientCertVerifier for Panicking<dyn ClientCertVerifier> {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.inner.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        let inner = self.at(Place::Certificate);
-        inner.verify_client_cert(end_entity, intermediates, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let inner = self.at(Place::Signature);
-        inner.verify_tls12_signature(message, cert, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let inner = self.at(Place::Signature);
-        inner.verify_tls13_signature(message, cert, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.at(Place::Schemes).supported_verify_schemes()
+impl Panics {
+    fn wrap(self: &Arc<Self>, verifier: Verifier, place: &'static str) -> Verifier {
+        let hook = PanicsAt(place, self.clone());
+        match verifier {
+            Verifier::OfServers(inner) => Verifier::OfServers(Hooked::new(inner, hook)),
+            Verifier::OfClients(inner) => Verifier::OfClients(Hooked::new(inner, hook)),
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use harness::hooked::Hook;
+use pki_types::{ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, ResolvesClientCert, Tls12ClientSessionValue,
     Tls13ClientSessionValue,
@@ -13,7 +13,6 @@ use rustls::compress::{
     CertCompressor, CertDecompressor, CompressionFailed, CompressionLevel, DecompressionFailed,
 };
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{
     ClientHello, ProducesTickets, ResolvesServerCert, ServerSessionMemoryCache,
     StoresServerSessions,
@@ -21,8 +20,8 @@ use rustls::server::{
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 use rustls::{
-    CertificateCompressionAlgorithm, DigitallySignedStruct, DistinguishedName, Error, KeyLog,
-    NamedGroup, NoKeyLog, SignatureAlgorithm, SignatureScheme,
+    CertificateCompressionAlgorithm, Error, KeyLog, NamedGroup, NoKeyLog, SignatureAlgorithm,
+    SignatureScheme,
 };
 
 use crate::bomb::{called, fails};
@@ -36,122 +35,13 @@ impl<T> fmt::Debug for Rigged<T> {
     }
 }
 
-impl<V: ServerCertVerifier + ?Sized> ServerCertVerifier for Rigged<Arc<V>> {
-    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
-        called("ServerCertVerifier::current_verifier");
-        None
-    }
+/// The bomb, as the hook of a verifier.
+#[derive(Debug)]
+pub(super) struct Bomb;
 
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        fails("ServerCertVerifier::verify_server_cert")?;
-        self.0
-            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        fails("ServerCertVerifier::verify_tls12_signature")?;
-        self.0.verify_tls12_signature(message, cert, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        fails("ServerCertVerifier::verify_tls13_signature")?;
-        self.0.verify_tls13_signature(message, cert, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        if called("ServerCertVerifier::supported_verify_schemes") {
-            return Vec::new();
-        }
-        self.0.supported_verify_schemes()
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        called("ServerCertVerifier::requires_raw_public_keys")
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        called("ServerCertVerifier::root_hint_subjects");
-        None
-    }
-}
-
-impl ClientCertVerifier for Rigged<Arc<dyn ClientCertVerifier>> {
-    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
-        called("ClientCertVerifier::current_verifier");
-        None
-    }
-
-    fn offer_client_auth(&self) -> bool {
-        called("ClientCertVerifier::offer_client_auth");
-        true
-    }
-
-    fn client_auth_mandatory(&self) -> bool {
-        called("ClientCertVerifier::client_auth_mandatory");
-        true
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        called("ClientCertVerifier::root_hint_subjects");
-        self.0.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        fails("ClientCertVerifier::verify_client_cert")?;
-        self.0.verify_client_cert(end_entity, intermediates, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        fails("ClientCertVerifier::verify_tls12_signature")?;
-        self.0.verify_tls12_signature(message, cert, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        fails("ClientCertVerifier::verify_tls13_signature")?;
-        self.0.verify_tls13_signature(message, cert, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        if called("ClientCertVerifier::supported_verify_schemes") {
-            return Vec::new();
-        }
-        self.0.supported_verify_schemes()
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        called("ClientCertVerifier::requires_raw_public_keys")
+impl Hook for Bomb {
+    fn called(&self, name: &'static str) -> bool {
+        called(name)
     }
 }
 

@@ -6,6 +6,7 @@ mod provider;
 use std::sync::Arc;
 
 use harness::configs::{self, KeyType, Provider, Versions};
+use harness::hooked::Hooked;
 use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
 use rustls::compress::{ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
 use rustls::crypto::CryptoProvider;
@@ -15,7 +16,7 @@ use rustls::time_provider::DefaultTimeProvider;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, NoKeyLog, ServerConfig};
 
-use self::application::Rigged;
+use self::application::{Bomb, Rigged};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -65,7 +66,7 @@ fn client(setup: Setup) -> ClientConfig {
         .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Rigged(verifier)))
+        .with_custom_certificate_verifier(Hooked::new(verifier, Bomb))
         .with_client_cert_resolver(Arc::new(Rigged(key)));
     let store = Arc::new(ClientSessionMemoryCache::new(32));
     config.resumption = Resumption::store(Arc::new(Rigged(store)));
@@ -87,7 +88,7 @@ fn server(setup: Setup) -> ServerConfig {
     let mut config = ServerConfig::builder_with_details(provider, clock)
         .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
         .unwrap()
-        .with_client_cert_verifier(Arc::new(Rigged(verifier)))
+        .with_client_cert_verifier(Hooked::new(verifier, Bomb))
         .with_cert_resolver(Arc::new(Rigged(key)));
     if setup.tickets {
         config.session_storage = Arc::new(NoServerSessionStorage {});
