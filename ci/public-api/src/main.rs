@@ -4,6 +4,7 @@
 //! ```text
 //! public-api-listing compare FOLDER [additions]   FOLDER has rustdoc's JSON of our crates
 //! public-api-listing list FILE                    the listing of one crate, to be the reference
+//! public-api-listing merge FOLDER                 our crates as one, in rustdoc's JSON
 //! ```
 //!
 //! The lists beside this program's manifest say which items may be absent: `by-design.txt`, for ever, and
@@ -14,8 +15,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::listing::{Crate, Listing, declared};
+use crate::merged::merged;
 
 mod listing;
+mod merged;
 
 const PARTS: [&str; 3] = [
     "rustls_core.json",
@@ -30,7 +33,8 @@ fn main() -> ExitCode {
         ["compare", folder] => compare(Path::new(folder), false),
         ["compare", folder, "additions"] => compare(Path::new(folder), true),
         ["list", file] => list(Path::new(file)),
-        _ => Err("expected: compare FOLDER [additions], or list FILE".to_owned()),
+        ["merge", folder] => merge(Path::new(folder)),
+        _ => Err("expected: compare FOLDER [additions], list FILE, or merge FOLDER".to_owned()),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -79,6 +83,17 @@ fn compare(folder: &Path, with_additions: bool) -> Result<bool, String> {
         eprintln!("{problem}");
     }
     Ok(comparison.problems.is_empty())
+}
+
+fn merge(folder: &Path) -> Result<bool, String> {
+    let read = |name: &str| -> Result<serde_json::Value, String> {
+        let file = folder.join(name);
+        let text = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", file.display()))
+    };
+    let parts: Vec<_> = PARTS.into_iter().map(read).collect::<Result<_, _>>()?;
+    println!("{}", merged(&read("rustls.json")?, &parts)?);
+    Ok(true)
 }
 
 /// What the reference has, against what is here.
