@@ -437,6 +437,10 @@ const FLAGS: &[(&str, Effect)] = &[
         Take(|o, v| set_text(&mut o.expect.peer_cert_file, v)),
     ),
     (
+        "-expect-extended-master-secret",
+        Set(|o| o.requires_ems = true),
+    ),
+    (
         "-expect-peer-certificate-type",
         Take(|o, v| {
             o.expect.peer_certificate_type = Some(certificate_type(v)?);

@@ -99,6 +99,7 @@ impl Shared {
         config.enable_early_data = options.enable_early_data;
         config.max_fragment_size = options.max_fragment_size();
         config.time_provider = self.clock.clone();
+        config.require_ems = options.requires_ems;
         config.key_log = Arc::new(SecretsSeen(observed.clone()));
         config.resumption = Resumption::store(Arc::new(WatchedSessions {
             store: self.client_sessions.clone(),
@@ -193,6 +194,7 @@ impl Shared {
             options.server_preference || options.policy == Some(Policy::Cnsa202407);
         config.max_fragment_size = options.max_fragment_size();
         config.time_provider = self.clock.clone();
+        config.require_ems = options.requires_ems;
         config.key_log = Arc::new(SecretsSeen(observed.clone()));
         config.session_storage = self.server_sessions.clone();
         if options.enable_early_data {

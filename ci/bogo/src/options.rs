@@ -37,6 +37,8 @@ pub(crate) struct Options {
     /// Limits what all the others above allow.
     pub(crate) policy: Option<Policy>,
     pub(crate) server_preference: bool,
+    /// No connection of TLS 1.2 goes on without extended_master_secret.
+    pub(crate) requires_ems: bool,
 
     pub(crate) ech: Ech,
 
