@@ -218,7 +218,15 @@ fn changed(scene: &Scene, judge: &Judge, at: usize) {
         });
     }
     // RFC 9846 §5.1: legacy_record_version is ignored
-    for version in [[0, 0], [3, 0], [3, 1], [3, 4], [0xff, 0xff]] {
+    for version in [
+        [0, 0],
+        [0, 2],
+        [3, 0],
+        [3, 1],
+        [3, 4],
+        [0xfe, 0xfd],
+        [0xff, 0xff],
+    ] {
         judge.compare(
             scene,
             &format!("record {at} with version {version:02x?}"),
