@@ -3,6 +3,7 @@
 
 mod conversations;
 
+use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;
 
 #[cfg(feature = "compression")]
@@ -238,7 +239,14 @@ impl Trial {
                 assert_eq!(*whole, Outcome::of(&mut end, error), "from an acceptor");
             }
             Err((error, mut alert)) => {
-                assert_eq!(whole.error, Some(format!("{error:?}")));
+                let name = Some(format!("{error:?}"));
+                // an acceptor tells the server's name, and so reads it before it looks for any other fault
+                let bad_name = PeerMisbehaved::ServerNameMustContainOneHostName;
+                if error == bad_name.into() && whole.error != name {
+                    assert_ne!(whole.error, None);
+                    return;
+                }
+                assert_eq!(whole.error, name);
                 let mut output = Vec::new();
                 alert.write_all(&mut output).unwrap();
                 assert_eq!(whole.output, output);
