@@ -42,11 +42,7 @@ macro_rules! buffered_endpoint {
                         self.read_into(&mut read);
                         self.read = read;
                     }
-                    let state = self.conn.process_new_packets().map_err(|error| {
-                        self.failed = true;
-                        format!("{error:?}")
-                    })?;
-                    self.peer_has_closed |= state.peer_has_closed();
+                    self.process()?;
                 }
                 Ok(())
             }
@@ -56,8 +52,12 @@ macro_rules! buffered_endpoint {
             }
 
             fn process(&mut self) -> Result<(), String> {
-                let processed = self.conn.process_new_packets();
-                processed.map(|_| ()).map_err(|error| format!("{error:?}"))
+                let state = self.conn.process_new_packets().map_err(|error| {
+                    self.failed = true;
+                    format!("{error:?}")
+                })?;
+                self.peer_has_closed |= state.peer_has_closed();
+                Ok(())
             }
 
             fn read_into(&mut self, plaintext: &mut Vec<u8>) {
