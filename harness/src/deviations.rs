@@ -619,18 +619,12 @@ pub const DEVIATIONS: [Deviation; 91] = [
 
 /// Those that show only when the flights behind the changed one are received: the fuzz target `differential` meets them.
 #[rustfmt::skip] // a table
-const LATER_DEVIATIONS: [Deviation; 3] = [
+const LATER_DEVIATIONS: [Deviation; 2] = [
     deviation(
         "Peer*",
         "PeerMisbehaved(ServerNameDifferedOnRetry) / none",
         "ClientHello",
         "the peer is told, whichever fault of its second ClientHello is found first",
-    ),
-    deviation(
-        "*",
-        "InappropriateMessage { expect_types: [Handshake], got_type: ChangeCipherSpec } / 10",
-        "ClientHello of 1.2, by session ID",
-        "a server without a ticketer knows no tickets, and resumes by the session ID beside one; upstream makes a full handshake",
     ),
     deviation(
         "*",

@@ -104,6 +104,7 @@ fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
             lifetime: config.ticketer.lifetime(),
             is_stored: false,
         }),
+        Some([_, ..]) => None,
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
             Some(Kept {

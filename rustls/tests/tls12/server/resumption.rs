@@ -141,6 +141,19 @@ fn no_ticket_is_given_to_who_does_not_ask() {
     }
 }
 
+/// RFC 5077 §3.4: whether the server knows tickets or not.
+#[test]
+fn an_id_beside_a_ticket_is_no_session() {
+    for_each_kind(|_, server| {
+        let hello = ClientHello::tls12();
+        let session = session(server, &hello);
+        let offer = offering(&hello, &session);
+        assert!(resumes(server, &offer, &session));
+        let beside = offer.with(SESSION_TICKET, vec![1; 50]);
+        assert!(!resumes(server, &beside, &session), "{}", server.name);
+    });
+}
+
 #[test]
 fn data_flows_on_a_resumed_session() {
     for_each_kind(|setup, server| {
