@@ -254,7 +254,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// What only real encryption, or both ends, bring about.
 #[rustfmt::skip] // a table
-const MORE: [Deviation; 28] = [
+const MORE: [Deviation; 27] = [
     deviation(
         "DecryptError / 20",
         "none / none",
@@ -367,12 +367,6 @@ const MORE: [Deviation; 28] = [
         "DecryptError / 20",
         "none / none",
         "with early data, rejected: record 0 Change(Reflect",
-        "as above",
-    ),
-    deviation(
-        "DecryptError / 20",
-        "none / none",
-        "with early data before retry: record * Change(*([2*, 3, 1, 0,",
         "as above",
     ),
     deviation(
