@@ -354,7 +354,7 @@ impl Side {
     /// After a failure there is at most one alert, nothing to read, and nothing that can be sent.
     fn check_silence(&mut self) {
         let words = records(&self.last_words);
-        // what it failed at may follow, in the same record, a message that it has answered
+        // what it failed at may follow, in the same piece, a message that it has answered, as a Finished with tickets
         let answers = words.iter().take_while(|record| {
             let len = record.payload.len();
             // in the clear; with a tag, and an explicit nonce or a type
@@ -363,7 +363,9 @@ impl Side {
         let answers = answers.count();
         assert!(
             words.len() - answers <= 1
-                && words[..answers].iter().all(|it| matches!(it.typ, 20 | 22)),
+                && words[..answers]
+                    .iter()
+                    .all(|it| matches!(it.typ, 20 | 22 | 23)),
             "at a failure {words:?} were sent"
         );
         let error = self.error.clone().unwrap();
