@@ -259,7 +259,10 @@ mod tests {
                 other.resize(len, 4);
                 assert_eq!(complete(curve, &other), refused, "{curve:?}, {len} bytes");
             }
-            for form in (0..=255).filter(|form| *form != 4) {
+            for form in (0..=255)
+                .filter(|form| *form != 4)
+                .step_by(if cfg!(miri) { 85 } else { 1 })
+            {
                 let mut other = good.clone();
                 other[0] = form;
                 let is_x25519 = curve == Curve::X25519;

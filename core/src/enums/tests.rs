@@ -37,6 +37,7 @@ macro_rules! round_trips {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "all values of 16 bits")]
 fn every_value_round_trips() {
     round_trips!(AlertDescription: u8);
     round_trips!(AlertLevel: u8);
@@ -141,6 +142,7 @@ fn a_value_is_read_from_the_front() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "all values of 16 bits")]
 fn only_the_range_of_rfc_7919_is_finite_field() {
     let finite_field: Vec<u16> = (0..=u16::MAX)
         .filter(|value| {

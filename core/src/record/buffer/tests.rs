@@ -76,6 +76,7 @@ fn outgoing_room_is_made_by_moving_before_growing() {
 
 /// However long what waits is, and however little of it is sent at a time.
 #[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
 fn outgoing_bytes_are_moved_a_few_times_at_most() {
     for waiting in [100, 5_000, 64 * 1024, (1 << 20) - 5_000, 1 << 20] {
         for piece in [100, 4096] {
@@ -107,6 +108,7 @@ fn outgoing_bytes_are_moved_a_few_times_at_most() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
 fn received_bytes_are_moved_a_few_times_at_most() {
     for payload_len in [20, 100, 1000, 16401] {
         let mut buffer = ReceiveBuffer::default();
@@ -137,6 +139,7 @@ fn received_bytes_are_moved_a_few_times_at_most() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
 fn padding_takes_no_memory() {
     let mut padded = record(MAX_FRAGMENT_LEN + 17, 0);
     padded[HEADER_LEN] = b'x';
@@ -328,6 +331,7 @@ fn one_read(buffer: &mut ReceiveBuffer, stream: &mut &[u8]) -> (usize, usize) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
 fn small_records_are_read_many_at_once_and_moved_not_at_all() {
     for payload_len in [30, 100, 1041, 4113, 8000] {
         let record = record(payload_len, 1);
@@ -366,6 +370,7 @@ fn small_records_are_read_many_at_once_and_moved_not_at_all() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
 fn a_long_record_behind_small_ones_is_moved_no_more_than_they_are_long() {
     // the more small ones, the more is read at once
     for small in [1, 3, 20, 100, 1000] {

@@ -155,7 +155,7 @@ fn changed_or_cut_ticket_is_refused() {
     let [maker, opener] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
     let tickets = opener.at(START);
-    for i in 0..ticket.len() {
+    for i in (0..ticket.len()).step_by(if cfg!(miri) { 31 } else { 1 }) {
         for bit in 0..8 {
             let mut changed = ticket.clone();
             changed[i] ^= 1 << bit;
