@@ -135,17 +135,6 @@ fn certificates_that_do_not_verify_are_refused() {
                 )
             );
         }
-        // RFC 9846 §4.5.1: a certificate has at least one byte
-        for mut client in clients(&setup) {
-            let nothing = ScriptedClient::certificate(&[], &[b""], &[]);
-            assert_eq!(
-                client.send(&nothing),
-                refusal(
-                    "InvalidMessage(IllegalEmptyValue)",
-                    AlertDescription::DecodeError
-                )
-            );
-        }
     }
 }
 
