@@ -430,8 +430,14 @@ fn each_rule_has_the_tests_that_are_named_for_it() {
             let names: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
             assert!(!names.is_empty(), "{row}");
             for name in names {
-                let test = format!("#[test]\nfn {name}()");
-                assert!(text.contains(&test), "{path} has no {name}");
+                // between the two may stand that Miri passes over it
+                let function = format!("\nfn {name}()");
+                let before = text.split_once(&function).map(|(before, _)| before);
+                let attributes = before.unwrap_or_default().lines().rev();
+                let is_test = attributes
+                    .take_while(|line| line.starts_with("#["))
+                    .any(|line| line == "#[test]");
+                assert!(is_test, "{path} has no test {name}");
             }
         }
     }
