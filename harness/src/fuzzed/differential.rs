@@ -10,7 +10,7 @@ use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, scenes};
 
 /// The first byte chooses how far a connection is, of both sides, over records or QUIC; the second whether the rest
-/// changes messages ([`EDITS`]) or bytes of the genuine flight and those after it.
+/// changes messages (`EDITS`) or bytes of the genuine flight and those after it.
 pub fn differential(input: &[u8]) {
     static FLIGHTS: OnceLock<Vec<Flights>> = OnceLock::new();
     let &[which, how, ref program @ ..] = input else {

@@ -24,7 +24,7 @@ const LEVELS: [Level; 4] = [
 ];
 
 /// The first byte chooses version and setup, the second how long the transport parameters are. Each byte after those is
-/// a step of [`Pair::step`], followed by its arguments.
+/// a step of `Pair::step`, followed by its arguments.
 pub fn quic(input: &[u8]) {
     static CONFIGS: OnceLock<Vec<(Setup, Configs)>> = OnceLock::new();
     let make = |setup| (setup, Configs::new(setup));
