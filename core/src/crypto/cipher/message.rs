@@ -235,8 +235,16 @@ impl<'a> InboundOpaqueMessage<'a> {
         if inner.len() > super::MAX_FRAGMENT_LEN + 1 {
             return Err(Error::PeerSentOversizedRecord);
         }
+        // up to 16 KiB of padding are cheap to send: they are looked at in blocks
+        let padding_blocks = match inner {
+            [.., 0] => inner
+                .rchunks_exact(PADDING_BLOCK)
+                .take_while(|block| **block == [0; PADDING_BLOCK])
+                .count(),
+            _ => 0,
+        };
         // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
-        let type_at = inner
+        let type_at = inner[..inner.len() - padding_blocks * PADDING_BLOCK]
             .iter()
             .rposition(|&byte| byte != 0)
             .ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?;
@@ -247,6 +255,9 @@ impl<'a> InboundOpaqueMessage<'a> {
         })
     }
 }
+
+/// How many octets of padding are looked at together.
+const PADDING_BLOCK: usize = 16;
 
 /// The payload of a received record: a mutable slice that can be shortened.
 pub struct BorrowedPayload<'a>(&'a mut [u8]);

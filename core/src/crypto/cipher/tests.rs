@@ -239,6 +239,13 @@ fn inner_plaintext_ends_in_its_type_and_padding() {
             Err(PeerMisbehaved::IllegalTlsInnerPlaintext.into())
         );
     }
+    for padding in (0..70).chain([MAX_FRAGMENT_LEN - 2]) {
+        for before in [&b"\x16"[..], b"a\x16", b"\0\0\x16"] {
+            let inner = [before, &vec![0; padding]].concat();
+            let content = before[..before.len() - 1].to_vec();
+            assert_eq!(unpadded(&inner), Ok((ContentType::Handshake, content)));
+        }
+    }
     let longest = vec![23; MAX_FRAGMENT_LEN + 1];
     assert_eq!(unpadded(&longest).unwrap().1, longest[1..]);
     assert_eq!(
