@@ -155,17 +155,20 @@ pub(crate) struct ClientSessionCommon {
     /// other object can take their address while this is kept.
     verifier: Weak<dyn ServerCertVerifier>,
     client_auth: Weak<dyn ResolvesClientCert>,
+    /// When `server_chain` was verified: long before `received_at` when sessions were resumed one after the other.
+    verified_at: UnixTime,
     received_at: UnixTime,
     lifetime_secs: u32,
 }
 
 impl ClientSessionCommon {
-    /// A session with the server of `server_chain`, under a configuration with this verifier and resolver.
-    /// `lifetime_secs` counts from `received_at`; what exceeds 7 days is cut off.
+    /// A session with the server of `server_chain`, which was verified at `verified_at`, under a configuration with this
+    /// verifier and resolver. `lifetime_secs` counts from `received_at`; what exceeds 7 days is cut off.
     pub(crate) fn new(
         server_chain: PeerChain,
         verifier: &Arc<dyn ServerCertVerifier>,
         client_auth: &Arc<dyn ResolvesClientCert>,
+        verified_at: UnixTime,
         received_at: UnixTime,
         lifetime_secs: u32,
     ) -> Self {
@@ -173,6 +176,7 @@ impl ClientSessionCommon {
             server_chain,
             verifier: Arc::downgrade(verifier),
             client_auth: Arc::downgrade(client_auth),
+            verified_at,
             received_at,
             // RFC 9846 §4.7.1: a client keeps no ticket for longer than 7 days
             lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME),
@@ -191,9 +195,12 @@ impl ClientSessionCommon {
     }
 
     /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than
-    /// its lifetime.
+    /// its lifetime. A clock that was set back makes none younger.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
-        self.age_secs(now) >= u64::from(self.lifetime_secs)
+        let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
+        distance(self.received_at) >= self.lifetime_secs.into()
+            // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
+            || distance(self.verified_at) >= MAX_TICKET_LIFETIME.into()
     }
 
     /// How long ago the session was received; 0 when the clock has been set back since.
@@ -204,11 +211,16 @@ impl ClientSessionCommon {
     pub(crate) fn server_chain(&self) -> &PeerChain {
         &self.server_chain
     }
+
+    pub(crate) fn verified_at(&self) -> UnixTime {
+        self.verified_at
+    }
 }
 
 impl fmt::Debug for ClientSessionCommon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientSessionCommon")
+            .field("verified_at", &self.verified_at)
             .field("received_at", &self.received_at)
             .field("lifetime_secs", &self.lifetime_secs)
             .finish_non_exhaustive()

@@ -179,6 +179,8 @@ impl Machine<ClientConnectionData> for ClientHandshake {
     fn fail(&mut self) {
         match mem::replace(self, Self::Failed) {
             #[cfg(feature = "tls12")]
+            Self::Hello(sent) => tls12::client::forget_offered(&sent.offer),
+            #[cfg(feature = "tls12")]
             Self::Tls12(state) => state.fail(),
             _ => {}
         }

@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pki_types::{CertificateDer, ServerName};
+use pki_types::{CertificateDer, ServerName, UnixTime};
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
@@ -50,6 +50,8 @@ pub(crate) struct Offer {
     pub(crate) kx_hint: Option<NamedGroup>,
     /// What the hello says of Encrypted ClientHello.
     pub(crate) ech: Ech,
+    /// When the server's certificates were verified, once they were: for a session that is resumed, before it began.
+    pub(crate) verified_at: Option<UnixTime>,
     /// What the server is to know of the transport, where the carrier has an extension for it.
     transport_parameters: Vec<u8>,
     extension_order: u32,
@@ -77,6 +79,7 @@ impl Offer {
             tls12_session: None,
             kx_hint: store.and_then(|store| store.kx_hint(&visible_name(&config, &server_name))),
             ech: Ech::Absent,
+            verified_at: None,
             transport_parameters: transport
                 .parameters()
                 .map(<[u8]>::to_vec)
@@ -314,7 +317,7 @@ impl Offer {
     /// Has the verifier decide whether `chain` is the server's; returns the end entity, whose signature is to be
     /// verified next.
     pub(crate) fn verify_server<'a>(
-        &self,
+        &mut self,
         chain: &'a [CertificateDer<'static>],
         ocsp_response: &[u8],
     ) -> Result<&'a CertificateDer<'static>, Failure> {
@@ -331,6 +334,7 @@ impl Offer {
                 now,
             )
             .map_err(Failure::refused_by_verifier)?;
+        self.verified_at = Some(now);
         Ok(end_entity)
     }
 

@@ -64,10 +64,11 @@ impl Finishing {
 
 /// Goes on with `session`, which was offered and accepted.
 pub(super) fn resume(
-    handshake: Box<Handshake>,
+    mut handshake: Box<Handshake>,
     session: &Tls12ClientSessionValue,
     cx: &mut ClientContext<'_>,
 ) -> State {
+    handshake.offer.verified_at = Some(session.common().verified_at());
     let server_chain = session.common().server_chain().clone();
     let provider = &handshake.offer.config.provider;
     cx.negotiated.set_expected_peer(server_chain, provider);

@@ -135,7 +135,11 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     if !has_news || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
         return false;
     }
-    let (Some(server_chain), Ok(now)) = (server_chain, config.current_time()) else {
+    let (Some(server_chain), Some(verified_at), Ok(now)) = (
+        server_chain,
+        handshake.offer.verified_at,
+        config.current_time(),
+    ) else {
         return false;
     };
     // RFC 5077 §3.3: a hint of zero says nothing
@@ -147,6 +151,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         server_chain.clone(),
         config.verifier(),
         config.client_auth(),
+        verified_at,
         now,
         lifetime,
     );

@@ -110,12 +110,12 @@ impl WaitServerKeyExchange {
     }
 
     /// Verifies the certificates, and the signature over the key exchange.
-    fn verify(&self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
-        let offer = &self.handshake.offer;
-        let config = &offer.config;
+    fn verify(&mut self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
+        let offer = &mut self.handshake.offer;
         let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
         let end_entity = offer.verify_server(self.found.chain(), ocsp_response)?;
 
+        let config = &offer.config;
         let signature = &exchange.signature;
         // RFC 5246 §7.4.3: the scheme is of the kind of key that the suite says
         let mut of_suite = self.handshake.suite.sign.iter();

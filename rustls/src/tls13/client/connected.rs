@@ -1,6 +1,6 @@
 //! CONNECTED: what may come after the handshake (RFC 9846 §4.7).
 
-use pki_types::ServerName;
+use pki_types::{ServerName, UnixTime};
 
 use super::extension_checks::check_extensions;
 use crate::client::Tls13ClientSessionValue;
@@ -23,6 +23,8 @@ pub(crate) struct Connected {
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
+    /// When the server's certificates were verified, by this connection or before its session.
+    verified_at: Option<UnixTime>,
 }
 
 impl Connected {
@@ -37,6 +39,7 @@ impl Connected {
             resumption_secret,
             config: offer.config.into_past(),
             server_name: offer.server_name,
+            verified_at: offer.verified_at,
         }
     }
 
@@ -71,7 +74,11 @@ impl Connected {
         else {
             return;
         };
-        let (Ok(now), Some(server_chain)) = (config.current_time(), negotiated.peer_chain()) else {
+        let (Ok(now), Some(verified_at), Some(server_chain)) = (
+            config.current_time(),
+            self.verified_at,
+            negotiated.peer_chain(),
+        ) else {
             return;
         };
         let Some(common) = config.make_session(|verifier, client_auth| {
@@ -79,6 +86,7 @@ impl Connected {
                 server_chain.clone(),
                 verifier,
                 client_auth,
+                verified_at,
                 now,
                 ticket.lifetime,
             )

@@ -103,10 +103,10 @@ impl WaitCertificateVerify {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<WaitFinished, Failure> {
-        let offer = &self.handshake.offer;
-        let config = &offer.config;
+        let offer = &mut self.handshake.offer;
         let end_entity = offer.verify_server(self.found.chain(), &self.ocsp_response)?;
 
+        let config = &offer.config;
         // RFC 9846 §4.5.2: the scheme is one that was offered, and not one for certificates only
         if !verify.scheme.supported_in_tls13()
             || !config

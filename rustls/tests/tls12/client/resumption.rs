@@ -373,7 +373,7 @@ fn a_session_ends_with_a_connection_that_fails() {
                     assert_eq!(offers(&identity, &config), (false, false), "{what}");
                 };
                 fails(kind.script(), kind.script().steps.len());
-                for at in 1..=4 {
+                for at in 0..=4 {
                     let session = first(&identity, &config, kind);
                     assert_ne!(offers(&identity, &config), (false, false));
                     fails(kind.resuming(&session), at);
@@ -407,6 +407,44 @@ fn a_new_ticket_takes_the_place_of_the_old_one() {
         let next = identity.run_tls12(&mut buffered(&config), &Kind::Ticket.resuming(&session));
         assert_eq!(next.error, None);
         assert_eq!(offered(&next).extension(SESSION_TICKET), Some(&kept[..]));
+    }
+}
+
+/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: tickets that follow each other do not prolong a session for ever.
+#[test]
+fn new_tickets_do_not_prolong_a_session_for_ever() {
+    const HOUR: u64 = 60 * 60;
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        for api in [0, 1] {
+            let clock = Arc::new(Clock(AtomicU64::new(now())));
+            let mut config = this_config(&identity, provider, Versions::Tls12);
+            config.time_provider = clock.clone();
+            let config = Arc::new(config);
+            let of_a_day = |script: &mut Script| script.lifetime_hint = 24 * HOUR as u32;
+            let script = Kind::Ticket.script().edit(of_a_day);
+            let session = first_with(&identity, &config, &script);
+            for hours in (20..=180).step_by(20) {
+                clock.0.fetch_add(20 * HOUR, Ordering::Relaxed);
+                if hours > 7 * 24 {
+                    assert_eq!(offers(&identity, &config), (false, false));
+                    break;
+                }
+                let script = Kind::Ticket
+                    .resuming(&session)
+                    .with_step(1, Step::Send(HandshakeType::NewSessionTicket))
+                    .with_extension(bytes(SESSION_TICKET, &[]))
+                    .edit(of_a_day);
+                let (name, mut client) = endpoints(&config).into_iter().nth(api).unwrap();
+                let outcome = identity.run_tls12(&mut *client, &script);
+                assert_eq!(outcome.error, None, "{name} {hours}");
+                assert_eq!(
+                    outcome.received,
+                    [HandshakeType::Finished],
+                    "{name} {hours}"
+                );
+            }
+        }
     }
 }
 
