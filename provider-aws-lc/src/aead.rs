@@ -8,7 +8,7 @@ use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, MASK_LEN, OpeningKey,
     PacketAlgorithm, SAMPLE_LEN, SealingKey, Tag,
 };
-use rustls_core::crypto::cipher::{AeadKey, Nonce};
+use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 /// The cipher `C` of aws-lc-rs.
 pub(crate) struct AwsLc<C>(PhantomData<C>);
@@ -36,7 +36,7 @@ impl<C: Cipher> PacketAlgorithm for AwsLc<C> {
     type PacketKey = Key;
     type HeaderKey = HeaderKey;
 
-    fn packet_key(key: &AeadKey) -> Key {
+    fn packet_key(key: &AeadKey, _: &Iv) -> Key {
         Key::new(C::CIPHER, key)
     }
 

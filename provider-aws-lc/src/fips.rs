@@ -18,7 +18,7 @@ use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, OpeningKey, PacketAlgorithm, SealingKey,
     Tag, split_tag,
 };
-use rustls_core::crypto::cipher::{AeadKey, Nonce};
+use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 use crate::aead::{HeaderKey, KEY_LEN, algorithm, to_library};
 
@@ -139,9 +139,12 @@ impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
     type PacketKey = PacketKey;
     type HeaderKey = HeaderKey;
 
-    fn packet_key(key: &AeadKey) -> PacketKey {
+    fn packet_key(key: &AeadKey, iv: &Iv) -> PacketKey {
         PacketKey {
-            sealing: Mutex::new(Self::sealing_key(key)),
+            sealing: Mutex::new(PacketSealingKey {
+                key: Self::sealing_key(key),
+                number_zero: Some(Nonce::new(iv, 0)),
+            }),
             opening: Self::opening_key(key),
         }
     }
@@ -155,14 +158,34 @@ impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
 ///
 /// Sealing advances the module's counter. A direction has only one sender, so the lock is never contended.
 pub(crate) struct PacketKey {
-    sealing: Mutex<RecordSealingKey>,
+    sealing: Mutex<PacketSealingKey>,
     opening: RecordOpeningKey,
+}
+
+/// The module takes the first nonce of a key for that of number 0, and compares all others with it. But numbers go on
+/// when keys change: the first packet under a key may have any.
+struct PacketSealingKey {
+    key: RecordSealingKey,
+    /// The nonce of number 0, until there was a packet.
+    number_zero: Option<Nonce>,
+}
+
+impl PacketSealingKey {
+    fn seal(&mut self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+        if let Some(zero) = self.number_zero.take()
+            && zero.0 != nonce.0
+        {
+            // nobody gets to see the tag, and the module refuses this nonce from now on
+            self.key.seal_text(zero, &[], &mut [])?;
+        }
+        self.key.seal_text(nonce, aad, text)
+    }
 }
 
 impl Aead for PacketKey {
     fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
         let mut key = self.sealing.lock().unwrap_or_else(PoisonError::into_inner);
-        key.seal_text(nonce, aad, text)
+        key.seal(nonce, aad, text)
     }
 
     fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {

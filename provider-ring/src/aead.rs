@@ -10,7 +10,7 @@ use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, InPlace, MASK_LEN,
     PacketAlgorithm, SAMPLE_LEN, Tag,
 };
-use rustls_core::crypto::cipher::{AeadKey, Nonce};
+use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 /// The cipher `C` of ring.
 pub(crate) struct Ring<C>(PhantomData<C>);
@@ -34,7 +34,7 @@ impl<C: Cipher> PacketAlgorithm for Ring<C> {
     type PacketKey = Key;
     type HeaderKey = HeaderKey;
 
-    fn packet_key(key: &AeadKey) -> Key {
+    fn packet_key(key: &AeadKey, _: &Iv) -> Key {
         Key::new(C::CIPHER, key)
     }
 

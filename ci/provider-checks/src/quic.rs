@@ -45,6 +45,7 @@ pub fn check_quic(suites: &[SupportedCipherSuite], multipath: bool) {
         let key = packet_key(quic_suite(name));
         assert_eq!((key.confidentiality_limit(), key.integrity_limit()), limits);
         check_binding(&*key);
+        check_first_numbers(quic_suite(name));
         if multipath {
             check_paths(&*key);
             check_nonce_of_path(quic_suite(name));
@@ -207,6 +208,20 @@ fn check_binding(key: &dyn PacketKey) {
     assert_eq!(open(8, b"header"), Err(Error::DecryptError));
     assert_eq!(open(7, b"Header"), Err(Error::DecryptError));
     assert!(key.decrypt_in_place(7, b"header", &mut [0; 15]).is_err());
+}
+
+/// Numbers go on when keys change (RFC 9001 §6): the first packet under a key may have any.
+fn check_first_numbers(suite: Suite) {
+    for first in [0, 1, 2, 3, 8, 1000, (1 << 32) - 20] {
+        let key = packet_key(suite);
+        for number in first..first + 64 {
+            let mut packet = [7; 20];
+            let tag = key.encrypt_in_place(number, b"header", &mut packet);
+            let mut sealed = [&packet[..], tag.unwrap().as_ref()].concat();
+            let opened = key.decrypt_in_place(number, b"header", &mut sealed);
+            assert_eq!(opened.unwrap(), [7; 20], "{number} after {first}");
+        }
+    }
 }
 
 /// A packet opens on its path only.

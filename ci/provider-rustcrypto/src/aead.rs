@@ -11,7 +11,7 @@ use rustls::crypto::blocks::{
     Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, InPlace, MASK_LEN,
     PacketAlgorithm, SAMPLE_LEN, TAG_LEN, Tag,
 };
-use rustls::crypto::cipher::{AeadKey, Nonce};
+use rustls::crypto::cipher::{AeadKey, Iv, Nonce};
 
 /// The cipher `C`: RustCrypto's AEAD type `A`, with `M` to mask QUIC headers.
 pub(crate) struct RustCrypto<C, A, M>(PhantomData<(C, A, M)>);
@@ -45,7 +45,7 @@ where
     type PacketKey = Key<A>;
     type HeaderKey = M;
 
-    fn packet_key(key: &AeadKey) -> Key<A> {
+    fn packet_key(key: &AeadKey, _: &Iv) -> Key<A> {
         Key::new(key)
     }
 

@@ -16,8 +16,8 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     /// What masks headers.
     type HeaderKey: HeaderMask + 'static;
 
-    /// Makes a packet key of the [`BulkCipher::key_len`] bytes of `key`.
-    fn packet_key(key: &AeadKey) -> Self::PacketKey;
+    /// Makes a packet key of the [`BulkCipher::key_len`] bytes of `key`, for nonces that are packet numbers XORed into `iv`.
+    fn packet_key(key: &AeadKey, iv: &Iv) -> Self::PacketKey;
 
     /// Makes a header key of the [`BulkCipher::key_len`] bytes of `key`: one of AES-128, AES-256 or
     /// ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
@@ -48,7 +48,7 @@ impl<A: PacketAlgorithm> QuicPackets<A> {
 impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
     fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn PacketKey> {
         Box::new(AeadPacketKey::new(
-            A::packet_key(&key),
+            A::packet_key(&key, &iv),
             iv,
             Self::CONFIDENTIALITY_LIMIT,
             Self::INTEGRITY_LIMIT,
