@@ -74,8 +74,11 @@ where
     ) -> io::Result<usize> {
         self.complete_prior_io()?;
         let len = write(self.conn)?;
-        // The plaintext was accepted, so this call succeeds; the next one meets the same socket error.
-        let _ = self.conn.complete_io(self.sock);
+        // with nothing to write, `complete_io` would wait for input
+        if self.conn.wants_write() {
+            // The plaintext was accepted, so this call succeeds; the next one meets the same socket error.
+            let _ = self.conn.complete_io(self.sock);
+        }
         Ok(len)
     }
 }

@@ -326,7 +326,11 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     for _ in 0..TRIES {
         let result = stream.write_vectored(&pieces);
         log.push(format!("write_vectored {}", shown(result)));
-        log.push(format!("read nothing {}", shown(stream.read(&mut []))));
+        // again if that fails: what is left to read, upstream reads when it writes nothing
+        // (`writing_nothing_reads_nothing`)
+        for _ in 0..2 {
+            log.push(format!("read nothing {}", shown(stream.read(&mut []))));
+        }
         log.push(format!("write nothing {}", shown(stream.write(&[]))));
     }
     log
@@ -509,6 +513,44 @@ fn nothing_is_read_after_a_failure() {
                 assert!(again.iter().all(has_failed), "{again:?}");
             }
             assert_eq!(transport.calls, calls);
+        }
+    });
+}
+
+/// On a blocking transport it would wait until the peer sends something. Upstream does.
+#[test]
+fn writing_nothing_reads_nothing() {
+    fn write(mut stream: impl Write, payload: &[u8]) {
+        assert_eq!(stream.write(payload).unwrap(), 0);
+        let pieces = [payload; 2].map(io::IoSlice::new);
+        assert_eq!(stream.write_vectored(&pieces).unwrap(), 0);
+    }
+    macro_rules! reads {
+        ($module:ident, $tls:ident, $provider:ident, $role:ident, $limit:expr, $payload:expr) => {{
+            let (conn, _) = crate::connected::$module::connected($provider, $role);
+            let mut transport = Recorded {
+                bytes: Vec::new(),
+                ends: false,
+                calls: 0,
+            };
+            match conn {
+                $tls::Connection::Client(mut conn) => {
+                    conn.set_buffer_limit($limit);
+                    write($tls::Stream::new(&mut conn, &mut transport), $payload);
+                }
+                $tls::Connection::Server(mut conn) => {
+                    conn.set_buffer_limit($limit);
+                    write($tls::Stream::new(&mut conn, &mut transport), $payload);
+                }
+            }
+            transport.calls
+        }};
+    }
+    for_all(|provider, role| {
+        for (limit, payload) in [(None, &b""[..]), (Some(0), b"data")] {
+            assert_eq!(reads!(this, rustls, provider, role, limit, payload), 0);
+            let theirs = reads!(upstream, rustls_upstream, provider, role, limit, payload);
+            assert_eq!(theirs, 2);
         }
     });
 }
