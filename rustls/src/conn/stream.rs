@@ -67,19 +67,35 @@ where
         records.received.unread() != 0 || records.receiving == Receiving::Closed
     }
 
-    /// Has `write` put plaintext into the connection and sends as much as goes.
+    /// Has `write` put plaintext into the connection, if there `is_some`, and sends as much as goes.
     fn write_with(
         &mut self,
-        write: impl FnOnce(&mut ConnectionCommon<S>) -> io::Result<usize>,
+        is_some: bool,
+        write: impl Fn(&mut ConnectionCommon<S>) -> io::Result<usize>,
     ) -> io::Result<usize> {
         self.complete_prior_io()?;
-        let len = write(self.conn)?;
+        let mut len = write(self.conn)?;
+        // to `write_all`, a connection that takes nothing for now would be one that takes nothing any more
+        while len == 0 && is_some && self.make_room()? {
+            len = write(self.conn)?;
+        }
         // with nothing to write, `complete_io` would wait for input
         if self.conn.wants_write() {
             // The plaintext was accepted, so this call succeeds; the next one meets the same socket error.
             let _ = self.conn.complete_io(self.sock);
         }
         Ok(len)
+    }
+
+    /// Goes on with what the connection takes no plaintext for: the handshake, or output that waits. False when
+    /// there is neither, or the socket moves nothing.
+    fn make_room(&mut self) -> io::Result<bool> {
+        if self.conn.records.is_handshaking() {
+            Ok(self.conn.complete_io(self.sock)? != (0, 0))
+        } else {
+            // not `complete_io`, which may read instead
+            Ok(self.conn.write_tls(self.sock)? != 0)
+        }
     }
 }
 
@@ -124,11 +140,12 @@ where
     S: SideData,
 {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.write_with(|conn| conn.writer().write(buf))
+        self.write_with(!buf.is_empty(), |conn| conn.writer().write(buf))
     }
 
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.write_with(|conn| conn.writer().write_vectored(bufs))
+        let is_some = bufs.iter().any(|buf| !buf.is_empty());
+        self.write_with(is_some, |conn| conn.writer().write_vectored(bufs))
     }
 
     fn flush(&mut self) -> io::Result<()> {

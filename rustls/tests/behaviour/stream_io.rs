@@ -555,6 +555,112 @@ fn writing_nothing_reads_nothing() {
     });
 }
 
+/// A transport that gives and takes what it is told to, and blocks otherwise.
+#[derive(Default)]
+struct Gated {
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    takes: bool,
+}
+
+impl Read for Gated {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.incoming.len().min(buf.len());
+        if len == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        buf[..len].copy_from_slice(&self.incoming[..len]);
+        self.incoming.drain(..len);
+        Ok(len)
+    }
+}
+
+impl Write for Gated {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        if !self.takes {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.outgoing.extend_from_slice(buf);
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `Ok(0)` would say that the connection takes no more, ever: `write_all` gives up then. So it does with upstream,
+/// when the peer sends and does not read.
+#[test]
+fn a_write_that_finds_no_room_would_block() {
+    fn write<C, S>(conn: &mut C, peer: &mut UpstreamBuffered)
+    where
+        C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
+        S: rustls::SideData,
+    {
+        conn.set_buffer_limit(Some(4));
+        let mut transport = Gated::default();
+        let mut stream = rustls::Stream::new(conn, &mut transport);
+        assert_eq!(stream.write(b"request").unwrap(), 4);
+        for vectored in [false, true] {
+            // the write blocks, and then the read goes
+            peer.send(b"answer");
+            stream.sock.incoming = peer.take_output();
+            let written = if vectored {
+                stream.write_vectored(&[&b"e"[..], b"st"].map(io::IoSlice::new))
+            } else {
+                stream.write(b"est")
+            };
+            assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
+            let mut answer = [0; 6];
+            stream.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"answer");
+        }
+        stream.sock.takes = true;
+        assert_eq!(stream.write(b"est").unwrap(), 3);
+        peer.receive(&transport.outgoing).unwrap();
+        let mut received = Vec::new();
+        peer.read_into(&mut received);
+        assert_eq!(received, REQUEST);
+    }
+    for_all(|provider, role| {
+        let (conn, mut peer) = connected::this::connected(provider, role);
+        match conn {
+            rustls::Connection::Client(mut conn) => write(&mut conn, &mut peer),
+            rustls::Connection::Server(mut conn) => write(&mut conn, &mut peer),
+        }
+    });
+}
+
+/// The same while the handshake goes on, bit by bit.
+#[test]
+fn a_write_that_finds_no_room_during_the_handshake_would_block() {
+    fn write<C, S>(conn: &mut C)
+    where
+        C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
+        S: rustls::SideData,
+    {
+        conn.set_buffer_limit(Some(4));
+        let mut transport = Gated {
+            takes: true,
+            ..Gated::default()
+        };
+        let mut stream = rustls::Stream::new(conn, &mut transport);
+        let [first, second] = [0x16, 0x03];
+        stream.sock.incoming = vec![first];
+        assert_eq!(stream.write(b"request").unwrap(), 4);
+        stream.sock.incoming = vec![second];
+        let written = stream.write(b"est");
+        assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+    for_all(
+        |provider, role| match connected::this::fresh(provider, role) {
+            rustls::Connection::Client(mut conn) => write(&mut conn),
+            rustls::Connection::Server(mut conn) => write(&mut conn),
+        },
+    );
+}
+
 /// Reads from a stream of the two, and writes to it.
 fn read_and_write<C, S>(conn: &mut C, transport: &mut Recorded) -> [io::Result<usize>; 2]
 where
