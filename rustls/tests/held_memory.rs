@@ -32,6 +32,7 @@ fn held_memory_is_what_was_received() {
     for provider in PROVIDERS {
         slow_handshakes(provider);
         slow_records(provider);
+        half_closed(provider);
     }
     padded_records();
     compression_bombs();
@@ -290,6 +291,35 @@ fn slow_records(provider: Provider) {
             }
         }
     }
+}
+
+/// A connection that the peer has closed holds nothing of what was sent behind the close_notify.
+fn half_closed(provider: Provider) {
+    const COUNT: usize = 20;
+    let configs = configs(provider);
+    use_buffers(&configs);
+    let mut conns: Vec<_> = (0..COUNT)
+        .map(|_| {
+            let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
+            let mut server = ServerConnection::new(configs.1.clone()).unwrap();
+            connect(&mut client, &mut server);
+            (client, server)
+        })
+        .collect();
+    let before = heap();
+    for (client, server) in &mut conns {
+        client.writer().write_all(b"last").unwrap();
+        client.send_close_notify();
+        let wire = [&output(client)[..], b"\x17\x03\x03\xff\xff"].concat();
+        assert_eq!(server.read_tls(&mut &wire[..]).unwrap(), wire.len());
+        server.process_new_packets().unwrap();
+        // what came before it is there
+        let mut plaintext = Vec::new();
+        server.reader().read_to_end(&mut plaintext).unwrap();
+        assert_eq!(plaintext, b"last");
+    }
+    let held = heap().saturating_sub(before);
+    assert!(held < COUNT * 1024, "{provider:?}: {held} bytes");
 }
 
 /// What waits to be read is limited by its length, and padding does not add to it. As with upstream, the

@@ -421,6 +421,12 @@ impl ReceiveBuffer {
         self.keep(record_len, HEADER_LEN..HEADER_LEN);
     }
 
+    /// Drops all of [`Self::unopened`].
+    pub fn drop_unopened(&mut self) {
+        self.filled = self.opened;
+        self.release_if_empty();
+    }
+
     /// How many bytes of plaintext wait to be read.
     #[inline]
     pub fn unread(&self) -> usize {

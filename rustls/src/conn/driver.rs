@@ -126,7 +126,10 @@ impl<Data> Driver<Data> {
         loop {
             match self.common.records.receiving {
                 // RFC 9846 §6.1: data received after a closure alert is ignored
-                Receiving::Closed => return Ok(()),
+                Receiving::Closed => {
+                    received.drop_unopened();
+                    return Ok(());
+                }
                 Receiving::EarlyData { .. } => {
                     if !self.process_early_record(received)? {
                         return Ok(());

@@ -145,8 +145,7 @@ impl Records {
         let has_early_data = self.early_data.is_some();
         #[cfg(not(feature = "std"))]
         let has_early_data = false;
-        // RFC 9846 §6.1: data received after a closure alert is ignored
-        let has_unopened = self.receiving != Receiving::Closed && !self.received.all_opened();
+        let has_unopened = !self.received.all_opened();
         self.received.unread() != 0 || has_unopened || has_early_data || !self.joiner.is_empty()
     }
 

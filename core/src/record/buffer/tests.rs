@@ -460,6 +460,25 @@ fn room_that_stays_unused_holds_no_memory() {
     assert!(buffer.memory.is_empty());
 }
 
+#[test]
+fn dropping_what_is_unopened_leaves_what_waits_to_be_read() {
+    let mut buffer = ReceiveBuffer::default();
+    receive(
+        &mut buffer,
+        &[&record(20, 7)[..], b"\x17\x03\x03\xff\xff"].concat(),
+    );
+    buffer.keep(HEADER_LEN + 20, HEADER_LEN..HEADER_LEN + 4);
+    buffer.drop_unopened();
+    assert!(buffer.all_opened());
+    assert_eq!(buffer.chunk(), [7; 4]);
+    buffer.consume(4);
+    assert!(buffer.memory.is_empty());
+
+    receive(&mut buffer, b"\x17\x03\x03\xff\xff");
+    buffer.drop_unopened();
+    assert!(buffer.memory.is_empty());
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     /// Receive up to this many bytes.

@@ -113,8 +113,7 @@ impl<Data> Receiver<Data> {
         incoming_tls: &'i mut [u8],
     ) -> Result<AppDataRecord<'i>, Error> {
         let received = &self.driver.common.records.received;
-        let has_unopened = !received.all_opened() && !self.peer_has_closed();
-        if received.unread() != 0 || has_unopened {
+        if received.unread() != 0 || !received.all_opened() {
             return Err(Error::General(
                 "what read_tls has read was not read or processed yet".into(),
             ));
