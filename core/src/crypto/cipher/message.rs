@@ -53,7 +53,10 @@ impl<'a> OutboundChunks<'a> {
             _ => Self::Multiple {
                 chunks,
                 start: 0,
-                end: chunks.iter().map(|chunk| chunk.len()).sum(),
+                // pieces of one buffer may be longer together than `usize` can say
+                end: chunks
+                    .iter()
+                    .fold(0, |end: usize, chunk| end.saturating_add(chunk.len())),
             },
         }
     }
@@ -88,8 +91,25 @@ impl<'a> OutboundChunks<'a> {
                 (Self::Single(front), Self::Single(back))
             }
             Self::Multiple { chunks, start, end } => {
-                let part = |start, end| Self::Multiple { chunks, start, end };
-                (part(start, start + mid), part(start + mid, end))
+                let cut = start + mid;
+                let mut cut_in_chunk = cut;
+                let before = chunks
+                    .iter()
+                    .map_while(|chunk| {
+                        cut_in_chunk = cut_in_chunk.checked_sub(chunk.len())?;
+                        Some(())
+                    })
+                    .count();
+                let part = |chunks, start, end| Self::Multiple { chunks, start, end };
+                // neither part has to pass over the chunks of the other
+                (
+                    part(chunks.get(..=before).unwrap_or(chunks), start, cut),
+                    part(
+                        &chunks[before..],
+                        cut_in_chunk,
+                        cut_in_chunk + end.saturating_sub(cut),
+                    ),
+                )
             }
         }
     }
@@ -141,16 +161,20 @@ impl<'a> OutboundChunks<'a> {
 
     /// The non-empty pieces that the bytes consist of.
     fn pieces(&self) -> impl Iterator<Item = &'a [u8]> {
-        let (single, chunks, start, end) = match *self {
-            Self::Single(chunk) => (Some(chunk), &[][..], 0, 0),
-            Self::Multiple { chunks, start, end } => (None, chunks, start, end),
+        let (single, chunks, mut before) = match *self {
+            Self::Single(chunk) => (Some(chunk), &[][..], 0),
+            Self::Multiple { chunks, start, .. } => (None, chunks, start),
         };
-        let mut offset = 0;
-        let multiple = chunks.iter().map(move |chunk| {
-            let from = start.clamp(offset, offset + chunk.len()) - offset;
-            let to = end.clamp(offset, offset + chunk.len()) - offset;
-            offset += chunk.len();
-            chunk.get(from..to).unwrap_or(&[])
+        let mut left = self.len();
+        let multiple = chunks.iter().map_while(move |chunk| {
+            if left == 0 {
+                return None;
+            }
+            let skipped = Ord::min(before, chunk.len());
+            let taken = Ord::min(left, chunk.len() - skipped);
+            before -= skipped;
+            left -= taken;
+            Some(&chunk[skipped..skipped + taken])
         });
         single
             .into_iter()

@@ -190,6 +190,54 @@ fn chunks_with_bounds_the_wrong_way_round_are_empty() {
     assert!(chunks.to_vec().is_empty());
 }
 
+/// Pieces of one buffer may be longer together than the address space. 64 bits are too many to try it.
+#[cfg(target_pointer_width = "32")]
+#[test]
+fn chunks_longer_than_usize_are_cut_off() {
+    const LEN: usize = 1 << 26;
+    let mut bytes = vec![0; LEN];
+    bytes[0] = 1;
+    let chunks = [&bytes[..]; 65];
+    let all = OutboundChunks::new(&chunks);
+    assert_eq!(all.len(), usize::MAX);
+    let (front, back) = all.split_at(3);
+    assert_eq!(front.to_vec(), [1, 0, 0]);
+    assert_eq!(back.len(), usize::MAX - 3);
+    let (front, back) = back.split_at(63 * LEN - 4);
+    assert_eq!(front.len(), 63 * LEN - 4);
+    assert_eq!(back.split_at(3).0.to_vec(), [0, 1, 0]);
+    let (_, last) = all.split_at(usize::MAX - 2);
+    assert_eq!(last.to_vec(), [0, 0]);
+}
+
+/// Then cutting all of them into records takes no more time the more records there are.
+#[test]
+fn parts_have_the_chunks_they_lie_in() {
+    let chunks: [&[u8]; 5] = [b"ab", b"cd", b"", b"ef", b"gh"];
+    let chunks_of = |part: &OutboundChunks<'_>| match part {
+        OutboundChunks::Multiple { chunks, .. } => chunks.concat(),
+        OutboundChunks::Single(_) => panic!("there are several"),
+    };
+    let (front, back) = OutboundChunks::new(&chunks).split_at(3);
+    assert_eq!(
+        (chunks_of(&front), front.to_vec()),
+        (b"abcd".to_vec(), b"abc".to_vec())
+    );
+    assert_eq!(
+        (chunks_of(&back), back.to_vec()),
+        (b"cdefgh".to_vec(), b"defgh".to_vec())
+    );
+    let (middle, back) = back.split_at(2);
+    assert_eq!(
+        (chunks_of(&middle), middle.to_vec()),
+        (b"cdef".to_vec(), b"de".to_vec())
+    );
+    assert_eq!(
+        (chunks_of(&back), back.to_vec()),
+        (b"efgh".to_vec(), b"fgh".to_vec())
+    );
+}
+
 #[test]
 fn borrowed_payload_gets_shorter_only() {
     let mut bytes = *b"payload";
