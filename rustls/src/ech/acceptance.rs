@@ -64,7 +64,7 @@ impl SentHello {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch`].
+    /// [`PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch`], and that there are no random bytes.
     pub(crate) fn settle_ech_by_retry(
         &mut self,
         suite: &'static Tls13CipherSuite,
@@ -97,6 +97,11 @@ impl SentHello {
                 return Ok(None);
             }
         }
+        // RFC 9846 §4.2.2: the second ClientHello offers again what goes with the suite
+        outer.grease_psk = outer.grease_psk.filter(|psk| psk.has_hash_of(suite));
+        if let Some(psk) = &mut outer.grease_psk {
+            psk.renew(&self.offer.config.provider)?;
+        }
         self.reject_ech(*outer);
         Ok(Some(EchStatus::Rejected))
     }
@@ -111,6 +116,7 @@ impl SentHello {
         offer.server_name = ServerName::DnsName(outer.public_name);
         offer.ech = Ech::Rejected(Box::new(RejectedEch {
             extension: outer.extension,
+            grease_psk: outer.grease_psk,
             retry_configs: None,
         }));
     }

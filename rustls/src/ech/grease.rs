@@ -15,6 +15,7 @@ use crate::handshake::client::offer::{Offer, random_bytes};
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::msgs::ech::{INNER, OuterEch};
 use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
+use crate::suites::Tls13CipherSuite;
 
 /// The length of all tags of the AEADs known so far (RFC 9180 §7.3).
 const TAG_LEN: usize = 16;
@@ -114,6 +115,22 @@ impl GreasePsk {
             obfuscated_ticket_age: u32::from_be_bytes(random_bytes(provider)?),
             binder: random(binder_len)?,
         })
+    }
+
+    /// Makes it what a second ClientHello offers when the server has used the ClientHelloOuter: the same identity, with
+    /// another age and binder.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FailedToGetRandomBytes`].
+    pub(super) fn renew(&mut self, provider: &CryptoProvider) -> Result<(), Error> {
+        self.obfuscated_ticket_age = u32::from_be_bytes(random_bytes(provider)?);
+        provider.secure_random.fill(&mut self.binder)?;
+        Ok(())
+    }
+
+    pub(super) fn has_hash_of(&self, suite: &Tls13CipherSuite) -> bool {
+        self.binder.len() == suite.common.hash_provider.output_len()
     }
 
     pub(super) fn extension(&self) -> OfferedPsks<'_> {

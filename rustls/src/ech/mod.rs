@@ -30,6 +30,7 @@ use alloc::vec::Vec;
 use rustls_core::ech_config::EchConfigPayload;
 
 pub use self::config::{EchConfig, EchGreaseConfig, EchMode, EchStatus};
+use self::grease::GreasePsk;
 pub(crate) use self::outer::OuterHello;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::client::key_shares::KeyShares;
@@ -37,6 +38,7 @@ use crate::handshake::client::offer::Offer;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::msgs::client_extensions::Layout;
 use crate::msgs::ech::{INNER, read_retry_configs};
+use crate::msgs::pre_shared_key::OfferedPsks;
 
 /// What a client's ClientHello says of ECH, from the first one to the end of the handshake.
 pub(crate) enum Ech {
@@ -54,6 +56,8 @@ pub(crate) enum Ech {
 pub(crate) struct RejectedEch {
     /// The body of the extension that was sent.
     pub(crate) extension: Vec<u8>,
+    /// What a second ClientHello offers in the place of a session, as the first one did.
+    grease_psk: Option<GreasePsk>,
     /// What the server says to use instead. Nothing comes of it unless the server is authenticated.
     pub(crate) retry_configs: Option<Vec<EchConfigPayload>>,
 }
@@ -68,6 +72,14 @@ impl Ech {
             // has no other extension then, either
             Self::Grease(extension) => Some(extension),
             Self::Rejected(rejected) => Some(&rejected.extension),
+        }
+    }
+
+    /// What is offered where no session is.
+    pub(crate) fn grease_psk(&self) -> Option<OfferedPsks<'_>> {
+        match self {
+            Self::Rejected(rejected) => rejected.grease_psk.as_ref().map(GreasePsk::extension),
+            Self::Absent | Self::Grease(_) | Self::Inner => None,
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct OuterHello {
     enc: Vec<u8>,
     /// Numbers its messages, so that a second ClientHello is decrypted after the first one only (RFC 9849 §6.1.5).
     context: Box<dyn HpkeSealer>,
-    grease_psk: Option<GreasePsk>,
+    pub(super) grease_psk: Option<GreasePsk>,
     /// The last one that was made, header included.
     pub(super) message: Vec<u8>,
     /// The body of its `encrypted_client_hello` extension.

@@ -2,12 +2,19 @@
 
 use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::configs::PROVIDERS;
+use harness::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::{Script, bytes};
-use harness::wire::{message, u8_vec, u16_vec};
-use rustls::{AlertDescription as Alert, HandshakeType, PeerMisbehaved};
+use harness::wire::{message, plain_messages, u8_vec, u16_vec};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{
+    AlertDescription as Alert, CipherSuite, HandshakeType, NamedGroup, PeerIncompatible,
+    PeerMisbehaved, ServerConfig, ServerConnection,
+};
 
-use crate::clients::{Config, Mode, Setup, Stack, stacks};
-use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains, refused};
+use crate::clients::{Config, Mode, OURS, Setup, Stack, stacks};
+use crate::kit::{
+    ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains, refused, split_messages,
+};
 
 const TICKET: &[u8] = b"a ticket that only the inner server knows";
 const EARLY: &[u8] = b"early data that only the inner server may have";
@@ -148,14 +155,9 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
                 let run = peers.run_with(&config, &script);
                 let outcome = run.conversation.outcome;
                 if stack.is_ours() {
-                    let error = outcome.error.as_deref().unwrap_or_default();
-                    assert!(error.starts_with("PeerMisbehaved("), "{error}");
-                    // RFC 9846 §4.3: the second ClientHello offers none
-                    let alert = match retry {
-                        true => Alert::UnsupportedExtension,
-                        false => Alert::IllegalParameter,
-                    };
-                    assert_eq!(outcome.alert, Some(alert), "{error}");
+                    // the second ClientHello offers it, too
+                    let error = PeerMisbehaved::SelectedInvalidPsk;
+                    assert_eq!(outcome, refused(error, Alert::IllegalParameter));
                 } else {
                     // upstream does not see that, and stumbles later
                     assert!(outcome.error.is_some());
@@ -163,6 +165,69 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
             }
         }
     }
+}
+
+/// RFC 9846 §4.2.2: the second ClientHello offers what the first one did, with another age and binder, unless the suite has
+/// another hash. Servers check that, this crate's among them.
+#[test]
+fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
+    for provider in PROVIDERS {
+        let peers = Peers::new(provider);
+        for suite in [
+            CipherSuite::TLS13_AES_128_GCM_SHA256,
+            CipherSuite::TLS13_AES_256_GCM_SHA384,
+        ] {
+            for &stack in OURS {
+                let (config, _) = with_session(&peers, stack, true);
+                let mut client = config.connect().unwrap();
+                client.send_early(EARLY);
+                let mut server = public_server(&peers, suite);
+
+                let first = client.take_output();
+                server.receive(&first).unwrap();
+                client.receive(&server.take_output()).unwrap();
+                let second = client.take_output();
+                let psks = [&first, &second].map(|sent| {
+                    let hellos = split_messages(&plain_messages(sent));
+                    hellos[0].extension(PRE_SHARED_KEY).map(<[u8]>::to_vec)
+                });
+                let [Some(first_psk), second_psk] = psks else {
+                    panic!("none in the first");
+                };
+                let has_hash_of_session = suite == CipherSuite::TLS13_AES_128_GCM_SHA256;
+                assert_eq!(second_psk.is_some(), has_hash_of_session);
+                if let Some(second_psk) = second_psk {
+                    let age_at = 2 + 2 + TICKET.len();
+                    let binder_at = age_at + 4 + 2 + 1;
+                    assert_eq!(second_psk.len(), first_psk.len());
+                    assert_eq!(second_psk[..age_at], first_psk[..age_at]);
+                    assert_ne!(second_psk[age_at..][..4], first_psk[age_at..][..4]);
+                    assert_ne!(second_psk[binder_at..], first_psk[binder_at..]);
+                }
+
+                server.receive(&second).unwrap();
+                let error = client.receive(&server.take_output()).unwrap_err();
+                let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+                assert_eq!(error, format!("{:?}", rustls::Error::from(rejected)));
+            }
+        }
+    }
+}
+
+/// Of the public name and without keys for ECH, for a group that clients send no share of.
+fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
+    let mut provider = peers.provider.this();
+    provider.cipher_suites.retain(|it| it.suite() == suite);
+    let group = NamedGroup::secp384r1;
+    provider.kx_groups.retain(|it| it.name() == group);
+    let key = PrivateKeyDer::Pkcs8(peers.client.1.clone().into());
+    let config = ServerConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![peers.public_certificate.clone()], key)
+        .unwrap();
+    ThisBuffered::new(ServerConnection::new(config.into()).unwrap())
 }
 
 /// Early data goes with the PSK, of which there is none.

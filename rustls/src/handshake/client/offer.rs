@@ -164,7 +164,9 @@ impl Offer {
             transport_parameters: self.transport_parameters(),
             ticket_request: tls13.and(self.config.send_ticket_request),
             early_data: session.is_some_and(|session| session.with_early_data),
-            pre_shared_key: session.map(OfferedSession::extension),
+            pre_shared_key: session
+                .map(OfferedSession::extension)
+                .or_else(|| self.ech.grease_psk()),
             encrypted_client_hello: self.ech.extension(),
             layout: self.ech.layout(),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share, cookie, early_data and

@@ -39,7 +39,8 @@ pub(crate) fn read_hello_retry_request(
         .or_else(|| first.shares.take())
         .ok_or(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges)?;
     // RFC 9846 §4.3.2: the cookie goes back as it came. One that does not fit beside the other
-    // extensions, 2^16 - 1 bytes in all, is refused. A session that does not fit is just not offered
+    // extensions, 2^16 - 1 bytes in all, is refused. A session that does not fit is just not offered, except for
+    // what an outer hello has in its place
     let cookie = request.extensions.cookie;
     let added = cookie.unwrap_or_default().len() + shares.len();
     let session_len = first.session.as_ref().map_or(0, |it| it.extension_len());
