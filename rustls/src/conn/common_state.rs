@@ -168,7 +168,8 @@ impl CommonState {
         self.negotiated.handshake_kind
     }
 
-    /// Queues a close_notify: nothing more will be sent on this connection (RFC 9846 §6.1).
+    /// Queues a close_notify: nothing more will be sent on this connection (RFC 9846 §6.1), except for the rest of a
+    /// handshake under way, as in 0.23.
     ///
     /// Application data that was written before goes first: during the handshake, both wait for its end.
     /// Does nothing when a close_notify or a fatal alert was queued before. Over QUIC, which closes connections by

@@ -81,7 +81,8 @@ pub(crate) enum Sending {
     Traffic,
     /// The application data that waited, and then a close_notify.
     TrafficThenClose,
-    /// Nothing: a close_notify or a fatal alert was the last.
+    /// Nothing: a close_notify or a fatal alert was the last. Except that a handshake goes on to its end behind a
+    /// close_notify, as in 0.23, whose peers may have ignored that: the two would wait for each other.
     Closed,
     /// Nothing: that is up to the other half of a split connection.
     Elsewhere,

@@ -13,7 +13,7 @@ macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::{connected, fresh, output};
+            use crate::connected::$module::{connected, fresh, input, output};
 
             fn state(conn: &mut $tls::Connection, log: &mut Vec<String>) {
                 let result = conn.process_new_packets();
@@ -183,6 +183,29 @@ macro_rules! scripts {
                 read(&mut conn, &mut log);
                 log
             }
+
+            /// The same, and the peer goes on: a client takes no notice, a server of TLS 1.3 ends the handshake.
+            pub fn a_handshake_behind_a_close_notify(
+                provider: Provider,
+                role: Role,
+            ) -> Vec<String> {
+                let mut conn = fresh(provider, role);
+                let mut peer = connected::fresh_peer(provider, role);
+                conn.send_close_notify();
+                let mut log = Vec::new();
+                for _ in 0..3 {
+                    log.push(format!("{:?}", peer.receive(&output(&mut conn))));
+                    log.push(format!("{:?}", input(&mut conn, &peer.take_output())));
+                }
+                let are_handshaking = (conn.is_handshaking(), peer.is_handshaking());
+                log.push(format!("{are_handshaking:?}"));
+                if !peer.is_handshaking() {
+                    peer.send(b"answer");
+                    feed(&mut conn, &peer.take_output(), &mut log);
+                    read(&mut conn, &mut log);
+                }
+                log
+            }
         }
     };
 }
@@ -210,7 +233,8 @@ same!(
     alert_received,
     alerts_in_the_clear,
     warnings_in_a_row,
-    close_before_the_handshake
+    close_before_the_handshake,
+    a_handshake_behind_a_close_notify
 );
 
 /// RFC 9846 §6.1: nothing follows close_notify. Upstream's writer takes such data and drops it.
