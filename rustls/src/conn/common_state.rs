@@ -128,8 +128,9 @@ impl CommonState {
     /// client's if it sent one.
     ///
     /// In a full handshake that is when the signature with its key was verified. Of a session that is resumed, anybody
-    /// can have seen the ticket; so there it is when the peer's Finished was verified, or when the connection accepts
-    /// early data.
+    /// can have seen the ticket; so there it is when the peer's Finished was verified, or earlier in TLS 1.3: for a client
+    /// when the server's EncryptedExtensions were opened, with keys that come from the session's, and for a server when it
+    /// accepts early data.
     pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
         self.peer_identity().map(PeerIdentity::certificates)
     }

@@ -359,7 +359,9 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     pub discard: usize,
 
     /// What to do next, or why the connection is over. After an error, further calls give the alert
-    /// to be sent, and then the error again.
+    /// to be sent, and then the error again. After the peer's close_notify, a failure to send is told by the call
+    /// that sends and by no state: there is still [`PeerClosed`](ConnectionState::PeerClosed), and then
+    /// [`Closed`](ConnectionState::Closed).
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 
@@ -377,7 +379,7 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// [`UnbufferedConnectionCommon::write_traffic`], which can be had here and at once.
     PeerClosed,
 
-    /// Both sides have closed.
+    /// Both sides have closed, or the peer has and this side can send no more because that has failed.
     Closed,
 
     /// Bytes wait to be sent; [`EncodeTlsData::encode`] hands them out.

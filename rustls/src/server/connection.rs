@@ -90,7 +90,8 @@ impl ServerConnection {
     /// What the session that the client resumes was told to say by [`set_resumption_data`], once its
     /// ClientHello was processed; `None` when it resumes none.
     ///
-    /// Nobody else can have written it.
+    /// Nobody else can have written it. But the client may be somebody else, who has recorded the session's ticket, until
+    /// the handshake is complete.
     ///
     /// [`set_resumption_data`]: Self::set_resumption_data
     pub fn received_resumption_data(&self) -> Option<&[u8]> {
