@@ -4,8 +4,8 @@
 //! that is a key that knows the nonces of the protocol, and refuses one that is not greater than the last.
 //! With feature `fips` the cipher suites use the keys of this module; their records are the same except for
 //! the explicit nonces of TLS 1.2. QUIC builds its nonces as TLS 1.3 does (RFC 9001 §5.3) and uses the same
-//! keys, but on one path only: the paths of a multipath connection share packet numbers, which the module
-//! refuses.
+//! keys, but numbers of packets must rise from the first to the last, and on one path only: the paths of a multipath
+//! connection share them, which the module refuses.
 //!
 //! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` says nothing
 //! about them.

@@ -135,7 +135,7 @@ fn aead_key(bytes: &[u8]) -> AeadKey {
 /// Some bytes under a key, which are the same only for the same key and IV.
 fn sealed(key: &dyn PacketKey) -> Vec<u8> {
     let mut payload = [7; 40];
-    let tag = key.encrypt_in_place(1, b"header", &mut payload).unwrap();
+    let tag = key.encrypt_in_place(0, b"header", &mut payload).unwrap();
     [&payload, tag.as_ref()].concat()
 }
 
