@@ -321,6 +321,8 @@ fn deviation(versions: Versions, absurd: Absurd) -> Option<&'static str> {
         Absurd::EmptyShare => "server: InvalidMessage(IllegalEmptyValue)",
         // who cannot tell the time makes no sessions, and connects
         Absurd::Clock(None) => "Some(Full)",
+        // nor does one tell how old a session is whose clock goes back by as long as sessions last
+        Absurd::BackwardClock => "Some(Full)",
         _ => return None,
     })
 }
