@@ -271,8 +271,8 @@ pub const DEVIATIONS: [Deviation; 91] = [
     deviation(
         "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
         "none / none",
-        "HelloRetryRequest",
-        "RFC 9846 §4.2.3, §4.2.4: legacy_version other than 0x0303 is a protocol_version",
+        "",
+        "RFC 9846 §4.2.3, §4.2.4: legacy_version other than 0x0303 is a protocol_version; upstream takes 0x0304 in a ServerHello, and any in a HelloRetryRequest",
     ),
     deviation(
         "PeerMisbehaved(IllegalHelloRetryRequestWithUnsupportedVersion) / 47",

@@ -42,8 +42,8 @@ struct Compared {
     /// Which of the two refuse, this crate and upstream, and whether both do so at the same record.
     refused: [bool; 2],
     is_one_record: bool,
-    /// Both say why, and not the same.
-    have_other_alerts: bool,
+    /// Both refuse, for other reasons, and this crate tells the peer.
+    have_other_errors: bool,
     /// What differs without a reason.
     difference: Option<String>,
 }
@@ -51,7 +51,7 @@ struct Compared {
 impl Compared {
     /// Which of several faults is found first is a matter of order.
     fn may_be_order(&self) -> bool {
-        self.difference.is_some() && self.have_other_alerts
+        self.difference.is_some() && self.have_other_errors
     }
 }
 
@@ -80,7 +80,6 @@ impl Flights {
         let case = case(&self.scene, &bytes[0]);
         let is_explained = is_explained(&case, &first) || is_explained(&case, &last);
         let refused = last.each_ref().map(|outcome| outcome.error.is_some());
-        let have_alerts = last.iter().all(|outcome| outcome.alert.is_some());
         let difference = || {
             let [ours, theirs] = &last;
             format!("{case}\n  ours   {ours}\n  theirs {theirs}")
@@ -88,8 +87,8 @@ impl Flights {
         Some(Compared {
             refused,
             is_one_record: first.iter().all(|outcome| outcome.error.is_some()),
-            have_other_alerts: refused == [true; 2]
-                && have_alerts
+            have_other_errors: refused == [true; 2]
+                && last[0].alert.is_some()
                 && last[0].error != last[1].error,
             difference: (!is_explained).then(difference),
         })
