@@ -81,7 +81,7 @@ where
         }
         // with nothing to write, `complete_io` would wait for input
         if self.conn.wants_write() {
-            // The plaintext was accepted, so this call succeeds; the next one meets the same socket error.
+            // What was accepted is, so this call succeeds; the next one meets the same socket error.
             let _ = self.conn.complete_io(self.sock);
         }
         Ok(len)

@@ -195,7 +195,7 @@ impl ClientSessionCommon {
     }
 
     /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than
-    /// its lifetime. A clock that was set back makes none younger.
+    /// its lifetime. A clock that was set back by as much makes it as old.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
         distance(self.received_at) >= self.lifetime_secs.into()
