@@ -143,7 +143,7 @@ impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
         PacketKey {
             sealing: Mutex::new(PacketSealingKey {
                 key: Self::sealing_key(key),
-                number_zero: Some(Nonce::new(iv, 0)),
+                iv: Some(Iv::copy(iv.as_ref())),
             }),
             opening: Self::opening_key(key),
         }
@@ -166,17 +166,20 @@ pub(crate) struct PacketKey {
 /// when keys change: the first packet under a key may have any.
 struct PacketSealingKey {
     key: RecordSealingKey,
-    /// The nonce of number 0, until there was a packet.
-    number_zero: Option<Nonce>,
+    /// Tells the nonce of number 0, until there was a packet.
+    iv: Option<Iv>,
 }
 
 impl PacketSealingKey {
     fn seal(&mut self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
-        if let Some(zero) = self.number_zero.take()
-            && zero.0 != nonce.0
-        {
-            // nobody gets to see the tag, and the module refuses this nonce from now on
-            self.key.seal_text(zero, &[], &mut [])?;
+        if let Some(iv) = &self.iv {
+            let zero = Nonce::new(iv, 0);
+            // the module counts by what the number is part of: on other paths the rest is another
+            if zero.0[4..] != nonce.0[4..] {
+                // nobody gets to see the tag, and the module refuses this nonce from now on
+                self.key.seal_text(zero, &[], &mut [])?;
+            }
+            self.iv = None;
         }
         self.key.seal_text(nonce, aad, text)
     }
