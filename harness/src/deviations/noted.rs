@@ -5,6 +5,7 @@ use crate::wire::{plain_messages, records};
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
+const SERVER_HELLO: u8 = 2;
 
 /// psk_key_exchange_modes.
 const MODES: u8 = 45;
@@ -22,7 +23,11 @@ pub fn noted(received: &[u8]) -> String {
     if records.iter().any(|it| it.legacy_version == 0x0304) {
         notes += ": with version [03, 04]";
     }
-    if has_modes_without_psk_dhe_ke(&plain_messages(received)) {
+    let messages = plain_messages(received);
+    if let [SERVER_HELLO, _, _, _, 3, 4, ..] = messages[..] {
+        notes += ": ServerHello of legacy_version 0x0304";
+    }
+    if has_modes_without_psk_dhe_ke(&messages) {
         notes += ": without psk_dhe_ke";
     }
     notes
@@ -50,6 +55,11 @@ mod tests {
         let of_messages = |bytes: &[u8]| noted(&record(HANDSHAKE, bytes));
         assert_eq!(of_messages(&[0, MODES, 0, 2, 1, 0]), ": without psk_dhe_ke");
         assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0, 1]), "");
+        assert_eq!(
+            of_messages(&[2, 0, 0, 2, 3, 4]),
+            ": ServerHello of legacy_version 0x0304"
+        );
+        assert_eq!(of_messages(&[2, 0, 0, 2, 3, 3]), "");
         // cut short, or no vector
         assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0]), "");
         assert_eq!(of_messages(&[0, MODES, 0, 3, 1, 0, 0]), "");
