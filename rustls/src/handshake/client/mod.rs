@@ -52,6 +52,8 @@ use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};
 #[cfg(feature = "tls12")]
 use crate::tls12;
+#[cfg(feature = "tls12")]
+use crate::tls12::client::resumption::{SessionInUse, forget};
 use crate::{ech, tls13};
 
 /// A client's side of one connection, version by version.
@@ -98,6 +100,18 @@ impl ClientHandshake {
         cx.data.ech_status = offer.ech.status();
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))
+    }
+
+    /// The session of TLS 1.2 whose offer has no answer yet. It may be why the connection fails, and would be offered for
+    /// ever.
+    #[cfg(feature = "tls12")]
+    fn offered_session(&self) -> Option<Box<SessionInUse>> {
+        match self {
+            Self::Hello(sent) if sent.offer.tls12_session.is_some() => {
+                Some(SessionInUse::of(&sent.offer))
+            }
+            _ => None,
+        }
     }
 
     /// Which message is legal when, as long as no version is chosen.
@@ -157,8 +171,13 @@ impl Machine<ClientConnectionData> for ClientHandshake {
         message: HandshakeMessage<'_>,
         cx: &mut ClientContext<'_>,
     ) -> Result<(), Failure> {
+        #[cfg(feature = "tls12")]
+        let offered = self.offered_session();
         let state = mem::replace(self, Self::Failed);
-        *self = state.read(message, cx)?;
+        let next = state.read(message, cx);
+        #[cfg(feature = "tls12")]
+        let next = next.inspect_err(|_| forget(offered.as_deref()));
+        *self = next?;
         Ok(())
     }
 
@@ -177,9 +196,9 @@ impl Machine<ClientConnectionData> for ClientHandshake {
     }
 
     fn fail(&mut self) {
+        #[cfg(feature = "tls12")]
+        forget(self.offered_session().as_deref());
         match mem::replace(self, Self::Failed) {
-            #[cfg(feature = "tls12")]
-            Self::Hello(sent) => tls12::client::forget_offered(&sent.offer),
             #[cfg(feature = "tls12")]
             Self::Tls12(state) => state.fail(),
             _ => {}

@@ -44,12 +44,11 @@ use alloc::boxed::Box;
 use rustls_core::codec::Codec;
 
 use self::finished::{WaitChangeCipherSpec, WaitFinished, WaitNewSessionTicket};
-use self::resumption::SessionInUse;
+use self::resumption::{SessionInUse, forget};
 use self::second_flight::WaitServerHelloDone;
 use self::server_auth::{WaitCertificate, WaitServerKeyExchange};
 use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
-use crate::handshake::client::offer::Offer;
 use crate::handshake::client::sent_hello::SentHello;
 use crate::handshake::{ClientContext, Failure, unexpected, unexpected_content};
 use crate::msgs::certificate::CertificateStatus;
@@ -116,19 +115,6 @@ impl Tls12Client {
     /// The connection has failed: by what came and was not a message, or by what was sent.
     pub(crate) fn fail(&self) {
         forget(self.session.as_deref());
-    }
-}
-
-/// The connection has failed before its answer came. The session that was offered may be why: it would be offered for ever.
-pub(crate) fn forget_offered(offer: &Offer) {
-    if offer.tls12_session.is_some() {
-        SessionInUse::of(offer).forget();
-    }
-}
-
-fn forget(session: Option<&SessionInUse>) {
-    if let Some(session) = session {
-        session.forget();
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn resumed_session(
     if !is_echo {
         return Ok(None);
     }
-    check_terms(&session, hello, suite).inspect_err(|_| SessionInUse::of(offer).forget())?;
+    check_terms(&session, hello, suite)?;
     Ok(Some(session))
 }
 
@@ -95,26 +95,28 @@ fn check_terms(
     Ok(())
 }
 
-/// A stored session that a connection goes on with, or has started.
-pub(super) struct SessionInUse {
+/// A stored session that a connection offers, goes on with, or has started.
+pub(crate) struct SessionInUse {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
 }
 
 impl SessionInUse {
     /// The session with the server of `offer`.
-    pub(super) fn of(offer: &Offer) -> Box<Self> {
+    pub(crate) fn of(offer: &Offer) -> Box<Self> {
         Box::new(Self {
             config: offer.config.config().clone(),
             server_name: offer.server_name.clone(),
         })
     }
+}
 
-    /// RFC 5246 §7.2.2: the session of a connection that has failed is not resumed.
-    pub(super) fn forget(&self) {
-        if let Some(store) = &self.config.resumption.store {
-            store.remove_tls12_session(&self.server_name);
-        }
+/// RFC 5246 §7.2.2: the session of a connection that has failed is not resumed.
+pub(crate) fn forget(session: Option<&SessionInUse>) {
+    if let Some(session) = session
+        && let Some(store) = &session.config.resumption.store
+    {
+        store.remove_tls12_session(&session.server_name);
     }
 }
 

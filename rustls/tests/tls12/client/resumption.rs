@@ -389,6 +389,40 @@ fn a_session_ends_with_a_connection_that_fails() {
     }
 }
 
+/// The client refuses the answer to its offer, and would do so again.
+#[test]
+fn a_session_ends_with_an_answer_that_is_refused() {
+    type Wrong = fn(&mut Script);
+    const WRONG: [(&str, Wrong); 3] = [
+        ("legacy_version", |script| {
+            script.hello.legacy_version = 0x0302
+        }),
+        ("compression", |script| script.hello.compression = 1),
+        ("application protocol", |script| {
+            script.hello.extensions.push(bytes(16, b"\0\x03\x02xx"));
+        }),
+    ];
+    let identity = Identity::new(Provider::AwsLc.this());
+    for kind in KINDS {
+        let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
+        for (what, wrong) in WRONG {
+            for api in [0, 1] {
+                let session = first(&identity, &config, kind);
+                assert_ne!(offers(&identity, &config), (false, false));
+                let script = kind.resuming(&session).edit(wrong);
+                let (name, mut client) = endpoints(&config).into_iter().nth(api).unwrap();
+                let outcome = identity.run_tls12(&mut *client, &script);
+                assert!(outcome.error.is_some(), "{name} {kind:?} {what}");
+                assert_eq!(
+                    offers(&identity, &config),
+                    (false, false),
+                    "{name} {kind:?} {what}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_new_ticket_takes_the_place_of_the_old_one() {
     let identity = Identity::new(Provider::AwsLc.this());
