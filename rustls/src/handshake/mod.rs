@@ -13,7 +13,7 @@
 //!                both ──► transcript, flight                 ──► conn::transport
 //! ```
 //!
-//! Beside these it has what both versions do alike: `finished` (the check of the peer's), `raw_public_key`,
+//! Beside these it has what both versions do alike: `finished` (the check of the peer's), `ffdhe`, `raw_public_key`,
 //! `server::{certificate, protocol}` and `client::client_auth`.
 //!
 //! What a handshake may touch of its connection is [`Context`]; what it goes by, `settings`; how it fails is
@@ -22,6 +22,7 @@
 pub(crate) mod client;
 mod context;
 mod failure;
+pub(crate) mod ffdhe;
 pub(crate) mod finished;
 pub(crate) mod flight;
 pub(crate) mod raw_public_key;

@@ -2,13 +2,11 @@
 //! share.
 //!
 //! ```text
-//!   client ──┐   ┌─► key_schedule    secrets in, secrets out
-//!            ├───┼─► ffdhe           the check of the peer's share of a finite-field group
-//!   server ──┘   └─► renegotiation   how it is refused
+//!   client ──┬──► key_schedule    secrets in, secrets out
+//!   server ──┴──► renegotiation   how it is refused
 //! ```
 
 pub(crate) mod client;
-pub(crate) mod ffdhe;
 pub(crate) mod key_schedule;
 pub(crate) mod renegotiation;
 pub(crate) mod server;

@@ -189,6 +189,33 @@ fn handshakes_of_tls13() {
     }
 }
 
+/// RFC 9846 §4.3.8.1: 1 < Y < p - 1, whatever the provider checks.
+#[test]
+fn shares_of_tls13_that_give_the_secret_away_are_refused() {
+    for provider in PROVIDERS {
+        for (public, is_refused) in PUBLICS {
+            for implementation in [Buffered, Unbuffered] {
+                let end = |implementation, key| End {
+                    versions: Versions::Tls13,
+                    key,
+                    ..End::new(implementation, SMALL)
+                };
+                let ours = end(implementation, Key::Random);
+                let says = end(Upstream, Key::Says(public));
+                let of_client =
+                    exchange(&mut *client(provider, says), &mut *server(provider, ours));
+                let of_server =
+                    exchange(&mut *client(provider, ours), &mut *server(provider, says));
+                for (who, result) in [("server", of_client), ("client", of_server)] {
+                    let error = result.unwrap_err();
+                    let is_invalid = error == format!("{who}: PeerMisbehaved(InvalidKeyShare)");
+                    assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
+                }
+            }
+        }
+    }
+}
+
 /// RFC 5246 §8.1.2: they are stripped, in TLS 1.2.
 #[test]
 fn secrets_with_leading_zeros() {
@@ -334,18 +361,21 @@ fn a_client_that_names_no_finite_field_group() {
 
 const DHE_RSA_AES_128_GCM: u16 = 0x009e;
 
+/// Public values, and whether they are refused.
+const PUBLICS: [(Public, bool); 6] = [
+    (Public::Zero, true),
+    (Public::One, true),
+    (Public::Two, false),
+    (Public::PMinusTwo, false),
+    (Public::PMinusOne, true),
+    (Public::P, true),
+];
+
 /// RFC 7919 §5.1: 1 < Y < p - 1, whatever the provider checks.
 #[test]
 fn public_values_that_give_the_secret_away_are_refused() {
     for provider in PROVIDERS {
-        for (public, is_refused) in [
-            (Public::Zero, true),
-            (Public::One, true),
-            (Public::Two, false),
-            (Public::PMinusTwo, false),
-            (Public::PMinusOne, true),
-            (Public::P, true),
-        ] {
+        for (public, is_refused) in PUBLICS {
             for implementation in [Buffered, Unbuffered] {
                 // a server that says so, with a good signature
                 let says = End {

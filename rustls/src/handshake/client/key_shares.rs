@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use crate::enums::NamedGroup;
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::ffdhe::check_share;
 use crate::msgs::extensions::KeyShareEntry;
 use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret};
 
@@ -93,6 +94,7 @@ impl KeyShares {
                 .complete_hybrid_component(server_share.payload)?;
             return Ok(early_secret.into_handshake_secret_with_shared(shared.secret_bytes()));
         }
+        check_share(self.exchange.ffdhe_group(), server_share.payload)?;
         early_secret.into_handshake_secret(self.exchange, server_share.payload)
     }
 }

@@ -9,13 +9,13 @@ use super::second_flight::WaitServerHelloDone;
 use crate::certificates::Found;
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::ffdhe::check_public_value;
 use crate::handshake::{ClientContext, Failure};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::key_exchange::ServerKeyExchange;
 use crate::session::chain::ChainKind;
-use crate::tls12::ffdhe::check_public_value;
 
 /// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate(Box<Handshake>);

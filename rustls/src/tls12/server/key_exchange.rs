@@ -10,8 +10,8 @@ use crate::certificates::Found;
 use crate::crypto::ActiveKeyExchange;
 use crate::enums::KeyExchangeAlgorithm;
 use crate::handshake::Failure;
+use crate::handshake::ffdhe::check_public_value;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
-use crate::tls12::ffdhe::check_public_value;
 use crate::tls12::key_schedule::MasterSecret;
 
 /// Waits for the client's half of the key exchange.

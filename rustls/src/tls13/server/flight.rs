@@ -18,6 +18,7 @@ use crate::crypto::CompletedKeyExchange;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{Compression, ProtocolVersion, Side};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::ffdhe::check_share;
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::settings::ServerSettings;
@@ -198,6 +199,7 @@ impl FlightSender<'_> {
                 kind.get_or_insert(HandshakeKind::Full);
             }
         }
+        check_share(group.ffdhe_group(), client_share)?;
         group.start_and_complete(client_share)
     }
 

@@ -1,25 +1,38 @@
 //! What finite-field groups (RFC 7919) ask of both sides, whatever the provider checks.
 
+#[cfg(feature = "tls12")]
+use super::Failure;
+#[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
 use crate::error::PeerMisbehaved;
 use crate::ffdhe_groups::FfdheGroup;
-use crate::handshake::Failure;
 
-/// Checks a public value that the peer has sent.
+/// Checks the peer's share of TLS 1.3, which is of no finite-field group where `group` is `None`.
+///
+/// # Errors
+///
+/// [`PeerMisbehaved::InvalidKeyShare`].
+pub(crate) fn check_share(
+    group: Option<FfdheGroup<'_>>,
+    share: &[u8],
+) -> Result<(), PeerMisbehaved> {
+    // RFC 9846 §4.3.8.1: as long as p, and within its bounds
+    match group {
+        Some(group) if share.len() != group.p.len() || !is_within_bounds(&group, share) => {
+            Err(PeerMisbehaved::InvalidKeyShare)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks a public value that the peer has sent in TLS 1.2.
 ///
 /// # Errors
 ///
 /// [`PeerMisbehaved::InvalidKeyShare`] with handshake_failure.
+#[cfg(feature = "tls12")]
 pub(crate) fn check_public_value(group: &FfdheGroup<'_>, public: &[u8]) -> Result<(), Failure> {
-    // RFC 7919 §5.1: 1 < Y < p - 1, as all others make the secret one that anybody can guess
-    let public = without_leading_zeros(public);
-    let is_above_one = !matches!(public, [] | [1]);
-    // p is odd, so p - 1 differs from it in the last bit
-    let is_below = match group.p.split_last() {
-        Some((last, front)) => is_less(public, front, last & !1),
-        None => false,
-    };
-    if is_above_one && is_below {
+    if is_within_bounds(group, public) {
         Ok(())
     } else {
         // RFC 7919 §3, §4: the alert
@@ -28,6 +41,18 @@ pub(crate) fn check_public_value(group: &FfdheGroup<'_>, public: &[u8]) -> Resul
             AlertDescription::HandshakeFailure,
         ))
     }
+}
+
+/// RFC 7919 §5.1: 1 < Y < p - 1, as all others make the secret one that anybody can guess.
+fn is_within_bounds(group: &FfdheGroup<'_>, public: &[u8]) -> bool {
+    let public = without_leading_zeros(public);
+    let is_above_one = !matches!(public, [] | [1]);
+    // p is odd, so p - 1 differs from it in the last bit
+    let is_below = match group.p.split_last() {
+        Some((last, front)) => is_less(public, front, last & !1),
+        None => false,
+    };
+    is_above_one && is_below
 }
 
 /// Whether the big-endian number `a`, without leading zeros, is less than `front` with `last` behind it.
@@ -71,12 +96,21 @@ mod tests {
             &[FFDHE2048.p, &[0]].concat(),
             &[0xff; 256],
         ] {
-            let failure = check_public_value(&FFDHE2048, refused).unwrap_err();
-            assert_eq!(failure.error, PeerMisbehaved::InvalidKeyShare.into());
-            assert_eq!(failure.alert, Some(AlertDescription::HandshakeFailure));
+            assert!(!is_within_bounds(&FFDHE2048, refused));
         }
         for accepted in [&b"\x02"[..], &[0, 2], &[1, 0], &below_p(2), &[0x7f; 256]] {
-            check_public_value(&FFDHE2048, accepted).unwrap();
+            assert!(is_within_bounds(&FFDHE2048, accepted));
+        }
+    }
+
+    #[test]
+    fn shares_are_as_long_as_the_prime() {
+        let check = |share: &[u8]| check_share(Some(FFDHE2048), share);
+        check(&[0x7f; 256]).unwrap();
+        check(&below_p(2)[2..]).unwrap();
+        check_share(None, &[1]).unwrap();
+        for refused in [&[0x7f; 255][..], &[2], &[], &below_p(2), &below_p(1)[2..]] {
+            assert_eq!(check(refused), Err(PeerMisbehaved::InvalidKeyShare));
         }
     }
 }
