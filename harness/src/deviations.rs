@@ -56,7 +56,7 @@ pub const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub const DEVIATIONS: [Deviation; 91] = [
+pub const DEVIATIONS: [Deviation; 92] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -346,6 +346,12 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(DisallowedEncryptedExtension) / 110",
         "",
         "the same alert with the better error: it was not offered",
+    ),
+    deviation(
+        "PeerIncompatible(NoCertificateRequestSignatureSchemesInCommon) / 109",
+        "PeerIncompatible(NoCertificateRequestSignatureSchemesInCommon) / 40",
+        "",
+        "RFC 9846 §4.4.2, §6.2: a CertificateRequest without signature_algorithms is a missing_extension",
     ),
     deviation(
         "InvalidMessage(IllegalEmptyValue) / 50",

@@ -38,14 +38,19 @@ fn a_request_has_no_context_during_the_handshake() {
 fn a_request_names_schemes_for_certificate_verify() {
     let peers = Peers::new();
     let none_in_common = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
-    // none; RSASSA-PKCS1-v1_5 with SHA-256 and SHA-1
-    for extensions in [vec![], vec![bytes(13, &[0, 4, 4, 1, 2, 1])]] {
-        peers.both_refuse(
-            &request(|script| script.request_extensions = extensions),
-            none_in_common.clone(),
-            Alert::HandshakeFailure,
-        );
-    }
+    // the extension is mandatory
+    peers.both_refuse_alerting(
+        &request(|script| script.request_extensions = vec![]),
+        none_in_common.clone(),
+        Alert::MissingExtension,
+        Alert::HandshakeFailure,
+    );
+    // RSASSA-PKCS1-v1_5 with SHA-256 and SHA-1
+    peers.both_refuse(
+        &request(|script| script.request_extensions = vec![bytes(13, &[0, 4, 4, 1, 2, 1])]),
+        none_in_common,
+        Alert::HandshakeFailure,
+    );
     peers.both_refuse(
         &request(|script| script.request_extensions = vec![bytes(13, &[0, 0])]),
         InvalidMessage::NoSignatureSchemes,

@@ -7,8 +7,8 @@ use super::client_auth::ClientAuth;
 use super::extension_checks::check_extensions;
 use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
-use crate::enums::SignatureScheme;
-use crate::error::{Error, InvalidMessage, PeerIncompatible};
+use crate::enums::{AlertDescription, SignatureScheme};
+use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::handshake::Failure;
 use crate::handshake::client::client_auth::Answer;
 use crate::msgs::certificate_request::CertificateRequest;
@@ -80,14 +80,17 @@ impl WaitCertificateOrRequest {
 }
 
 /// The schemes of a CertificateRequest that a CertificateVerify may have.
-fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Error> {
-    // RFC 9846 §4.5.2: neither SHA-1 nor RSASSA-PKCS1-v1_5 signs a CertificateVerify
-    let offered = offered.unwrap_or_default().iter();
-    let usable = offered.filter(|scheme| scheme.supported_in_tls13());
-    let usable: Vec<_> = usable.copied().collect();
+fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Failure> {
+    let error = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
     // RFC 9846 §4.4.2: signature_algorithms is mandatory, and of no use without a scheme
+    let Some(offered) = offered else {
+        return Err(Failure::new(error, AlertDescription::MissingExtension));
+    };
+    // RFC 9846 §4.5.2: neither SHA-1 nor RSASSA-PKCS1-v1_5 signs a CertificateVerify
+    let usable = offered.iter().filter(|scheme| scheme.supported_in_tls13());
+    let usable: Vec<_> = usable.copied().collect();
     if usable.is_empty() {
-        return Err(PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon.into());
+        return Err(error.into());
     }
     Ok(usable)
 }
