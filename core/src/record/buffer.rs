@@ -16,8 +16,9 @@ use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN, pool};
 #[cfg(test)]
 mod tests;
 
-/// How much room to offer when the length of what comes is unknown. A longer record is read to its end and
-/// not beyond, so that nothing has to be moved to the front for the next.
+/// How much room to offer when the length of what comes is unknown, and at the least in a memory that has it: callers
+/// may count on it, as rustls 0.23 offers as much. A longer record is read to its end and not beyond, so that nothing has
+/// to be moved to the front for the next.
 const READ_LEN: usize = 4096;
 
 /// The most to read at once when records are small: as much as one large record takes.
@@ -231,15 +232,24 @@ impl Marker {
 
 impl ReceiveBuffer {
     /// Room to read into: up to the end of the record being received and the header of the next, for several
-    /// records when they are small, and a few kilobytes when the length is unknown. Never empty.
+    /// records when they are small, and a few kilobytes when the length is unknown, or when there is room for them. Never
+    /// empty.
     /// [`Self::commit`] adds what was read.
     #[inline]
     pub fn room(&mut self) -> &mut [u8] {
         let want = self.wanted();
-        if self.memory.len() - self.filled < want {
+        let left = self.memory.len() - self.filled;
+        if left < want || left < READ_LEN && self.could_have_more() {
             self.make_room(want);
         }
-        &mut self.memory[self.filled..self.filled + want]
+        let left = self.memory.len() - self.filled;
+        let len = Ord::max(want, Ord::min(READ_LEN, left));
+        &mut self.memory[self.filled..self.filled + len]
+    }
+
+    /// Whether it is short of room because of bytes in front that have been read, or of a memory for a short record.
+    fn could_have_more(&self) -> bool {
+        self.read >= READ_LEN || self.memory.len() < pool::RECORD_LEN
     }
 
     /// How much to read next: to the end of the record and the header of the next one. When records are
@@ -252,14 +262,17 @@ impl ReceiveBuffer {
         if record_len == 0 || waiting >= record_len {
             return READ_LEN;
         }
-        self.ahead = if record_len > MAX_AHEAD / 2 {
-            0
-        } else if waiting == HEADER_LEN {
+        if record_len > MAX_AHEAD / 2 {
+            self.ahead = 0;
+            return record_len + HEADER_LEN - waiting;
+        }
+        self.ahead = if waiting == HEADER_LEN {
             (2 * self.ahead).clamp(READ_LEN, MAX_AHEAD)
         } else {
             READ_LEN
         };
-        let records = Ord::max(self.ahead / record_len, 1);
+        let least = (READ_LEN + waiting - HEADER_LEN).div_ceil(record_len);
+        let records = Ord::max(self.ahead / record_len, least);
         records * record_len + HEADER_LEN - waiting
     }
 

@@ -11,10 +11,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{HEADER_LEN, MAX_TLS13_PAYLOAD_LEN};
+use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 
-/// Room for a full TLS 1.3 record and the header of the next.
-pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
+/// Room for the longest record of all versions and the header of the next.
+pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_WIRE_PAYLOAD_LEN;
 
 /// The lengths there are: from part of a small record up to 64 KiB of application data plus what records add
 /// to it. Longer buffers are not kept.
