@@ -625,7 +625,7 @@ pub const DEVIATIONS: [Deviation; 92] = [
 
 /// Those that show only when the flights behind the changed one are received: the fuzz target `differential` meets them.
 #[rustfmt::skip] // a table
-const LATER_DEVIATIONS: [Deviation; 3] = [
+const LATER_DEVIATIONS: [Deviation; 4] = [
     deviation(
         "Peer*",
         "PeerMisbehaved(ServerNameDifferedOnRetry) / none",
@@ -637,6 +637,12 @@ const LATER_DEVIATIONS: [Deviation; 3] = [
         "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData } / 10",
         "early data",
         "RFC 9846 §4.7.1: max_early_data_size counts payload alone; of skipped records upstream counts what protects it, too",
+    ),
+    deviation(
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 100 of level 1",
+        "1.2",
+        "the peer is told; a warning that both have sent before is upstream's last word",
     ),
     deviation(
         "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
