@@ -259,19 +259,11 @@ impl<'a> InboundOpaqueMessage<'a> {
         if inner.len() > super::MAX_FRAGMENT_LEN + 1 {
             return Err(Error::PeerSentOversizedRecord);
         }
-        // up to 16 KiB of padding are cheap to send: they are looked at in blocks
-        let padding_blocks = match inner {
-            [.., 0] => inner
-                .rchunks_exact(PADDING_BLOCK)
-                .take_while(|block| **block == [0; PADDING_BLOCK])
-                .count(),
-            _ => 0,
-        };
         // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
-        let type_at = inner[..inner.len() - padding_blocks * PADDING_BLOCK]
-            .iter()
-            .rposition(|&byte| byte != 0)
-            .ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?;
+        let type_at = match inner {
+            [.., 0] | [] => last_non_zero(inner).ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?,
+            [content @ .., _] => content.len(),
+        };
         Ok(InboundPlainMessage {
             typ: ContentType::from(inner[type_at]),
             version: self.version,
@@ -280,8 +272,18 @@ impl<'a> InboundOpaqueMessage<'a> {
     }
 }
 
-/// How many octets of padding are looked at together.
-const PADDING_BLOCK: usize = 16;
+/// Where the padding begins, if not at the first byte. Up to 16 KiB of it are cheap to send: it is looked at in blocks.
+#[cold]
+fn last_non_zero(inner: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 16;
+    let blocks = inner
+        .rchunks_exact(BLOCK)
+        .take_while(|block| **block == [0; BLOCK])
+        .count();
+    inner[..inner.len() - blocks * BLOCK]
+        .iter()
+        .rposition(|&byte| byte != 0)
+}
 
 /// The payload of a received record: a mutable slice that can be shortened.
 pub struct BorrowedPayload<'a>(&'a mut [u8]);
