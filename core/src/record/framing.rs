@@ -8,6 +8,8 @@
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
+use zeroize::Zeroizing;
+
 use super::MAX_FRAGMENT_LEN;
 use crate::crypto::aead::{AeadAlgorithm, OpeningKey, SealingKey, TAG_LEN};
 use crate::crypto::cipher::{
@@ -192,7 +194,7 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
     }
 
     fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
-        let mut salt = [0u8; GCM_SALT_LEN];
+        let mut salt = Zeroizing::new([0u8; GCM_SALT_LEN]);
         salt.copy_from_slice(iv);
         Box::new(Tls12GcmDecrypter {
             key: A::opening_key(&key),
@@ -297,7 +299,7 @@ impl<K: SealingKey> MessageEncrypter for Tls12GcmEncrypter<K> {
 
 struct Tls12GcmDecrypter<K> {
     key: K,
-    salt: [u8; GCM_SALT_LEN],
+    salt: Zeroizing<[u8; GCM_SALT_LEN]>,
 }
 
 impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
@@ -310,7 +312,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
         let aad = make_tls12_aad(seq, msg.typ, msg.version, plain_len);
         let (explicit, sealed) = msg.payload.split_at_mut(GCM_EXPLICIT_NONCE_LEN);
         let mut nonce = [0u8; NONCE_LEN];
-        nonce[..GCM_SALT_LEN].copy_from_slice(&self.salt);
+        nonce[..GCM_SALT_LEN].copy_from_slice(&*self.salt);
         nonce[GCM_SALT_LEN..].copy_from_slice(explicit);
         self.key
             .open(Nonce(nonce), &aad, sealed)
