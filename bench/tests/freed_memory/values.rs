@@ -3,8 +3,9 @@
 use core::hint::black_box;
 use std::sync::Arc;
 
-use harness::configs::{KEY_TYPES, KeyType, PROVIDERS};
+use harness::configs::{KEY_TYPES, KeyType, PROVIDERS, SERVER_NAME};
 use rustls::ConnectionTrafficSecrets;
+use rustls::certificates::{CertifiedKeyFiles, ReloadingCertifiedKeys};
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::hpke::{EncapsulatedSecret, Hpke, HpkePrivateKey};
@@ -185,4 +186,33 @@ fn no_private_key_that_was_loaded_is_left() {
             assert!(!left, "{provider:?}, {key_type:?}, refused");
         }
     }
+}
+
+/// Its files may change so often that there would be a copy for each time.
+#[test]
+fn no_key_of_a_pair_that_is_refused_is_left() {
+    let identity = &KeyType::EcdsaP256.identities().server;
+    let PrivateKeyDer::Pkcs8(pkcs8) = identity.key() else {
+        panic!("another encoding");
+    };
+    let secret = secret_part(KeyType::EcdsaP256, pkcs8.secret_pkcs8_der());
+    let dir = std::env::temp_dir().join(format!("refused-pair-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let (chain, key) = (dir.join("chain.pem"), dir.join("key.pem"));
+    std::fs::write(&chain, &identity.cert_pem).unwrap();
+    std::fs::write(&key, identity.key_pem()).unwrap();
+    for provider in PROVIDERS {
+        let crypto = Arc::new(provider.this());
+        for (name, is_good) in [(SERVER_NAME, true), ("another.example", false)] {
+            let left = leaves(&secret, || {
+                let files = CertifiedKeyFiles::new(&chain, &key);
+                let keys = ReloadingCertifiedKeys::builder(crypto.clone())
+                    .with_names([name], files)
+                    .build();
+                assert_eq!(keys.is_ok(), is_good);
+            });
+            assert!(!left, "{provider:?}, {name}");
+        }
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -398,6 +398,7 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
         let cert = |name| keys.current(name).unwrap().cert[0].clone();
         assert_eq!(cert(Some("a.example")), old[0].cert);
         assert_eq!(cert(Some("A.Example")), old[0].cert);
+        assert_eq!(cert(Some("a.example.")), old[0].cert);
         assert_eq!(cert(Some("unknown.example")), old[2].cert);
         assert_eq!(cert(None), old[2].cert);
 
@@ -415,6 +416,12 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
         assert_eq!(cert(None), old[2].cert);
         assert!(keys.status_of(Some(SERVER)).unwrap().failing.is_none());
         assert!(keys.status_of(Some("A.example")).unwrap().failing.is_some());
+        assert!(
+            keys.status_of(Some("a.example."))
+                .unwrap()
+                .failing
+                .is_some()
+        );
         assert!(keys.status_of(None).unwrap().failing.is_some());
         assert!(keys.status_of(Some("unknown.example")).is_none());
 
@@ -495,6 +502,16 @@ fn an_ocsp_response_must_be_about_the_certificate() {
         );
         assert_eq!(stapled(), first);
     }
+    // it is 13:12, and five minutes ahead may be the responder's clock
+    for (this_update, is_good) in [("20291231131700Z", true), ("20291231131701Z", false)] {
+        dir.write_pair(&old);
+        let ahead = ocsp_response_of(0, &[0x11], this_update, "20310101000000Z");
+        dir.write("ocsp.der", ahead);
+        assert_eq!(keys.reload().is_ok(), is_good, "{this_update}");
+    }
+    dir.write("ocsp.der", &first);
+    keys.reload().unwrap();
+    dir.write_pair(&new);
     // every cut is refused, none panics
     let second = ocsp_response(0, &[0, 0x80, 1], "20310101000000Z");
     for len in 0..second.len() {
@@ -515,8 +532,13 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     assert_eq!(stapled(), third);
 }
 
-/// RFC 6960 §4.2.1, with nobody's signature.
+/// One of 2028.
 fn ocsp_response(status: u8, serial: &[u8], next_update: &str) -> Vec<u8> {
+    ocsp_response_of(status, serial, "20280101000000Z", next_update)
+}
+
+/// RFC 6960 §4.2.1, with nobody's signature.
+fn ocsp_response_of(status: u8, serial: &[u8], this_update: &str, next_update: &str) -> Vec<u8> {
     fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
         let content = parts.concat();
         let len = match content.len() {
@@ -533,7 +555,7 @@ fn ocsp_response(status: u8, serial: &[u8], next_update: &str) -> Vec<u8> {
     let good = [0x80, 0];
     let single = |id: &[u8]| {
         let next_update = der(0xa0, &[&time(next_update)]);
-        der(0x30, &[id, &good, &time("20280101000000Z"), &next_update])
+        der(0x30, &[id, &good, &time(this_update), &next_update])
     };
     let another = der(0x30, &[&algorithm, &hash, &hash, &der(2, &[b"\x70"])]);
     let data = der(

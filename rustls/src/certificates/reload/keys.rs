@@ -170,17 +170,17 @@ impl ReloadingCertifiedKeys {
     pub fn status_of(&self, name: Option<&str>) -> Option<ReloadStatus> {
         let pair = match name {
             None => self.default.as_ref(),
-            Some(name) => self.by_name.get(&name.to_ascii_lowercase()),
+            Some(name) => self.by_name.get(&as_key(name)),
         };
         pair.map(|pair| pair.slot.status())
     }
 
     /// What is in force for the server `name`: what was added for it, or else the default.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
-        self.current_of(name.map(str::to_ascii_lowercase).as_deref())
+        self.current_of(name.map(as_key).as_deref())
     }
 
-    /// The same for a name in lower case.
+    /// The same for a name as it is in `by_name`.
     fn current_of(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let pair = name.and_then(|name| self.by_name.get(name));
         let pair = pair.or(self.default.as_ref())?;
@@ -191,7 +191,7 @@ impl ReloadingCertifiedKeys {
 impl ResolvesServerCert for ReloadingCertifiedKeys {
     /// What was added for the name that the client asks for, or else the default.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // which is in lower case
+        // which is in lower case, without a dot at its end
         self.current_of(client_hello.server_name())
     }
 }
@@ -279,13 +279,7 @@ impl ReloadingCertifiedKeysBuilder {
         for (names, files) in self.named {
             let names = names
                 .into_iter()
-                // RFC 6066 §3: clients name it without the dot that may end a name
-                .map(
-                    |name| match DnsName::try_from(name.strip_suffix('.').unwrap_or(&name)) {
-                        Ok(parsed) => Ok(parsed.to_lowercase_owned()),
-                        Err(_) => Err(ReloadError::Name(name)),
-                    },
-                )
+                .map(|name| DnsName::try_from(as_key(&name)).map_err(|_| ReloadError::Name(name)))
                 .collect::<Result<Vec<_>, _>>()?;
             let pair = keys.add(files, names)?;
             for name in &pair.names {
@@ -311,6 +305,11 @@ impl ReloadingCertifiedKeysBuilder {
         }
         Ok(Arc::new(keys))
     }
+}
+
+/// How clients spell a server's name, which is without the dot that may end it (RFC 6066 §3), in lower case.
+fn as_key(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
 impl ReloadingCertifiedKeys {

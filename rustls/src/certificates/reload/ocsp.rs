@@ -1,6 +1,8 @@
 //! Whether an OCSP response (RFC 6960 §4.2.1) is one that can be stapled to a certificate: successful, about that
 //! certificate, and not out of date. Who signed it, and what it says, is for clients to judge.
 
+use core::time::Duration;
+
 use pki_types::{CertificateDer, UnixTime};
 use x509_cert::der::asn1::{AnyRef, GeneralizedTime};
 use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
@@ -31,8 +33,11 @@ pub(super) fn check(
             is_about_another = true;
             continue;
         }
+        let latest = now.as_secs().saturating_add(TOLERANCE.as_secs());
         return match single.next_update {
             Some(next_update) if next_update < now.as_secs() => Err("it is out of date"),
+            // RFC 6960 §2.4
+            _ if single.this_update > latest => Err("it is dated in the future"),
             _ => Ok(()),
         };
     }
@@ -43,11 +48,16 @@ pub(super) fn check(
     })
 }
 
+/// By how much the responder's clock may be ahead.
+const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+
 const MALFORMED: &str = "it is malformed";
 
 /// What a response says of one certificate, as far as it matters here.
 struct SingleResponse<'a> {
     serial_number: &'a [u8],
+    /// In seconds since 1970.
+    this_update: u64,
     /// In seconds since 1970; none where newer information is always to be had.
     next_update: Option<u64>,
 }
@@ -117,20 +127,26 @@ impl<'a> SingleResponse<'a> {
         let serial_number = id.next_as(Tag::Integer)?.value();
         // the status
         fields.next()?;
-        fields.next_as(Tag::GeneralizedTime)?;
+        let this_update = secs(fields.next_as(Tag::GeneralizedTime)?)?;
         let mut next_update = None;
         if !fields.0.is_finished() {
             let field = fields.next()?;
             if field.tag() == tagged(0) {
-                let time = GeneralizedTime::from_der(field.value())?;
-                next_update = Some(time.to_unix_duration().as_secs());
+                next_update = Some(secs(AnyRef::from_der(field.value())?)?);
             }
         }
         Ok(Self {
             serial_number,
+            this_update,
             next_update,
         })
     }
+}
+
+/// Seconds since 1970.
+fn secs(time: AnyRef<'_>) -> Result<u64, Malformed> {
+    let time: GeneralizedTime = time.decode_as()?;
+    Ok(time.to_unix_duration().as_secs())
 }
 
 fn tagged(number: u32) -> Tag {

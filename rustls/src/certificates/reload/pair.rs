@@ -70,13 +70,13 @@ impl CertifiedKeyFiles {
         now: UnixTime,
     ) -> Result<CertifiedKey, ReloadError> {
         let chain = self.read_chain()?;
-        let key = self.read_key()?;
+        let key = Zeroizing::new(self.read_key()?);
         self.check_chain(&chain, names, now)?;
         let ocsp = self.read_ocsp(&chain, now)?;
 
         let key = provider
             .key_provider
-            .load_private_key(key)
+            .load_private_key(key.clone_key())
             .map_err(|error| ReloadError::PrivateKey {
                 path: self.key.clone(),
                 error,
