@@ -309,7 +309,12 @@ impl CommonState {
             _ => return Err(Error::HandshakeNotComplete),
         };
         let records = &self.records;
-        if !records.outgoing.is_empty() || established.owes_update() {
+        if established.owes_update() {
+            return Err(Error::General(
+                "secrets cannot be extracted while a KeyUpdate is to be answered: refresh_traffic_keys does".into(),
+            ));
+        }
+        if !records.outgoing.is_empty() {
             return Err(Error::General(
                 "secrets cannot be extracted while TLS records wait to be sent".into(),
             ));

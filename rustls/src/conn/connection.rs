@@ -229,7 +229,7 @@ impl<Data> ConnectionCommon<Data> {
     /// # Errors
     ///
     /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
-    /// to be sent or the peer's request for a KeyUpdate has not been answered, while something that was received
+    /// to be sent or the peer's request for a KeyUpdate has not been answered (`refresh_traffic_keys` does), while something that was received
     /// has not been read, part of a record or of a message included, and when the crypto provider
     /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {

@@ -102,7 +102,18 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             if let Some(opened) = &self.opened {
                 if opened.record_len > rest.len() {
                     // the application keeps bytes back; what is to be sent does not wait for them
-                    break self.before_next_record().unwrap_or(Next::Idle);
+                    if let Some(next) = self.before_next_record() {
+                        break next;
+                    }
+                    match self.driver.check_failed() {
+                        Ok(()) => break Next::Idle,
+                        Err(error) => {
+                            return UnbufferedStatus {
+                                discard,
+                                state: Err(error),
+                            };
+                        }
+                    }
                 }
                 if !opened.plaintext.is_empty() {
                     break Next::Read;
@@ -307,7 +318,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// # Errors
     ///
     /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
-    /// to be sent or the peer's request for a KeyUpdate has not been answered, while something that was received
+    /// to be sent or the peer's request for a KeyUpdate has not been answered (`refresh_traffic_keys` does), while something that was received
     /// has not been read, part of a record or of a message included, and when the crypto provider
     /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {

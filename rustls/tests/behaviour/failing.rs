@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
 
-use harness::configs::{self, ClientAuth, server_name};
+use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
 use harness::refusing::provider_that_refuses;
 use rustls::client::UnbufferedClientConnection;
@@ -55,7 +55,7 @@ fn a_handshake_goes_on_behind_an_early_close_notify() {
 
 #[test]
 fn an_early_close_notify_is_no_end_unbuffered() {
-    for provider in configs::PROVIDERS {
+    for provider in PROVIDERS {
         let config = connected::this::client_config(provider);
         let mut client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
         // it has a ClientHello to send first
@@ -255,6 +255,50 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
         };
         assert!(outcome.unwrap_err().ends_with(": EncryptError"));
     });
+}
+
+/// An application that keeps back the bytes of a record that is open learns of a failure nevertheless.
+#[test]
+fn a_kept_record_does_not_hide_a_failure() {
+    for provider in PROVIDERS {
+        let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
+        let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+        let conn = UnbufferedClientConnection::new(config.into(), server_name());
+        let mut conn = ThisUnbuffered::new(conn.unwrap());
+        let mut peer = fresh_peer(provider, Role::Client);
+        exchange(&mut conn, &mut peer).unwrap();
+        let mut conn = conn.conn;
+        peer.send(b"read later");
+        let mut incoming = peer.take_output();
+        let status = conn.process_tls_records(&mut incoming);
+        assert!(matches!(status.state, Ok(ConnectionState::ReadTraffic(_))));
+        let status = conn.process_tls_records(&mut []);
+        let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
+            panic!("{:?}", status.state);
+        };
+        traffic.encrypt(b"x", &mut [0; 100]).unwrap_err();
+        loop {
+            match conn.process_tls_records(&mut []).state {
+                Ok(ConnectionState::EncodeTlsData(mut alert)) => {
+                    alert.encode(&mut [0; 100]).unwrap();
+                }
+                Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
+                other => {
+                    assert_eq!(other.unwrap_err(), Error::EncryptError);
+                    break;
+                }
+            }
+        }
+        // it was authentic before
+        let status = conn.process_tls_records(&mut incoming);
+        let Ok(ConnectionState::ReadTraffic(mut traffic)) = status.state else {
+            panic!("{:?}", status.state);
+        };
+        let record = traffic.next_record().unwrap().unwrap();
+        assert_eq!(record.payload, b"read later");
+        let status = conn.process_tls_records(&mut []);
+        assert_eq!(status.state.unwrap_err(), Error::EncryptError);
+    }
 }
 
 /// A sequence number is used up by it, and there are records of which nobody knows whether they are whole.

@@ -4,11 +4,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use harness::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
+use harness::refusing::provider_that_refuses;
 use rustls::client::{EchStatus, Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
-use rustls::{ClientConnection, Error, ServerConnection};
+use rustls::{ClientConnection, ContentType, Error, ServerConnection};
 
 use crate::kit::{
     Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, feed_whole, split, tls13_cases,
@@ -361,6 +362,35 @@ fn an_opened_record_moves_along() {
         let record = receiver.open_in_place(&mut incoming[used..]).unwrap();
         assert_eq!(record.payload, b"opened after");
         assert_eq!(used + record.discard, incoming.len());
+    }
+}
+
+/// Nor does one that is kept back hide that the other half has failed.
+#[test]
+fn an_opened_record_does_not_hide_a_failure() {
+    for provider in PROVIDERS {
+        let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
+        let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
+        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name());
+        let mut conn = ThisUnbuffered::new(conn.unwrap());
+        let config = configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None);
+        let peer = rustls_upstream::ServerConnection::new(Arc::new(config));
+        let mut peer = UpstreamBuffered::new(peer.unwrap());
+        exchange(&mut conn, &mut peer).unwrap();
+        let mut conn = conn.conn;
+        peer.send(b"opened before");
+        let mut incoming = peer.take_output();
+        conn.process_tls_records(&mut incoming).state.unwrap();
+        let (mut sender, mut receiver) = conn.into_split().unwrap();
+        sender.encrypt(b"x", &mut [0; 100]).unwrap_err();
+        for _ in 0..2 {
+            let kept_back = receiver.open_in_place(&mut incoming[..10]);
+            assert_eq!(kept_back.unwrap_err(), Error::EncryptError);
+        }
+        let record = receiver.open_in_place(&mut incoming).unwrap();
+        assert_eq!(record.payload, b"opened before");
+        let error = receiver.open_in_place(&mut []).unwrap_err();
+        assert_eq!(error, Error::EncryptError);
     }
 }
 

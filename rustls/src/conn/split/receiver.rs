@@ -118,11 +118,13 @@ impl<Data> Receiver<Data> {
                 "what read_tls has read was not read or processed yet".into(),
             ));
         }
+        self.hear();
         let mut discard = 0;
         if let Some(opened) = self.opened.take() {
             if incoming_tls.len() < opened.record_len {
                 // the caller keeps bytes back
                 self.opened = Some(opened);
+                self.driver.check_failed()?;
                 return Ok(AppDataRecord {
                     discard: 0,
                     payload: &[],
@@ -136,7 +138,6 @@ impl<Data> Receiver<Data> {
             }
             discard = opened.record_len;
         }
-        self.hear();
         self.driver.check_failed()?;
         while !self.peer_has_closed() {
             match self.driver.process_record(&mut incoming_tls[discard..])? {
