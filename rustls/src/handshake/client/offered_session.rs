@@ -22,6 +22,9 @@ const NO_BINDER: [u8; hash::Output::MAX_LEN] = [0; hash::Output::MAX_LEN];
 /// The one session that a ClientHello offers.
 pub(crate) struct OfferedSession {
     pub(crate) value: Tls13ClientSessionValue,
+    /// One with the session's hash, and the session's if it is on offer; but of this configuration's provider, as the
+    /// session may have been made with another one's.
+    suite: &'static Tls13CipherSuite,
     pub(crate) early_secret: EarlySecret,
     /// Whether `early_data` is offered, too.
     pub(crate) with_early_data: bool,
@@ -50,21 +53,22 @@ impl OfferedSession {
         }
         // RFC 9846 §4.7.1: only with a suite whose hash is the session's
         let mut suites = offer.tls13_suites();
-        if !suites.any(|suite| value.has_hash_of(suite)) {
-            return None;
-        }
+        let of_session = suites.find(|suite| *suite == value.suite());
+        let mut suites = offer.tls13_suites();
+        let suite = of_session.or_else(|| suites.find(|suite| value.has_hash_of(suite)))?;
         // RFC 9846 §4.3.10: early data has the session's suite and protocol, so both must be on offer. A
         // session without a protocol goes with any: the server may select none again
         let mut protocols = offer.alpn_protocols.iter();
         let with_early_data = config.enable_early_data
             && value.max_early_data_size() != 0
             && config.carrier.allows_early_data_of(value.carrier)
-            && offer.tls13_suites().any(|suite| suite == value.suite())
+            && of_session.is_some()
             && value
                 .alpn_protocol()
                 .is_none_or(|protocol| protocols.any(|offered| offered == protocol));
         Some(Box::new(Self {
-            early_secret: EarlySecret::new(value.suite(), Some(value.psk())),
+            suite,
+            early_secret: EarlySecret::new(suite, Some(value.psk())),
             obfuscated_ticket_age: value.obfuscated_ticket_age(now),
             with_early_data,
             value,
@@ -105,7 +109,7 @@ impl OfferedSession {
     }
 
     fn binder_len(&self) -> usize {
-        self.value.suite().common.hash_provider.output_len()
+        self.suite.common.hash_provider.output_len()
     }
 
     /// Computes the binder of `client_hello`, which ends with this extension. `before` is of the messages before a
@@ -121,7 +125,7 @@ impl OfferedSession {
                 transcript.add(truncated);
                 transcript
             }
-            None => Transcript::start(self.value.suite().common.hash_provider, truncated),
+            None => Transcript::start(self.suite.common.hash_provider, truncated),
         };
         let binder = self.early_secret.resumption_binder(transcript.current());
         client_hello[binder_at..].copy_from_slice(binder.as_ref());
@@ -145,7 +149,7 @@ impl OfferedSession {
             offer.log_secret(EXPORTER, exporter.as_ref());
         }
         transport.start_early_data(
-            self.value.suite(),
+            self.suite,
             &secret,
             self.value.max_early_data_size() as usize,
             self.value.quic_parameters(),

@@ -11,15 +11,21 @@ use harness::endpoints::{
 };
 use harness::wire::plain_messages;
 use rustls::client::{TicketRequest, UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock};
+use rustls::crypto::{CryptoProvider, hmac};
 use rustls::pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;
-use rustls::{CipherSuite, ClientConfig, ClientConnection};
+use rustls::{
+    CipherSuite, CipherSuiteCommon, ClientConfig, ClientConnection, SupportedCipherSuite,
+    Tls13CipherSuite,
+};
 
 type ServerConfig = rustls_upstream::ServerConfig;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
 
 const PRE_SHARED_KEY: u16 = 41;
+const EARLY_DATA: u16 = 42;
 const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 const TICKET_REQUEST: u16 = 58;
 
@@ -303,6 +309,94 @@ fn a_session_is_offered_with_a_suite_of_its_hash() {
             connect(buffered, &first, &server);
             assert_eq!(connect(buffered, &second, &server), kind, "{suite:?}");
         }
+    }
+}
+
+/// Counts what is derived with it.
+struct Counted {
+    inner: &'static dyn Hkdf,
+    uses: AtomicU64,
+}
+
+impl Counted {
+    fn inner(&self) -> &'static dyn Hkdf {
+        self.uses.fetch_add(1, Ordering::Relaxed);
+        self.inner
+    }
+}
+
+impl Hkdf for Counted {
+    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
+        self.inner().extract_from_zero_ikm(salt)
+    }
+
+    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
+        self.inner().extract_from_secret(salt, secret)
+    }
+
+    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
+        self.inner().expander_for_okm(okm)
+    }
+
+    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> hmac::Tag {
+        self.inner().hmac_sign(key, message)
+    }
+}
+
+/// Where configurations share a store, a session may have been made with another's provider: it goes on with that of
+/// the configuration, whose `fips` speaks of no other.
+#[test]
+fn a_session_goes_on_with_the_configuration_s_own_suites() {
+    for provider in PROVIDERS {
+        let mut server = server_config(provider);
+        server.max_early_data_size = 1000;
+        let server = Arc::new(server);
+        let mut crypto = provider.this();
+        let mut all_counted = Vec::new();
+        for suite in &mut crypto.cipher_suites {
+            let Some(tls13) = suite.tls13() else {
+                continue;
+            };
+            let counted: &'static Counted = Box::leak(Box::new(Counted {
+                inner: tls13.hkdf_provider,
+                uses: AtomicU64::new(0),
+            }));
+            all_counted.push(counted);
+            *suite = SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
+                common: CipherSuiteCommon { ..tls13.common },
+                hkdf_provider: counted,
+                ..*tls13
+            })));
+        }
+        let roots = configs::this::roots(KEY_TYPE);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
+        let verifier = verifier.build().unwrap();
+        let with = |crypto: CryptoProvider| {
+            let mut config = ClientConfig::builder_with_provider(crypto.into())
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .unwrap()
+                .with_webpki_verifier(verifier.clone())
+                .with_no_client_auth();
+            config.enable_early_data = true;
+            config
+        };
+        let first = Arc::new(with(crypto));
+        let mut second = with(provider.this());
+        second.resumption = first.resumption.clone();
+        second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
+        let second = Arc::new(second);
+
+        let uses = || {
+            let uses = all_counted.iter().map(|it| it.uses.load(Ordering::Relaxed));
+            uses.sum::<u64>()
+        };
+        connect(buffered, &first, &server);
+        let before = uses();
+        assert_ne!(before, 0);
+        let hello = first_hello(&second);
+        assert!(hello.extension(EARLY_DATA).is_some());
+        assert_eq!(connect(buffered, &second, &server), "Resumed");
+        assert_eq!(uses(), before);
     }
 }
 
