@@ -20,6 +20,13 @@ pub(crate) mod value;
 /// clients must not keep one for longer.
 pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
+/// For how many seconds a session is still resumed, however its tickets are renewed: from when client and server
+/// authenticated each other with certificates (RFC 9846 §4.7.1). Both times in seconds since 1970.
+pub(crate) fn lifetime_left(authenticated_at: u64, now: u64) -> u32 {
+    let age = u32::try_from(now.abs_diff(authenticated_at)).unwrap_or(u32::MAX);
+    MAX_TICKET_LIFETIME.saturating_sub(age)
+}
+
 /// RFC 5246 §8.1: length in bytes of the master secret, which is the secret of a session of TLS 1.2.
 #[cfg(feature = "tls12")]
 pub(crate) const MASTER_SECRET_LEN: usize = 48;

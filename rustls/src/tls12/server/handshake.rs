@@ -1,5 +1,7 @@
 //! What all states of a handshake have, from the ServerHello on.
 
+use alloc::vec::Vec;
+
 use pki_types::UnixTime;
 
 use crate::enums::Side;
@@ -11,6 +13,7 @@ use crate::handshake::transcript::Transcript;
 use crate::msgs::Finished;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
+use crate::session::lifetime_left;
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{KeyBlock, MasterSecret, Randoms};
 
@@ -46,11 +49,17 @@ impl Handshake {
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
         if self.sends_ticket {
+            let left = self
+                .now
+                .map_or(0, |now| lifetime_left(self.authenticated_at, now.as_secs()));
             // RFC 5077 §3.3: what was promised is sent, even if it is empty
-            let ticket = self.seal_session(master_secret, cx).unwrap_or_default();
+            let ticket = match left {
+                0 => Vec::new(),
+                _ => self.seal_session(master_secret, cx).unwrap_or_default(),
+            };
             let mut flight = Flight::with_capacity(10 + ticket.len(), &mut self.transcript);
             flight.add(&NewSessionTicket {
-                lifetime_hint: self.config.ticketer.lifetime(),
+                lifetime_hint: self.config.ticketer.lifetime().min(left),
                 ticket: &ticket,
             });
             flight.send(cx.transport)?;

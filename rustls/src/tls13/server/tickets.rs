@@ -16,7 +16,7 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
-use crate::session::MAX_TICKET_LIFETIME;
+use crate::session::lifetime_left;
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls13Session};
 use crate::suites::Tls13CipherSuite;
@@ -90,8 +90,8 @@ pub(super) struct TicketSender<'a> {
 }
 
 impl TicketSender<'_> {
-    /// Sends as many tickets as can be made: without a clock or a storage there are none, and the client cannot
-    /// resume.
+    /// Sends as many tickets as can be made: without a clock or a storage, or when the session is at its end, there are
+    /// none, and the client cannot resume.
     ///
     /// # Errors
     ///
@@ -110,6 +110,11 @@ impl TicketSender<'_> {
             return Ok(());
         };
         let now = now.as_secs();
+        let authenticated_at = self.authenticated_at.unwrap_or(now);
+        let left = lifetime_left(authenticated_at, now);
+        if left == 0 {
+            return Ok(());
+        }
         let max_early_data_size = kind.max_early_data_size(config);
         let psks = TicketPsks::new(self.suite, resumption_secret);
         let client_auth = config.client_auth();
@@ -135,7 +140,7 @@ impl TicketSender<'_> {
                 carrier: config.carrier,
                 facts: SessionFacts {
                     issued_at: now,
-                    authenticated_at: self.authenticated_at.unwrap_or(now),
+                    authenticated_at,
                     client_auth,
                     alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                     server_name: cx.data.server_name(),
@@ -152,7 +157,7 @@ impl TicketSender<'_> {
                 messages.reserve(len * self.count.min(4));
             }
             NewSessionTicket {
-                lifetime: kind.lifetime(config),
+                lifetime: kind.lifetime(config).min(left),
                 age_add: session.age_add,
                 nonce: &nonce,
                 ticket: ticket.as_ref(),
@@ -227,7 +232,7 @@ impl TicketKind {
 
     pub(super) fn lifetime(self, config: &ServerConfig) -> u32 {
         match self {
-            Self::Sealed => config.ticketer.lifetime().min(MAX_TICKET_LIFETIME),
+            Self::Sealed => config.ticketer.lifetime(),
             Self::Stored => STORED_LIFETIME,
         }
     }

@@ -59,6 +59,8 @@ fn sessions_are_not_prolonged_for_ever() {
                     break;
                 }
                 ticket = client.tickets().remove(0);
+                // nor is more promised
+                assert!(hours * HOUR + i64::from(ticket.lifetime) <= 7 * DAY);
             }
         }
     }
