@@ -56,7 +56,7 @@ pub const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub const DEVIATIONS: [Deviation; 92] = [
+pub const DEVIATIONS: [Deviation; 93] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -364,6 +364,12 @@ pub const DEVIATIONS: [Deviation; 92] = [
         "InvalidMessage(UnknownCertificateExtension) / 50",
         "",
         "RFC 9846 §4.3: not asked for is an unsupported_extension",
+    ),
+    deviation(
+        "InvalidCertificate(*Signature*) / 42",
+        "InvalidCertificate(*Signature*) / 51",
+        "",
+        "RFC 9846 §4.5.1.3, §6.2: a signature in the chain is a bad_certificate, one of the handshake a decrypt_error",
     ),
     // TLS 1.2
     deviation(

@@ -335,7 +335,7 @@ impl Offer {
                 ocsp_response,
                 now,
             )
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::refused_chain)?;
         self.verified_at = Some(now);
         Ok(end_entity)
     }

@@ -45,7 +45,7 @@ impl WaitCertificate {
         let now = handshake.config.current_time()?;
         verifier
             .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::refused_chain)?;
         let chains = &handshake.config.peer_chains;
         next.found = Some(chains.find(ChainKind::X509, certificates.chain()));
         Ok(next)
