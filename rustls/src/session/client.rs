@@ -428,14 +428,20 @@ mod memory {
             let Some(mut servers) = self.servers() else {
                 return;
             };
-            match servers.get_mut(&server_name) {
-                Some(server) => change(server),
+            let evicted = match servers.get_mut(&server_name) {
+                Some(server) => {
+                    change(server);
+                    None
+                }
                 None => {
                     let mut server = Server::default();
                     change(&mut server);
-                    servers.insert(server_name, server);
+                    servers.insert(server_name, server)
                 }
-            }
+            };
+            // its chain may be the last one of its kind
+            drop(servers);
+            drop(evicted);
         }
     }
 
