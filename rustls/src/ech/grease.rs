@@ -90,35 +90,26 @@ pub(super) struct GreasePsk {
 }
 
 impl GreasePsk {
-    /// One that looks like `psk`, which has one identity; after a HelloRetryRequest, as if the `first` one was offered again.
+    /// One that looks like `psk`, which has one identity.
     ///
     /// # Errors
     ///
     /// [`Error::FailedToGetRandomBytes`].
-    pub(super) fn like(
-        psk: &OfferedPsks<'_>,
-        first: Option<Self>,
-        provider: &CryptoProvider,
-    ) -> Result<Self, Error> {
-        let random = |len| {
-            let mut bytes = vec![0; len];
-            provider.secure_random.fill(&mut bytes)?;
-            Ok::<_, Error>(bytes)
-        };
+    pub(super) fn like(psk: &OfferedPsks<'_>, provider: &CryptoProvider) -> Result<Self, Error> {
         let identity_len = psk.identities.first().map_or(0, |it| it.identity.len());
         let binder_len = psk.binders.first().map_or(0, |it| it.0.len());
-        Ok(Self {
-            identity: match first {
-                Some(first) => first.identity,
-                None => random(identity_len)?,
-            },
-            obfuscated_ticket_age: u32::from_be_bytes(random_bytes(provider)?),
-            binder: random(binder_len)?,
-        })
+        let mut identity = vec![0; identity_len];
+        provider.secure_random.fill(&mut identity)?;
+        let mut psk = Self {
+            identity,
+            obfuscated_ticket_age: 0,
+            binder: vec![0; binder_len],
+        };
+        psk.renew(provider)?;
+        Ok(psk)
     }
 
-    /// Makes it what a second ClientHello offers when the server has used the ClientHelloOuter: the same identity, with
-    /// another age and binder.
+    /// Makes it what a second ClientHello offers: the same identity, with another age and binder.
     ///
     /// # Errors
     ///

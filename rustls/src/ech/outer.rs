@@ -81,11 +81,14 @@ impl OuterHello {
         let (inner, encoded_inner) =
             encode_inner(inner, Some(inner_message), self.maximum_name_length);
         let tag_len = self.cipher_suite.aead_id.tag_len().unwrap_or_default();
-        let psk = inner.extensions.pre_shared_key.as_ref();
-        let first_psk = self.grease_psk.take();
-        self.grease_psk = psk
-            .map(|psk| GreasePsk::like(psk, first_psk, provider))
-            .transpose()?;
+        self.grease_psk = match (&inner.extensions.pre_shared_key, self.grease_psk.take()) {
+            (Some(_), Some(mut first)) => {
+                first.renew(provider)?;
+                Some(first)
+            }
+            (Some(psk), None) => Some(GreasePsk::like(psk, provider)?),
+            (None, _) => None,
+        };
 
         let mut ech = OuterEch {
             cipher_suite: self.cipher_suite,
