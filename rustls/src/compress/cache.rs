@@ -32,7 +32,8 @@ pub enum CompressionCache {
 
 impl CompressionCache {
     /// One that keeps up to `size` compressed chains: as many as there are certificates in use, times
-    /// the algorithms that peers prefer. With 0 it is [`Disabled`](Self::Disabled).
+    /// the algorithms that peers prefer, but no more than some hundreds: all of them are looked at in each full
+    /// handshake. With 0 it is [`Disabled`](Self::Disabled).
     #[cfg(feature = "std")]
     pub fn new(size: usize) -> Self {
         if size == 0 {

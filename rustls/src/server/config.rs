@@ -186,7 +186,8 @@ impl ServerConfig {
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
     /// That is so when all of the crypto provider is approved, and the extended master secret is required, even
-    /// where TLS 1.2 is not enabled.
+    /// where TLS 1.2 is not enabled. It says nothing about [`ticketer`](Self::ticketer): tickets of the providers' `Ticketer`
+    /// are sealed with nonces that are made outside of the approved module.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;
