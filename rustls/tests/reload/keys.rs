@@ -3,13 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 
+use harness::client_hello::{ClientHello, SERVER_NAME, host_name};
 use harness::configs::PROVIDERS;
 use harness::endpoints::{Endpoint, exchange, handshake};
 use rcgen::date_time_ymd;
 use rustls::certificates::{
     CertifiedKeyFiles, Reload, ReloadError, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder,
 };
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{Acceptor, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::{CertificateError, Error};
 
 use crate::kit::{
@@ -395,6 +396,14 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
             chain_of(&*one)
         };
         assert_eq!(connect(), [old[1].cert.to_vec()]);
+        // RFC 6066 §3: clients leave the dot away
+        let asking = ClientHello::new().with(SERVER_NAME, host_name(b"A.Example."));
+        let mut acceptor = Acceptor::default();
+        acceptor.read_tls(&mut &asking.record()[..]).unwrap();
+        let accepted = acceptor.accept().unwrap().unwrap();
+        let resolver: &dyn ResolvesServerCert = &*keys;
+        let certified = resolver.resolve(accepted.client_hello()).unwrap();
+        assert_eq!(certified.cert[0], old[0].cert);
         let cert = |name| keys.current(name).unwrap().cert[0].clone();
         assert_eq!(cert(Some("a.example")), old[0].cert);
         assert_eq!(cert(Some("A.Example")), old[0].cert);

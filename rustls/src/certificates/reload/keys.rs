@@ -177,12 +177,7 @@ impl ReloadingCertifiedKeys {
 
     /// What is in force for the server `name`: what was added for it, or else the default.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
-        self.current_of(name.map(as_key).as_deref())
-    }
-
-    /// The same for a name as it is in `by_name`.
-    fn current_of(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
-        let pair = name.and_then(|name| self.by_name.get(name));
+        let pair = name.and_then(|name| self.by_name.get(&as_key(name)));
         let pair = pair.or(self.default.as_ref())?;
         Some(pair.slot.current().certified_key.clone())
     }
@@ -191,8 +186,7 @@ impl ReloadingCertifiedKeys {
 impl ResolvesServerCert for ReloadingCertifiedKeys {
     /// What was added for the name that the client asks for, or else the default.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // which is in lower case, without a dot at its end
-        self.current_of(client_hello.server_name())
+        self.current(client_hello.server_name())
     }
 }
 
@@ -208,7 +202,7 @@ impl ResolvesClientCert for ReloadingCertifiedKeys {
         _root_hint_subjects: &[&[u8]],
         _sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        self.current_of(None)
+        self.current(None)
     }
 
     /// Whether there is a default.
