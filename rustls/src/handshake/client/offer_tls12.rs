@@ -30,7 +30,10 @@ impl Offer {
     ///
     /// [`Error::FailedToGetRandomBytes`].
     pub(super) fn with_tls12_session(mut self, shares: Option<&KeyShares>) -> Result<Self, Error> {
-        let Some(mut session) = stored_session(&self.config, &self.server_name) else {
+        let session = stored_session(&self.config, &self.server_name);
+        // RFC 5246 §7.4.1.2: the suite of the session is among those offered
+        let is_offered = |suite: CipherSuite| self.tls12_suite(suite).is_ok();
+        let Some(mut session) = session.filter(|it| is_offered(it.suite().common.suite)) else {
             return Ok(self);
         };
         if let Some(ticket) = session.ticket()

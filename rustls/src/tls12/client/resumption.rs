@@ -22,7 +22,8 @@ use crate::suites::Tls12CipherSuite;
 /// suggests.
 const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The session with `server_name` that may be resumed under `config`, if there is one.
+/// The session with `server_name` that may be resumed under `config`, if there is one. Its suite may be
+/// one that is not offered any more.
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
@@ -38,14 +39,11 @@ pub(crate) fn stored_session(
         session.drop_ticket();
     }
     let now = config.current_time().ok()?;
-    let mut suites = config.provider.cipher_suites.iter();
     let is_usable = session.is_resumable()
         && !session.common().has_expired(now)
         && session
             .common()
             .is_of(config.verifier(), config.client_auth())
-        // RFC 5246 §7.4.1.2: the suite of the session is among those offered
-        && suites.any(|suite| suite.tls12() == Some(session.suite()))
         && (session.uses_extended_master_secret() || !config.require_ems);
     is_usable.then_some(session)
 }

@@ -212,7 +212,7 @@ fn with_provider(
 
 /// A group of this name, for this version alone.
 #[derive(Debug)]
-struct Only(NamedGroup, ProtocolVersion);
+pub(super) struct Only(pub(super) NamedGroup, pub(super) ProtocolVersion);
 
 impl SupportedKxGroup for Only {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use harness::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, SESSION_TICKET};
 use harness::configs::{PROVIDERS, Provider, Versions};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::ffdhe;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::server::{Outcome, Script, Step};
 use harness::scripted::{Identity, bytes};
@@ -15,10 +16,16 @@ use rustls::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
     Tls13ClientSessionValue, UnbufferedClientConnection, WebPkiServerVerifier,
 };
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{CipherSuite, ClientConfig, ClientConnection, ContentType, HandshakeType, NamedGroup};
+use rustls::{
+    CipherSuite, ClientConfig, ClientConnection, ContentType, HandshakeType, NamedGroup,
+    ProtocolVersion,
+};
 
+use super::hello::Only;
 use super::{End, clients, localhost, this_config};
 
 /// A server that gives sessions an id, a ticket, or both.
@@ -232,6 +239,41 @@ fn a_provider_without_the_suite_of_the_session() {
         let hello = harness::wire::plain_messages(&other.take_output());
         assert_eq!(ClientHello::read(&hello).session_id == ID, offered);
     }
+}
+
+/// The same where the suite is known, but no group that it takes.
+#[test]
+fn a_provider_without_a_group_for_the_suite_of_the_session() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(identity.certificate.clone()).unwrap();
+    let provider = Provider::AwsLc.this();
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone().into()).build();
+    let verifier = verifier.unwrap();
+    let with = |provider: &CryptoProvider| {
+        ClientConfig::builder_with_provider(provider.clone().into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_webpki_verifier(verifier.clone())
+            .with_no_client_auth()
+    };
+    let first_config = with(&provider);
+    first(&identity, &Arc::new(first_config.clone()), Kind::Id);
+    let offers_session = |provider: &CryptoProvider| {
+        let mut config = with(provider);
+        config.resumption = first_config.resumption.clone();
+        config.client_auth_cert_resolver = first_config.client_auth_cert_resolver.clone();
+        let client = ClientConnection::new(config.into(), localhost());
+        let hello = ThisBuffered::new(client.unwrap()).take_output();
+        let hello = harness::wire::plain_messages(&hello);
+        ClientHello::read(&hello).session_id == ID
+    };
+    assert!(offers_session(&provider));
+    // ECDHE for TLS 1.3 alone
+    let finite = Only(NamedGroup::FFDHE2048, ProtocolVersion::TLSv1_2);
+    let groups = vec![X25519MLKEM768, Box::leak(Box::new(finite))];
+    assert!(!offers_session(&ffdhe::this::provider(provider, groups)));
 }
 
 #[test]
