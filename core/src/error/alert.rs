@@ -1,12 +1,14 @@
 //! Which alert the peer is sent when a connection fails: RFC 9846 §6.2, as one table.
 //!
-//! To change the alert of an error, move its line to the arm of that alert.
+//! To change the alert of an error, move its line to the arm of that alert. Where one error has two, by what the peer sent
+//! it in, the handshake says which.
 
 use super::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 use crate::enums::AlertDescription;
 
 impl Error {
-    /// The alert that is sent to the peer when a connection fails with this error.
+    /// The alert that is sent to the peer when a connection fails with this error, unless the handshake
+    /// knows better: a signature that is bad is a decrypt_error, but a bad_certificate if it is one in the chain.
     ///
     /// `None` if none is due: the peer has already closed the connection with an alert of its own, the record
     /// to carry one could not be sealed, or errors of this kind end no connection.

@@ -370,9 +370,9 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     pub discard: usize,
 
     /// What to do next, or why the connection is over. After an error, further calls give the alert
-    /// to be sent, and then the error again. After the peer's close_notify, a failure to send is told by the call
-    /// that sends and by no state: there is still [`PeerClosed`](ConnectionState::PeerClosed), and then
-    /// [`Closed`](ConnectionState::Closed).
+    /// to be sent, and then the error again, but for a record that is open already, which can still be read.
+    /// After the peer's close_notify, a failure to send is told by the call that sends and by no state: there is
+    /// still [`PeerClosed`](ConnectionState::PeerClosed), and then [`Closed`](ConnectionState::Closed).
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 

@@ -439,7 +439,7 @@ mod memory {
                     servers.insert(server_name, server)
                 }
             };
-            // its chain may be the last one of its kind
+            // all that it held is freed while others use the rest
             drop(servers);
             drop(evicted);
         }

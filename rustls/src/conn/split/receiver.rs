@@ -105,9 +105,10 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, and each further call returns the same one; the alert that tells the peer
-    /// waits in the sending half. But [`Error::General`], which ends nothing, while something that
-    /// [`read_tls`](Self::read_tls) has read waits, which came before `incoming_tls`.
+    /// Any [`Error`] ends the connection, and each further call returns the same one, but for a record that is open
+    /// already, which can still be taken; the alert that tells the peer waits in the sending half. But
+    /// [`Error::General`], which ends nothing, while something that [`read_tls`](Self::read_tls) has read waits, which
+    /// came before `incoming_tls`.
     pub fn open_in_place<'i>(
         &mut self,
         incoming_tls: &'i mut [u8],

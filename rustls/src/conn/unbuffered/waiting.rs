@@ -8,8 +8,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// The next record in `incoming_tls`, before anything is done with it: how long it is, and how much application
     /// data it may carry. `incoming_tls` is what the next `process_tls_records` would be given.
     ///
-    /// `None` when the record is not complete, when its header is not one that can be accepted, and after the peer's
-    /// close_notify or a failure: then `process_tls_records` of all the bytes tells what to do.
+    /// `None` when the record is not complete, when its header is not one that can be accepted, and, unless it is open
+    /// already, after the peer's close_notify or a failure: then `process_tls_records` of all the bytes tells what to do.
     ///
     /// It serves to **refuse a record**. A record is opened by nothing but `process_tls_records` and
     /// [`ReadTraffic::next_record`](super::ReadTraffic::next_record), and only out of the bytes that
