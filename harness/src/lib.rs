@@ -18,6 +18,7 @@
 //!   ports ─────── for servers of other stacks
 //!   servers ───── servers of both crates that scripted peers and clients talk to again and again
 //!   refusing ──── a crypto provider that does not seal everything
+//!   limited ───── a crypto provider whose keys are worn out soon
 //!   recorded ──── what ends receive in genuine conversations, to be changed and replayed, and what comes of it
 //!   deviations ── where an answer to wrong bytes is not upstream's, and why
 //!   middle ────── a man in the middle of two ends, without keys
@@ -44,6 +45,7 @@ pub mod endpoints;
 pub mod ffdhe;
 pub mod fuzzed;
 pub mod hooked;
+pub mod limited;
 pub mod middle;
 mod noise;
 pub mod pairs;

@@ -7,10 +7,10 @@ use harness::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
 use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
+use harness::limited::provider_with_limit;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError};
-use rustls::{CipherSuiteCommon, Tls13CipherSuite};
 
 use crate::compared::for_all;
 use crate::connected::{self, KEY_TYPE, Role, deliver, fresh_peer};
@@ -247,28 +247,6 @@ fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usiz
         to.take_output();
     }
     panic!("never refused");
-}
-
-/// Our provider with one suite, whose keys are worn out after `limit` records.
-fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
-    let mut provider = provider.this();
-    let suite = provider
-        .cipher_suites
-        .iter()
-        .find_map(|suite| suite.tls13());
-    let suite = suite.unwrap();
-    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
-        common: CipherSuiteCommon {
-            suite: suite.common.suite,
-            hash_provider: suite.common.hash_provider,
-            confidentiality_limit: limit,
-        },
-        hkdf_provider: suite.hkdf_provider,
-        aead_alg: suite.aead_alg,
-        quic: None,
-    }));
-    provider.cipher_suites = vec![suite.into()];
-    provider
 }
 
 /// How many records a receiver with this limit sees under each key is not visible; that it can open

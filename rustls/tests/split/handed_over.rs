@@ -4,15 +4,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
+use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::limited::provider_with_limit;
 use harness::wire::{self, message};
 use rustls::client::Resumption;
-use rustls::crypto::CryptoProvider;
-use rustls::{
-    CipherSuiteCommon, ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved,
-    SupportedCipherSuite, Tls13CipherSuite,
-};
+use rustls::{ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved};
 
 use crate::kit::{
     ALERT, APPLICATION_DATA, Case, HANDSHAKE, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role,
@@ -344,27 +341,10 @@ fn answers_are_awaited_across_the_halves() {
     }
 }
 
-/// A suite of `provider` whose keys are worn out after `limit` records.
-fn limited(provider: Provider, limit: u64) -> CryptoProvider {
-    let mut limited = provider.this();
-    let SupportedCipherSuite::Tls13(suite) = limited.cipher_suites[0] else {
-        panic!("the first suite is not one of TLS 1.3");
-    };
-    let suite = Box::leak(Box::new(Tls13CipherSuite {
-        common: CipherSuiteCommon {
-            confidentiality_limit: limit,
-            ..suite.common
-        },
-        ..*suite
-    }));
-    limited.cipher_suites = vec![SupportedCipherSuite::Tls13(suite)];
-    limited
-}
-
 #[test]
 fn worn_keys_are_replaced() {
     for case in tls13_cases() {
-        let (conn, mut peer) = case.connected_over(limited(case.provider, 10));
+        let (conn, mut peer) = case.connected_over(provider_with_limit(case.provider, 10));
         let mut halves = split(conn);
         for _ in 0..50 {
             halves.talk(&mut peer, &[3; 1000]);

@@ -8,14 +8,12 @@ use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions,
 use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
+use harness::limited::provider_with_limit;
 use harness::wire;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus, WriteTraffic};
-use rustls::{
-    CipherSuite, CipherSuiteCommon, ClientConnection, Error, InPlaceError, ServerConnection,
-    SupportedCipherSuite, Tls12CipherSuite,
-};
+use rustls::{ClientConnection, Error, InPlaceError, ServerConnection};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -65,28 +63,6 @@ fn buffered(
     [(client, their_server), (server, their_client)]
 }
 
-/// `provider` with one suite, whose keys may protect `limit` records.
-fn with_limit(provider: Provider, limit: u64) -> rustls::crypto::CryptoProvider {
-    let mut provider = provider.this();
-    let wanted = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
-    let mut suites = provider.cipher_suites.iter();
-    let suite = suites.find(|suite| suite.suite() == wanted);
-    let suite = suite.unwrap().tls12().unwrap();
-    let limited = Box::leak(Box::new(Tls12CipherSuite {
-        common: CipherSuiteCommon {
-            suite: wanted,
-            hash_provider: suite.common.hash_provider,
-            confidentiality_limit: limit,
-        },
-        kx: suite.kx,
-        sign: suite.sign,
-        aead_alg: suite.aead_alg,
-        prf_provider: suite.prf_provider,
-    }));
-    provider.cipher_suites = vec![SupportedCipherSuite::Tls12(limited)];
-    provider
-}
-
 /// Of the records that a key protects the first is the Finished and the last the close_notify.
 const LIMIT: u64 = 10;
 const DATA_RECORDS: usize = LIMIT as usize - 2;
@@ -95,7 +71,7 @@ const DATA_RECORDS: usize = LIMIT as usize - 2;
 #[test]
 fn a_worn_key_closes_a_buffered_connection() {
     for provider in PROVIDERS {
-        for (mut ours, mut theirs) in buffered(provider, &with_limit(provider, LIMIT)) {
+        for (mut ours, mut theirs) in buffered(provider, &provider_with_limit(provider, LIMIT)) {
             // two records more than there may be, in one piece: as much is taken as can be sent
             let data = vec![7; (DATA_RECORDS + 2) << 14];
             ours.conn.set_buffer_limit(None);
@@ -140,7 +116,7 @@ fn deliver(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn a_worn_key_closes_after_small_records() {
     for provider in PROVIDERS {
-        for (mut ours, mut theirs) in buffered(provider, &with_limit(provider, LIMIT)) {
+        for (mut ours, mut theirs) in buffered(provider, &provider_with_limit(provider, LIMIT)) {
             for number in 0..DATA_RECORDS {
                 send_and_check(&mut ours, &mut theirs, &[number as u8; 100]);
             }
@@ -233,7 +209,7 @@ fn worn_unbuffered<C: harness::pairs::this::unbuffered::Unbuffered>(
 fn a_worn_key_closes_an_unbuffered_connection() {
     for provider in PROVIDERS {
         for in_place in [false, true] {
-            let ours = with_limit(provider, LIMIT);
+            let ours = provider_with_limit(provider, LIMIT);
             let config = Arc::new(client_config(ours.clone()));
             let conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
             let mut client = ThisUnbuffered::new(conn);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
+use harness::limited::provider_with_limit;
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
-use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
-use rustls::{CipherSuiteCommon, ClientConfig, ClientConnection, Tls13CipherSuite};
+use rustls::{ClientConfig, ClientConnection};
 
 use super::clients::{
     APIS, Client, LIMIT, ServerConfig, client_config, encode, prime, read_early, server,
@@ -178,39 +178,18 @@ fn errors_say_what_is_wrong() {
     assert!(exhausted.contains("cannot be encrypted"), "{exhausted}");
 }
 
-/// Our provider with one suite, whose keys are worn out after `limit` records.
-fn worn_after(provider: Provider, limit: u64) -> CryptoProvider {
-    let mut crypto = provider.this();
-    let suite = crypto
-        .cipher_suites
-        .iter()
-        .find_map(|suite| suite.tls13())
-        .unwrap();
-    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
-        common: CipherSuiteCommon {
-            suite: suite.common.suite,
-            hash_provider: suite.common.hash_provider,
-            confidentiality_limit: limit,
-        },
-        hkdf_provider: suite.hkdf_provider,
-        aead_alg: suite.aead_alg,
-        quic: None,
-    }));
-    crypto.cipher_suites = vec![suite.into()];
-    crypto
-}
-
 /// RFC 9846 §5.5: early data ends when its key is worn out, and EndOfEarlyData is the last that it protects.
 #[test]
 fn writes_end_with_the_key() {
     const RECORDS: usize = 5;
     for provider in PROVIDERS {
         let with_roots = client_config(provider);
-        let mut config = ClientConfig::builder_with_provider(worn_after(provider, 6).into())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .unwrap()
-            .with_root_certificates(configs::this::roots(KeyType::Ed25519))
-            .with_no_client_auth();
+        let mut config =
+            ClientConfig::builder_with_provider(provider_with_limit(provider, 6).into())
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .unwrap()
+                .with_root_certificates(configs::this::roots(KeyType::Ed25519))
+                .with_no_client_auth();
         config.alpn_protocols = with_roots.alpn_protocols;
         config.enable_early_data = true;
         let config = Arc::new(config);
