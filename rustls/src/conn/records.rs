@@ -191,7 +191,7 @@ impl Records {
 
     /// Sends a close_notify, as the last record.
     pub(crate) fn close(&mut self) -> Result<(), SealError> {
-        self.sending = Sending::Closed;
+        self.end_sending();
         self.send_alert(AlertLevel::Warning, AlertDescription::CloseNotify)
     }
 
@@ -204,12 +204,23 @@ impl Records {
             // if the cipher refuses, there is no way left to tell the peer
             let _ = self.send_alert(AlertLevel::Fatal, description);
         }
-        self.sending = Sending::Closed;
+        self.end_sending();
         // RFC 9846 §6: after a failure no key is kept
         self.sender.close();
         self.receiver.close();
         self.joiner = HandshakeJoiner::default();
         self.unsent_plaintext = Vec::new();
+    }
+
+    /// Nothing more is sent. The half of a split connection that sends saves the other from waking it in vain.
+    fn end_sending(&mut self) {
+        if self.sending == Sending::Elsewhere {
+            return;
+        }
+        self.sending = Sending::Closed;
+        if let Some(link) = &self.other_half {
+            link.sender_is_done();
+        }
     }
 
     fn send_alert(

@@ -79,7 +79,7 @@ impl End for Splitting {
         };
         let mut out = Vec::new();
         while halves.sender.wants_write() {
-            halves.sender.write_tls(&mut out).unwrap();
+            assert_ne!(halves.sender.write_tls(&mut out).unwrap(), 0, "in vain");
         }
         out
     }

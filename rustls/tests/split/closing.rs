@@ -2,9 +2,12 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use harness::bare_records::Records;
 use harness::endpoints::Endpoint;
+use harness::limited::provider_with_limit;
+use harness::wire;
 
-use crate::kit::{ALERT, cases, tls13_cases};
+use crate::kit::{ALERT, APPLICATION_DATA, HANDSHAKE, Role, cases, split, tls13_cases};
 
 /// RFC 9846 §6.1: a close_notify ends one direction.
 #[test]
@@ -39,6 +42,41 @@ fn ours_ends_the_sender() {
             halves.receive(&peer.take_output()).unwrap();
             assert_eq!(halves.read_waiting(), b"half closed");
         }
+    }
+}
+
+/// TLS 1.2 cannot replace keys: a worn one ends the sender, which answers nothing that the peer asks for later.
+#[test]
+fn a_worn_key_ends_the_sender() {
+    for case in cases().filter(|case| !case.is_tls13()) {
+        let (conn, mut peer) = case.connected_over(provider_with_limit(case.provider, 4));
+        assert!(peer.take_output().is_empty());
+        let secrets = peer.conn.dangerous_extract_secrets().unwrap();
+        let mut seals = Records::new(false, secrets.tx);
+        let mut opens = Records::new(false, secrets.rx);
+        let mut halves = split(conn);
+        halves.sender.writer().write_all(b"123").unwrap();
+        halves.sender.writer().write_all(b"456").unwrap();
+        let error = halves.sender.writer().write(b"one too many").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        let records = halves.output();
+        let records = wire::records(&records);
+        let opened = records.iter().map(|record| opens.open(record).unwrap());
+        let sent = [
+            (APPLICATION_DATA, &b"123"[..]),
+            (APPLICATION_DATA, b"456"),
+            (ALERT, &[1, 0]),
+        ];
+        assert!(opened.eq(sent.map(|(typ, content)| (typ, content.to_vec()))));
+
+        // the peer asks to renegotiate
+        let hello: &[u8] = match case.role {
+            Role::Client => &[0, 0, 0, 0],
+            Role::Server => &[1, 0, 0, 0],
+        };
+        halves.receive(&seals.seal(HANDSHAKE, hello)).unwrap();
+        assert!(!halves.receiver.sender_wants_write());
+        assert!(!halves.sender.wants_write());
     }
 }
 

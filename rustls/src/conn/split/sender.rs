@@ -49,13 +49,14 @@ pub struct Sender {
 
 impl Sender {
     pub(super) fn new(common: CommonState, link: Arc<Link>, facts: Arc<Facts>) -> Self {
-        let sender = Self {
+        if common.records.sending == Sending::Closed {
+            link.sender_is_done();
+        }
+        Self {
             common,
             link,
             facts,
-        };
-        sender.tell_if_done();
-        sender
+        }
     }
 
     /// True when there is something to send: what was written, or what the receiving half has met that is to be
@@ -166,7 +167,6 @@ impl Sender {
     pub fn send_close_notify(&mut self) {
         self.hear();
         self.common.send_close_notify();
-        self.tell_if_done();
     }
 
     /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846 §4.7.3).
@@ -203,7 +203,7 @@ impl Sender {
             if !self.common.has_failed() {
                 self.common.fail(failure.clone());
             }
-            return self.tell_if_done();
+            return;
         }
         let common = &mut self.common;
         if news.update
@@ -243,13 +243,6 @@ impl Sender {
                 common.fail(error.into());
             }
         });
-    }
-
-    /// Saves the other half from waking this one in vain.
-    fn tell_if_done(&self) {
-        if self.common.records.sending == Sending::Closed {
-            self.link.sender_is_done();
-        }
     }
 }
 
