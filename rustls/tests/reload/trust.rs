@@ -335,6 +335,46 @@ fn bad_sources_never_weaken_what_is_checked() {
     }
 }
 
+/// What a file had that cannot be used when its roots were taken is forgiven ever after, and nothing in place of it: that
+/// is a sign that the file is not whole.
+#[test]
+fn one_fault_does_not_excuse_another() {
+    const NO_ROOT: &str = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";
+    let [ca, other] = ["ca", "b"].map(Authority::new);
+    let cert = ca.issue().cert;
+    let mut cut = other.0.pem() + &ca.0.pem();
+    cut.truncate(cut.len() - 100);
+    for provider in PROVIDERS {
+        let dir = Dir::new();
+        let write = |pem: &str| drop(dir.write("roots.pem", pem));
+        write(&(ca.0.pem() + NO_ROOT));
+        let source = RootSource::PemFile(dir.path("roots.pem"));
+        let verifier = ReloadingClientVerifier::builder(source, Arc::new(provider.this()))
+            .build()
+            .unwrap();
+        let is_trusted = || {
+            let verifier = verifier.current_verifier().unwrap();
+            verifier
+                .verify_client_cert(&cert, &[], UnixTime::now())
+                .is_ok()
+        };
+        for cut in [cut.clone(), NO_ROOT.to_owned() + &cut] {
+            write(&cut);
+            let error = verifier.reload().unwrap_err();
+            let is_it = matches!(*error, ReloadError::UnusableRoots(_));
+            assert!(is_it && is_trusted(), "{error:?}");
+            // also when it was gone for a while
+            write(&ca.0.pem());
+            assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
+        }
+        write(&(NO_ROOT.to_owned() + &other.0.pem() + &ca.0.pem()));
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        write(&(other.0.pem() + NO_ROOT));
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        assert!(!is_trusted());
+    }
+}
+
 /// Which source a list is of does not matter: of one authority's lists the latest counts.
 #[test]
 fn an_older_list_of_another_source_does_not_come_first() {

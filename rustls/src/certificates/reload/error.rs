@@ -72,8 +72,9 @@ pub enum ReloadError {
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
-    /// The root certificates differ from those in force, and their source has more that cannot be used than before: it
-    /// may be half written.
+    /// The root certificates differ from those in force, and their source has something that cannot be used and was not
+    /// there when those were read: it may be half written. To take them nevertheless, read them as if for the first
+    /// time: `reload_from_scratch`.
     UnusableRoots(Arc<[IgnoredCertificate]>),
     /// Revocation lists cannot be read, are gone, or are older than those in force.
     Crls(CrlError),

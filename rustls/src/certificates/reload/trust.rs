@@ -1,10 +1,13 @@
 //! Whom to trust, read from roots and revocation lists, and a verifier that goes by it.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use std::path::Path;
 
 use pki_types::UnixTime;
 
@@ -13,7 +16,9 @@ use super::{Reload, ReloadError, ReloadStatus};
 use crate::certificates::files::FileVersion;
 use crate::certificates::loading::{Source, Version};
 use crate::certificates::revocation::Lists;
-use crate::certificates::{CrlError, CrlSource, RevocationList, RootCache, RootSource};
+use crate::certificates::{
+    CrlError, CrlSource, IgnoredCertificate, LoadedRoots, RevocationList, RootCache, RootSource,
+};
 use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 use crate::webpki::RootCertStore;
 
@@ -51,8 +56,8 @@ impl TrustSources {
     ///
     /// # Errors
     ///
-    /// They cannot be read; or they differ, and more than before of what is there cannot be used: it may be a file that
-    /// is being written, and lacks roots that are still to be trusted.
+    /// They cannot be read; or they differ, and there is something that cannot be used and was not there before: it may be
+    /// a file that is being written, and lacks roots that are still to be trusted.
     fn load_roots(&self, held: Option<&Roots>) -> Result<Roots, ReloadError> {
         let loaded = RootCache::global()
             .reload(&self.roots)
@@ -63,11 +68,12 @@ impl TrustSources {
         match held {
             // a cache that was told to keep nothing reads equal roots into another store
             Some(held) if held.store.roots == loaded.store.roots => Ok(held.clone()),
-            Some(held) if held.ignored_count < loaded.ignored_count => {
+            Some(held) if has_new_faults(&loaded, held) => {
                 Err(ReloadError::UnusableRoots(loaded.ignored))
             }
             _ => Ok(Roots {
                 store: loaded.store,
+                ignored: loaded.ignored,
                 ignored_count: loaded.ignored_count,
             }),
         }
@@ -119,8 +125,32 @@ impl TrustSources {
 #[derive(Clone)]
 struct Roots {
     store: Arc<RootCertStore>,
-    /// How much of the source was passed over when they were read.
+    /// What of the source was passed over when they were first read, the first of it.
+    ignored: Arc<[IgnoredCertificate]>,
+    /// How much that was.
     ignored_count: usize,
+}
+
+/// Whether something was passed over in `loaded` that was not in what is `held`.
+fn has_new_faults(loaded: &LoadedRoots, held: &Roots) -> bool {
+    if held.ignored_count < loaded.ignored_count {
+        return true;
+    }
+    // so many that not all are named are only counted
+    let are_named = held.ignored_count == held.ignored.len();
+    let known = faults(&held.ignored);
+    let is_new = |(fault, count)| known.get(&fault).is_none_or(|known| *known < count);
+    are_named && faults(&loaded.ignored).into_iter().any(is_new)
+}
+
+/// How often there is the same fault in the same file; where in the file changes with what stands before it.
+fn faults(ignored: &[IgnoredCertificate]) -> BTreeMap<(Option<&Path>, String), usize> {
+    let mut faults = BTreeMap::new();
+    for IgnoredCertificate { file, reason, .. } in ignored {
+        let fault = (file.as_deref(), format!("{reason:?}"));
+        *faults.entry(fault).or_default() += 1;
+    }
+    faults
 }
 
 /// Who is trusted, and who no longer is.
