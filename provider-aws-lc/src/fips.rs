@@ -7,6 +7,9 @@
 //! keys, but numbers of packets must rise from the first to the last, and on one path only: the paths of a multipath
 //! connection share them, which the module refuses.
 //!
+//! Keys of connections are derived by services of the module, too ([`key_derivation`](crate::key_derivation)). Those of
+//! HPKE are made of single calls of its HMAC.
+//!
 //! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` says nothing
 //! about them.
 

@@ -3,10 +3,21 @@
 use alloc::boxed::Box;
 
 use aws_lc_rs::{digest, hmac};
+#[cfg(any(test, feature = "fips"))]
+use aws_lc_rs::{hkdf, tls_prf};
 use once_cell::race::OnceBox;
 use rustls_core::blocks::{Computation, HashFunction};
 use rustls_core::crypto::hash::{HashAlgorithm, Output};
 use rustls_core::crypto::hmac::{Key, Tag};
+#[cfg(feature = "fips")]
+use rustls_core::crypto::tls12::Prf;
+#[cfg(feature = "fips")]
+use rustls_core::crypto::tls13::Hkdf;
+
+#[cfg(any(test, feature = "fips"))]
+use crate::key_derivation::Derivation;
+#[cfg(feature = "fips")]
+use crate::key_derivation::{LibraryHkdf, LibraryPrf};
 
 pub(crate) struct Sha256;
 
@@ -15,6 +26,12 @@ impl HashFunction for Sha256 {
     type HmacKey = HmacKey;
 
     const ALGORITHM: HashAlgorithm = HashAlgorithm::SHA256;
+
+    #[cfg(feature = "fips")]
+    const HKDF: &'static dyn Hkdf = &LibraryHkdf::<Self>::NEW;
+
+    #[cfg(feature = "fips")]
+    const PRF: &'static dyn Prf = &LibraryPrf::<Self>::NEW;
 
     fn hash() -> Context {
         Context(digest::Context::new(&digest::SHA256))
@@ -34,6 +51,12 @@ impl HashFunction for Sha256 {
     }
 }
 
+#[cfg(any(test, feature = "fips"))]
+impl Derivation for Sha256 {
+    const HKDF_ALGORITHM: hkdf::Algorithm = hkdf::HKDF_SHA256;
+    const PRF_ALGORITHM: &'static tls_prf::Algorithm = &tls_prf::P_SHA256;
+}
+
 pub(crate) struct Sha384;
 
 impl HashFunction for Sha384 {
@@ -41,6 +64,12 @@ impl HashFunction for Sha384 {
     type HmacKey = HmacKey;
 
     const ALGORITHM: HashAlgorithm = HashAlgorithm::SHA384;
+
+    #[cfg(feature = "fips")]
+    const HKDF: &'static dyn Hkdf = &LibraryHkdf::<Self>::NEW;
+
+    #[cfg(feature = "fips")]
+    const PRF: &'static dyn Prf = &LibraryPrf::<Self>::NEW;
 
     fn hash() -> Context {
         Context(digest::Context::new(&digest::SHA384))
@@ -58,6 +87,12 @@ impl HashFunction for Sha384 {
     fn fips() -> bool {
         crate::is_fips_module()
     }
+}
+
+#[cfg(any(test, feature = "fips"))]
+impl Derivation for Sha384 {
+    const HKDF_ALGORITHM: hkdf::Algorithm = hkdf::HKDF_SHA384;
+    const PRF_ALGORITHM: &'static tls_prf::Algorithm = &tls_prf::P_SHA384;
 }
 
 /// For HPKE: no cipher suite uses it.

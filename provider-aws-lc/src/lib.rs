@@ -30,6 +30,8 @@ pub mod cipher_suite;
 mod fips;
 mod hash;
 pub mod hpke;
+#[cfg(any(test, feature = "fips"))]
+mod key_derivation;
 mod kx;
 mod random;
 pub mod sign;

@@ -15,9 +15,16 @@ pub fn check_sha256_and_sha384<Sha256: HashFunction, Sha384: HashFunction>() {
     check_hash(&Hashing::<Sha256>::NEW, &Hashing::<Sha384>::NEW);
     let hmacs: [&dyn Hmac; 2] = [&Hashing::<Sha256>::NEW, &Hashing::<Sha384>::NEW];
     check_hmac_vectors(hmacs);
-    check_prf_vectors(hmacs);
+    check_prf_vectors(
+        hmacs
+            .map(PrfUsingHmac)
+            .each_ref()
+            .map(|prf| prf as &dyn Prf),
+    );
+    check_prf_vectors([Sha256::PRF, Sha384::PRF]);
     check_hkdf_sha256(&Hashing::<Sha256>::NEW);
     check_hkdf_sha256(&HkdfUsingHmac(hmacs[0]));
+    check_hkdf_sha256(Sha256::HKDF);
 
     let key = OkmBlock::new(b"key");
     let expected = hmacs[0].with_key(b"key").sign(&[b"message"]);
@@ -217,9 +224,9 @@ fn check_label(expander: &dyn HkdfExpander, label: &[u8], expected: &str) {
 }
 
 /// RFC 5246 has no vectors for the PRF; these were agreed on in the TLS working group's mailing list.
-fn check_prf_vectors(hmacs: [&dyn Hmac; 2]) {
+fn check_prf_vectors(prfs: [&dyn Prf; 2]) {
     check_prf(
-        hmacs[0],
+        prfs[0],
         "9bbe436ba940f017b17652849a71db35",
         "a0ba9f936cda311827a6f796ffd5198c",
         "e3f229ba727be17b8d122620557cd453 c2aab21d07c3d495329b52d4e61edb5a
@@ -228,7 +235,7 @@ fn check_prf_vectors(hmacs: [&dyn Hmac; 2]) {
          87347b66",
     );
     check_prf(
-        hmacs[1],
+        prfs[1],
         "b80b733d6ceefcdc71566ea48e5567df",
         "cd665cf6a8447dd6ff8b27555edb7465",
         "7b0c18e9ced410ed1804f2cfa34a336a 1c14dffb4900bb5fd7942107e81c83cd
@@ -239,9 +246,9 @@ fn check_prf_vectors(hmacs: [&dyn Hmac; 2]) {
     );
 }
 
-fn check_prf(hmac: &dyn Hmac, secret: &str, seed: &str, expected: &str) {
+fn check_prf(prf: &dyn Prf, secret: &str, seed: &str, expected: &str) {
     let expected = hex(expected);
     let mut output = vec![0; expected.len()];
-    PrfUsingHmac(hmac).for_secret(&mut output, &hex(secret), b"test label", &hex(seed));
+    prf.for_secret(&mut output, &hex(secret), b"test label", &hex(seed));
     assert_eq!(output, expected);
 }

@@ -5,10 +5,11 @@ use core::marker::PhantomData;
 
 use crate::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use crate::crypto::hmac::{Hmac, Key, Tag};
+use crate::crypto::tls12::{Prf, PrfUsingHmac};
 use crate::crypto::tls13::{Hkdf, HkdfExpander, HkdfExpanderUsingHmac, OkmBlock};
 
 /// A library's hash function, and HMAC with it.
-pub trait HashFunction: Send + Sync + 'static {
+pub trait HashFunction: Sized + Send + Sync + 'static {
     /// A hash computation under way.
     type Context: Computation;
 
@@ -17,6 +18,12 @@ pub trait HashFunction: Send + Sync + 'static {
 
     /// Which hash function this is: SHA-256, SHA-384 or SHA-512.
     const ALGORITHM: HashAlgorithm;
+
+    /// The key derivation of TLS 1.3, from HMAC unless the library is to do all of it.
+    const HKDF: &'static dyn Hkdf = &Hashing::<Self>::NEW;
+
+    /// The key derivation of TLS 1.2, from HMAC unless the library is to do all of it.
+    const PRF: &'static dyn Prf = &PrfUsingHmac(&Hashing::<Self>::NEW);
 
     /// Starts hashing.
     fn hash() -> Self::Context;

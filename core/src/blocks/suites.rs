@@ -11,7 +11,6 @@ use super::{
 use crate::crypto::cipher::Tls12AeadAlgorithm;
 use crate::crypto::hash::HashAlgorithm;
 use crate::crypto::quic;
-use crate::crypto::tls12::PrfUsingHmac;
 use crate::enums::{CipherSuite, KeyExchangeAlgorithm, SignatureScheme};
 use crate::suites::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
@@ -37,7 +36,7 @@ impl<A: AeadAlgorithm, H: HashFunction> Tls13Suite<A, H> {
                 }
                 _ => panic!("{}", NO_SUITE),
             }),
-            hkdf_provider: &Hashing::<H>::NEW,
+            hkdf_provider: H::HKDF,
             aead_alg: &Tls13Framing::<A>::NEW,
             quic,
         }
@@ -103,7 +102,7 @@ impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
             kx: KeyExchangeAlgorithm::ECDHE,
             sign,
             aead_alg,
-            prf_provider: &PrfUsingHmac(&Hashing::<H>::NEW),
+            prf_provider: H::PRF,
         }
     }
 }
