@@ -645,16 +645,16 @@ const LATER_DEVIATIONS: [Deviation; 4] = [
         "RFC 9846 §4.7.1: max_early_data_size counts payload alone; of skipped records upstream counts what protects it, too",
     ),
     deviation(
-        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
-        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 100 of level 1",
-        "1.2",
-        "the peer is told; a warning that both have sent before is upstream's last word",
-    ),
-    deviation(
         "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
         "none / none",
         ": ServerHello of legacy_version 0x0304",
         "RFC 9846 §4.2.3: legacy_version other than 0x0303 is a protocol_version",
+    ),
+    deviation(
+        "PeerIncompatible(IncorrectCertificateTypeExtension) / 43",
+        "none / none",
+        "ClientHello",
+        "RFC 7250 §4.2: no type in common is an unsupported_certificate; upstream goes on if it knows none of them",
     ),
 ];
 

@@ -117,7 +117,7 @@ fn is_explained(case: &str, [ours, theirs]: &[Outcome; 2]) -> bool {
         }
         _ => ours.is_like(theirs),
     };
-    is_same || deviations::is_known(&ours.name(), &theirs.name(), case)
+    is_same || deviations::is_known(&ours.name(), &theirs.failure_name(), case)
 }
 
 /// What comes of the same in both crates: as soon as one of them refuses, and when the other has received the rest.

@@ -5,6 +5,9 @@ use std::fmt;
 use super::flights::{Framing, Record, records};
 use crate::endpoints::Endpoint;
 
+/// The level of an alert that does not end a connection.
+const WARNING: u8 = 1;
+
 /// What became of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -73,8 +76,18 @@ impl Outcome {
 
     /// `Error / alert description`, either of which may be `none`.
     pub fn name(&self) -> String {
+        self.name_with(self.alert)
+    }
+
+    /// The same, but of a failure only an alert that tells of it: a warning was sent before.
+    pub fn failure_name(&self) -> String {
+        let is_told = |[level, _]: &[u8; 2]| self.error.is_none() || *level != WARNING;
+        self.name_with(self.alert.filter(is_told))
+    }
+
+    fn name_with(&self, alert: Option<[u8; 2]>) -> String {
         let error = self.error.as_deref().unwrap_or("none");
-        match self.alert {
+        match alert {
             None => format!("{error} / none"),
             Some([2, description]) => format!("{error} / {description}"),
             Some([level, description]) => format!("{error} / {description} of level {level}"),
