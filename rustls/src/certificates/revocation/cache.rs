@@ -19,15 +19,15 @@ use crate::time_provider::TimeProvider;
 /// A source is read and parsed by the first who asks. Others who ask for it meanwhile wait; those who ask for other
 /// sources do not.
 ///
-/// Once a list is in use it is never lost: what is read later replaces it only by a list that says it was issued
-/// later, by its `thisUpdate` and then by its number (RFC 5280 §5.2.3). When its file is gone, empty or damaged, or
+/// Once a list is in use it is never lost: what is read later replaces it only by a list that does not say it was issued
+/// earlier, by its `thisUpdate` and then by its number (RFC 5280 §5.2.3). When its file is gone, empty or damaged, or
 /// has an older list, the one in use stays, with a warning to the log and a [note](LoadedCrls::problems) to the
-/// caller; other lists of the source are replaced nevertheless. A list dated in the future replaces no other, and any
-/// other replaces it. To drop a list on purpose, such as that of an authority that no longer exists, call
+/// caller; other lists of the source are replaced nevertheless. A list dated in the future replaces none that is not, and
+/// any that is not replaces it. To drop a list on purpose, such as that of an authority that no longer exists, call
 /// [`invalidate`](Self::invalidate).
 ///
 /// None of that says that a list is genuine: its signature is verified when it is used, and a forged list makes
-/// verifications fail until a genuine one is read that is dated later than the forged one, or until
+/// verifications fail until a genuine one is read that is not dated earlier than the forged one, or until
 /// [`invalidate`](Self::invalidate). Nor does the cache drop a list whose next update is overdue: verifiers refuse to
 /// use one if they were built with `enforce_revocation_expiration`.
 ///
