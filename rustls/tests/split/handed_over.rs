@@ -341,6 +341,26 @@ fn answers_are_awaited_across_the_halves() {
     }
 }
 
+/// What is to be answered goes first, and takes room.
+#[test]
+fn there_is_as_much_room_as_is_said() {
+    for case in cases() {
+        let (mut halves, mut peer) = case.split_from_bare();
+        halves.sender.set_buffer_limit(Some(1000));
+        let request: &[u8] = match (case.is_tls13(), case.role) {
+            (true, _) => &[24, 0, 0, 1, 1],
+            (false, Role::Client) => &[0, 0, 0, 0],
+            (false, Role::Server) => &[1, 0, 0, 0],
+        };
+        halves
+            .receive(&peer.seals.seal(HANDSHAKE, request))
+            .unwrap();
+        let mut writer = halves.sender.writer();
+        let room = writer.room_left().unwrap();
+        assert_eq!(writer.write(&[0; 2000]).unwrap(), room, "{case:?}");
+    }
+}
+
 #[test]
 fn worn_keys_are_replaced() {
     for case in tls13_cases() {

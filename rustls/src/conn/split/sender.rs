@@ -250,6 +250,8 @@ impl Sender {
 impl Sender {
     /// An object to write plaintext to, which is encrypted as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
+        // what is to be answered takes room
+        self.hear();
         Writer { sender: self }
     }
 
@@ -308,7 +310,8 @@ pub struct Writer<'a> {
 #[cfg(feature = "std")]
 impl Writer<'_> {
     /// How many bytes of plaintext the next write takes; `None` when there is no limit. It is that of
-    /// [`rustls::Writer`](crate::Writer::room_left), and 0 after a failure of either half, too.
+    /// [`rustls::Writer`](crate::Writer::room_left), and 0 after a failure of either half, too. What the receiving half
+    /// meets before that write, and is to be answered, may make it a little less.
     pub fn room_left(&self) -> Option<usize> {
         if self.sender.link.has_failed() {
             Some(0)
