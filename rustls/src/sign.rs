@@ -25,7 +25,7 @@ pub struct CertifiedKey {
     pub key: Arc<dyn SigningKey>,
 
     /// An OCSP response for the end-entity certificate, which a server staples for clients that ask
-    /// for it. It is passed on as it is.
+    /// for it. It is passed on as it is, if it is not empty.
     pub ocsp: Option<Vec<u8>>,
 }
 
@@ -98,6 +98,11 @@ impl CertifiedKey {
     pub fn certificate(&self) -> Result<Arc<Certificate>, Error> {
         let end_entity = self.cert.first().ok_or(Error::NoCertificatesPresented)?;
         Ok(shared(end_entity))
+    }
+
+    /// What there is to staple. RFC 6066 §8: an OCSPResponse has at least one byte.
+    pub(crate) fn ocsp_response(&self) -> Option<&[u8]> {
+        self.ocsp.as_deref().filter(|response| !response.is_empty())
     }
 
     /// The end-entity certificate: the first of the chain.

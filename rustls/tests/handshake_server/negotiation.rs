@@ -8,7 +8,7 @@ use harness::scripted::ScriptedClient;
 use harness::wire::*;
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use rustls::server::ResolvesServerCert;
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{AlertDescription, Error, NamedGroup, ProtocolVersion};
 
 use crate::client_hello::{answer, expect_same, flight, refused, retry_request};
@@ -351,4 +351,20 @@ fn extensions_answer_only_what_was_asked() {
         assert_eq!(answers[0], is_stapled);
         assert_eq!(answers[1], is_asked);
     }
+}
+
+#[test]
+fn an_empty_status_is_none() {
+    // RFC 6066 §8: an OCSPResponse has at least one byte
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut config = setup.our_config();
+    let mut key = CertifiedKey::new(setup.identity.chain(), setup.identity.signing_key());
+    key.ocsp = Some(vec![]);
+    config.cert_resolver = Arc::new(SingleCertAndKey::from(key));
+    let hello = ClientHello::new().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
+    let client = ScriptedClient::new(Box::new(ours_with(config)), &setup.provider.this(), hello);
+    let cert = &setup.identity.cert;
+    let entry = [vector(3, cert), u16_vec(&[])].concat();
+    let content = [u8_vec(&[]), vector(3, &entry)].concat();
+    assert_eq!(client.flight[1], message(11, &content));
 }

@@ -54,7 +54,7 @@ pub(super) fn send_flight(
     let ocsp_response = ocsp_response(hello, parameters);
 
     let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
-    let len = chain + ocsp_response.map_or(0, |response| response.len()) + OTHERS_LEN;
+    let len = chain + ocsp_response.map_or(0, <[u8]>::len) + OTHERS_LEN;
     let mut flight = Flight::with_capacity(len, &mut handshake.transcript);
     flight.add(&server_hello);
     flight.add(&CertificateChain::new(&certified_key.cert));

@@ -1,8 +1,6 @@
 //! The ServerHello (RFC 5246 §7.4.1.3), which says the same in both kinds of handshake but for what only a full
 //! one has.
 
-use alloc::vec::Vec;
-
 use super::handshake::Handshake;
 use super::parameters::Parameters;
 use crate::enums::{
@@ -20,13 +18,13 @@ pub(super) enum Kind {
     Abbreviated,
 }
 
-/// Whether an OCSP response is stapled: the client asks for one, and the certificate has one.
+/// The OCSP response that is stapled: the client asks for one, and the certificate has one.
 pub(super) fn ocsp_response<'a>(
     hello: &ClientHello<'_>,
     parameters: &'a Parameters,
-) -> Option<&'a Vec<u8>> {
+) -> Option<&'a [u8]> {
     let asks = hello.extensions.status_request == Some(CertificateStatusRequest::Ocsp);
-    parameters.certified_key.ocsp.as_ref().filter(|_| asks)
+    parameters.certified_key.ocsp_response().filter(|_| asks)
 }
 
 /// The ServerHello that answers `hello`, which asks for `server_name`.

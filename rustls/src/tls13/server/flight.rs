@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::State;
 use super::client_auth::WaitCertificate;
@@ -213,7 +212,7 @@ impl FlightSender<'_> {
             return WITHOUT_CERTIFICATE;
         };
         let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
-        chain + certified_key.ocsp.as_ref().map_or(0, Vec::len) + OTHERS
+        chain + certified_key.ocsp_response().map_or(0, <[u8]>::len) + OTHERS
     }
 
     /// What early data is protected with, if it is accepted. `transcript` is the ClientHello.
@@ -402,8 +401,7 @@ impl FlightSender<'_> {
             self.hello.extensions.status_request == Some(CertificateStatusRequest::Ocsp);
         // and the response is about a certificate
         let ocsp_response = certified_key
-            .ocsp
-            .as_deref()
+            .ocsp_response()
             .filter(|_| asks_for_ocsp && !is_raw);
         let compressor = choose_compressor(
             self.hello.extensions.compress_certificate.as_deref(),
