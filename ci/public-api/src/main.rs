@@ -7,8 +7,8 @@
 //! public-api-listing merge FOLDER                 our crates as one, in rustdoc's JSON
 //! ```
 //!
-//! The lists beside this program's manifest say which items may be absent: `by-design.txt`, for ever, and
-//! `missing.txt`, until they are there. Both name a reason above their lines. Any other absence fails.
+//! `by-design.txt` beside this program's manifest says which items may be absent, with a reason above their lines. Any
+//! other absence fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -71,7 +71,6 @@ fn compare(folder: &Path, with_additions: bool) -> Result<bool, String> {
         &listing,
         include_str!("../rustls-0.23.46.txt"),
         include_str!("../by-design.txt"),
-        include_str!("../missing.txt"),
     );
     print!("{}", comparison.summary());
     if with_additions {
@@ -102,17 +101,13 @@ struct Comparison {
     identical: usize,
     /// how many lines, by reason
     by_design: BTreeMap<String, usize>,
-    missing: BTreeMap<String, usize>,
-    /// as `missing`, but something else of that name is here
-    different: BTreeMap<String, usize>,
     additions: BTreeSet<String>,
     problems: Vec<String>,
 }
 
 impl Comparison {
-    fn new(ours: &Listing, reference: &str, by_design: &str, missing: &str) -> Self {
+    fn new(ours: &Listing, reference: &str, by_design: &str) -> Self {
         let by_design = reasons(by_design, ours);
-        let missing = reasons(missing, ours);
         let reference: BTreeSet<String> = reference
             .lines()
             .filter_map(|line| ours.normal_form(line))
@@ -122,25 +117,20 @@ impl Comparison {
 
         let mut comparison = Self::default();
         for line in reference.difference(&ours) {
+            if let Some(reason) = by_design.get(line) {
+                *comparison.by_design.entry(reason.clone()).or_default() += 1;
+                continue;
+            }
             let is_different = declared(line).is_some_and(|name| names.contains(name));
-            let count = match (by_design.get(line), missing.get(line)) {
-                (Some(reason), _) => comparison.by_design.entry(reason.clone()),
-                (None, Some(group)) if is_different => comparison.different.entry(group.clone()),
-                (None, Some(group)) => comparison.missing.entry(group.clone()),
-                (None, None) => {
-                    let kind = if is_different { "different" } else { "gone" };
-                    comparison.problems.push(format!("{kind}: {line}"));
-                    continue;
-                }
-            };
-            *count.or_default() += 1;
+            let kind = if is_different { "different" } else { "gone" };
+            comparison.problems.push(format!("{kind}: {line}"));
         }
-        for line in by_design.keys().chain(missing.keys()) {
+        for line in by_design.keys() {
             if ours.contains(line) {
                 let problem = format!("here, so take it off the list: {line}");
                 comparison.problems.push(problem);
             } else if !reference.contains(line) {
-                let problem = format!("on a list, but not in the reference: {line}");
+                let problem = format!("on the list, but not in the reference: {line}");
                 comparison.problems.push(problem);
             }
         }
@@ -151,15 +141,10 @@ impl Comparison {
 
     fn summary(&self) -> String {
         let mut text = format!("{:6} identical\n", self.identical);
-        for (title, counts) in [
-            ("different by design", &self.by_design),
-            ("missing", &self.missing),
-            ("different", &self.different),
-        ] {
-            text += &format!("{:6} {title}\n", counts.values().sum::<usize>());
-            for (reason, count) in counts {
-                text += &format!("{count:13} {reason}\n");
-            }
+        let by_design: usize = self.by_design.values().sum();
+        text += &format!("{by_design:6} gone or different by design\n");
+        for (reason, count) in &self.by_design {
+            text += &format!("{count:13} {reason}\n");
         }
         text + &format!("{:6} additions\n", self.additions.len())
     }
@@ -185,18 +170,18 @@ mod tests {
     const OURS: &str =
         "pub struct rustls::A\npub fn rustls::A::f(&self) -> u8\npub fn rustls::new()";
 
-    fn compare(reference: &str, by_design: &str, missing: &str) -> Comparison {
-        Comparison::new(&Listing::of_lines(OURS), reference, by_design, missing)
+    fn compare(reference: &str, by_design: &str) -> Comparison {
+        Comparison::new(&Listing::of_lines(OURS), reference, by_design)
     }
 
     #[test]
     fn what_went_fails() {
-        let gone = compare("pub struct rustls::A\npub struct rustls::B", "", "");
+        let gone = compare("pub struct rustls::A\npub struct rustls::B", "");
         assert_eq!(gone.problems, ["gone: pub struct rustls::B"]);
         assert_eq!(gone.identical, 1);
-        let unimplemented = compare("impl core::marker::Send for rustls::A", "", "");
+        let unimplemented = compare("impl core::marker::Send for rustls::A", "");
         assert_eq!(unimplemented.problems.len(), 1);
-        let changed = compare("pub fn rustls::A::f(&self) -> u16", "", "");
+        let changed = compare("pub fn rustls::A::f(&self) -> u16", "");
         assert_eq!(
             changed.problems,
             ["different: pub fn rustls::A::f(&self) -> u16"]
@@ -208,21 +193,19 @@ mod tests {
         let reference = "pub struct rustls::B\npub struct rustls::C\npub fn rustls::A::f(&self)";
         let comparison = compare(
             reference,
-            "# of no use\npub struct rustls::B\n",
-            "# to do\npub struct rustls::C\npub fn rustls::A::f(&self)\n",
+            "# of no use\npub struct rustls::B\n# other\npub struct rustls::C\npub fn rustls::A::f(&self)\n",
         );
         assert!(comparison.problems.is_empty(), "{:?}", comparison.problems);
         assert_eq!(comparison.by_design["of no use"], 1);
-        assert_eq!(comparison.missing["to do"], 1);
-        assert_eq!(comparison.different["to do"], 1);
+        assert_eq!(comparison.by_design["other"], 2);
         assert_eq!(comparison.additions.len(), 3);
     }
 
     #[test]
-    fn lists_hold_nothing_old() {
-        let here = compare("pub struct rustls::A", "", "# to do\npub struct rustls::A");
+    fn the_list_holds_nothing_old() {
+        let here = compare("pub struct rustls::A", "# design\npub struct rustls::A");
         assert!(here.problems[0].contains("take it off"));
-        let unknown = compare("pub struct rustls::A", "# design\npub struct rustls::Z", "");
+        let unknown = compare("pub struct rustls::A", "# design\npub struct rustls::Z");
         assert!(unknown.problems[0].contains("not in the reference"));
     }
 }
