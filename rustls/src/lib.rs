@@ -119,7 +119,8 @@ pub use rustls_core::suites::{
     Tls12CipherSuite, Tls13CipherSuite,
 };
 #[cfg(feature = "std")]
-pub use rustls_core::ticketer::{TicketRotator, TicketSwitcher};
+pub use rustls_core::ticketer::TicketRotator;
+pub use rustls_core::ticketer::TicketSwitcher;
 
 pub use crate::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 pub use crate::client::ClientConfig;

@@ -37,6 +37,24 @@ pub mod ring {
     pub use rustls_provider_ring::*;
 }
 
+/// The provider over aws-lc's module that is validated for FIPS 140-3: feature `fips`.
+///
+/// It is [`aws_lc_rs::default_provider`], which with that feature offers what is approved and nothing else. A process
+/// uses it where configurations are not told of another once it is installed:
+///
+/// ```
+/// rustls::crypto::default_fips_provider()
+///     .install_default()
+///     .expect("a provider was installed before");
+/// ```
+///
+/// Whether all that a configuration uses is approved, [`ClientConfig::fips`](crate::ClientConfig::fips) and
+/// [`ServerConfig::fips`](crate::ServerConfig::fips) tell.
+#[cfg(feature = "fips")]
+pub fn default_fips_provider() -> CryptoProvider {
+    aws_lc_rs::default_provider()
+}
+
 /// The process-wide default provider; installs the one that the crate's features name if there is none.
 ///
 /// # Panics

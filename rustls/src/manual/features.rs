@@ -5,8 +5,8 @@
 //! | feature | default | what it gives | what it costs |
 //! |---|---|---|---|
 //! | `aws_lc_rs`, `aws-lc-rs` | yes | the provider over aws-lc-rs: the fastest, ML-KEM, HPKE, all suites and curves | a C compiler to build, a minute of a core, 2 MB more of code than ring |
-//! | `prefer-post-quantum` | yes | X25519MLKEM768 comes first among the groups | 1.2 kB more in a ClientHello, 1.1 kB in a ServerHello, a sixth of a client's handshake and a quarter of a server's; no code |
-//! | `fips` | | aws-lc-rs in its FIPS-validated form | CMake and Go to build |
+//! | `prefer-post-quantum` | yes | X25519MLKEM768 comes first among the groups; turns on `aws_lc_rs` | 1.2 kB more in a ClientHello, 1.1 kB in a ServerHello, a sixth of a client's handshake and a quarter of a server's; no code but the provider's |
+//! | `fips` | | aws-lc-rs in its [FIPS-validated form](#fips); turns on `aws_lc_rs` | CMake and Go to build; ChaCha20-Poly1305 and plain X25519 |
 //! | `ring` | | the provider over ring | neither ML-KEM nor P-521 nor HPKE; one copy of the plaintext when sending, but in place |
 //! | `custom-provider` | | no provider becomes the process's default by itself | – |
 //! | `std` | yes | buffered connections, the clock, files, `Stream` | the standard library; without it, the unbuffered API remains, on `alloc` |
@@ -19,6 +19,8 @@
 //! | `webpki-roots` | | Mozilla's root certificates as a source | one crate; 250 kB of certificates where it is used |
 //! | `hashbrown` | | session caches without `std` | one crate |
 //! | `read_buf` | | reading into memory that need not be initialized | a nightly compiler; nothing on others |
+//!
+//! `brotli`, `native-certs`, `webpki-roots` and `read_buf` turn on `std`.
 //!
 //! Sizes are those of a stripped release build of a program with one client and one server connection, on x86-64 Linux,
 //! with the feature and without: 1.85 MB with `ring,std` and 3.9 MB with `aws_lc_rs,std`, all of the program included.
@@ -38,8 +40,26 @@
 //! [`builder_with_provider`](crate::ClientConfig::builder_with_provider), which is what a library should do that lets its
 //! users choose.
 //!
-//! On aws-lc-rs the record layer never copies the plaintext. ring is smaller and builds everywhere; the bench shows both,
+//! On aws-lc-rs the record layer encrypts from where the plaintext lies to where the record goes; it copies only what
+//! comes in several pieces for one record. ring is smaller and builds everywhere; the bench shows both,
 //! each against its own bare AEAD.
+//!
+//! # FIPS
+//!
+//! With the feature `fips`, aws-lc-rs is built over the module of aws-lc that is validated for FIPS 140-3, and its
+//! provider offers what is approved and nothing else: no ChaCha20-Poly1305, and X25519 within X25519MLKEM768 alone. Three
+//! things make a program use it:
+//!
+//! 1. the feature;
+//! 2. `rustls::crypto::default_fips_provider().install_default()`, first thing in `main`, or that provider for
+//!    each configuration;
+//! 3. `assert!(config.fips())`, once the configuration is as it will be used: it is false when something in it is not
+//!    approved. [`require_ems`](crate::ClientConfig::require_ems) is true by default then, and has to stay so: peers of
+//!    TLS 1.2 without the extended master secret are refused.
+//!
+//! What it does not cover is said [where it is asked](crate::ServerConfig::fips); that the machine is one that the
+//! module's certificate names is the operator's to see to. A dependency that turns on `ring` as well changes nothing,
+//! where the process has its default provider before the first configuration is made.
 //!
 //! # The smallest build
 //!

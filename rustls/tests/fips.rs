@@ -1,0 +1,107 @@
+//! Connections of the provider that is validated for FIPS 140-3, among themselves and with upstream's.
+
+use std::sync::Arc;
+
+use harness::configs::{ClientAuth, KeyType, Provider, Versions, server_name, this, upstream};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check};
+use rustls::crypto::{CryptoProvider, default_fips_provider};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+
+const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
+
+fn configs(versions: Versions, key_type: KeyType) -> (ClientConfig, ServerConfig) {
+    let auth = ClientAuth::Required;
+    (
+        this::client_of(versions, default_fips_provider(), key_type, auth),
+        this::server_of(versions, default_fips_provider(), key_type, auth),
+    )
+}
+
+fn for_all(test: impl Fn(Versions, KeyType)) {
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        for key_type in KEY_TYPES {
+            test(versions, key_type);
+        }
+    }
+}
+
+fn connect(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
+    handshake(client, server);
+    send_and_check(client, server, b"from the client");
+    send_and_check(server, client, b"from the server");
+}
+
+fn assert_approved(conn: &Connection) {
+    let suite = conn.negotiated_cipher_suite().unwrap();
+    assert!(suite.fips(), "{suite:?}");
+    let group = conn.negotiated_key_exchange_group().unwrap();
+    assert!(group.fips(), "{group:?}");
+    let is_fips = match conn {
+        Connection::Client(conn) => conn.fips(),
+        Connection::Server(conn) => conn.fips(),
+    };
+    assert!(is_fips);
+}
+
+#[test]
+fn all_that_is_offered_is_approved() {
+    let provider = default_fips_provider();
+    assert!(provider.fips());
+    assert!(provider.cipher_suites.iter().all(|suite| suite.fips()));
+    assert!(provider.kx_groups.iter().all(|group| group.fips()));
+    for_all(|versions, key_type| {
+        let (mut client, mut server) = configs(versions, key_type);
+        assert!(client.require_ems && server.require_ems);
+        assert!(client.fips() && server.fips());
+        // without the extended master secret TLS 1.2 is not approved, and whether it is enabled does not count
+        client.require_ems = false;
+        server.require_ems = false;
+        assert!(!client.fips() && !server.fips());
+    });
+}
+
+#[test]
+fn it_is_the_default_once_installed() {
+    assert!(CryptoProvider::get_default().is_none());
+    default_fips_provider().install_default().unwrap();
+    assert!(ClientConfig::builder().crypto_provider().fips());
+    assert!(ServerConfig::builder().crypto_provider().fips());
+}
+
+#[test]
+fn both_ends() {
+    for_all(|versions, key_type| {
+        let (client, server) = configs(versions, key_type);
+        let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
+        let server = ServerConnection::new(Arc::new(server)).unwrap();
+        let mut client = ThisBuffered::new(client);
+        let mut server = ThisBuffered::new(server);
+        connect(&mut client, &mut server);
+        assert_approved(&client.conn);
+        assert_approved(&server.conn);
+    });
+}
+
+#[test]
+fn upstream_without_it_at_the_other_end() {
+    let ring = || Provider::Ring.upstream();
+    for_all(|versions, key_type| {
+        let (client, server) = configs(versions, key_type);
+        let auth = ClientAuth::Required;
+        let other_client = upstream::client_of(versions, ring(), key_type, auth);
+        let other_server = upstream::server_of(versions, ring(), key_type, auth);
+
+        let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
+        let mut client = ThisBuffered::new(client);
+        let other = rustls_upstream::ServerConnection::new(Arc::new(other_server)).unwrap();
+        connect(&mut client, &mut UpstreamBuffered::new(other));
+        assert_approved(&client.conn);
+
+        let server = ServerConnection::new(Arc::new(server)).unwrap();
+        let mut server = ThisBuffered::new(server);
+        let other = Arc::new(other_client);
+        let other = rustls_upstream::ClientConnection::new(other, server_name()).unwrap();
+        connect(&mut UpstreamBuffered::new(other), &mut server);
+        assert_approved(&server.conn);
+    });
+}
