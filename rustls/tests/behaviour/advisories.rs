@@ -156,6 +156,15 @@ struct Wire<'a> {
     in_vain: usize,
 }
 
+impl<'a> Wire<'a> {
+    fn new(incoming: &'a [u8]) -> Self {
+        Self {
+            incoming,
+            in_vain: 0,
+        }
+    }
+}
+
 impl Read for Wire<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.incoming.is_empty() {
@@ -176,29 +185,53 @@ impl Write for Wire<'_> {
     }
 }
 
-/// RUSTSEC-2024-0336: a close_notify during the handshake ends the loops that do I/O.
+/// RUSTSEC-2024-0336: a close_notify during the handshake keeps none of the loops going that do I/O.
 #[test]
-fn close_notify_during_the_handshake_ends_every_loop() {
+fn close_notify_during_the_handshake_keeps_no_loop_going() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions, ClientAuth::None);
-        for bytes in [close_notify.clone(), close_notify.repeat(3)] {
-            let wire = || Wire {
-                incoming: &bytes,
-                in_vain: 0,
-            };
-            let connections = || -> [rustls::Connection; 2] {
-                [configs.client().into(), configs.server().into()]
-            };
-            for mut conn in connections() {
-                let _ = conn.complete_io(&mut wire());
-                assert!(conn.is_handshaking());
-                // and again: it is over
-                let _ = conn.complete_io(&mut wire());
+        let client_hello = ThisBuffered::new(configs.client()).take_output();
+        let mut server = ThisBuffered::new(configs.server());
+        server.receive(&client_hello).unwrap();
+        let output = server.take_output();
+        let first_record = wire::records(&output)[0].to_bytes();
+        let before_a_version = [1, 3].map(|count| close_notify.repeat(count));
+        let too_many = close_notify.repeat(1000);
+        let to_server = [&client_hello[..], &close_notify].concat();
+        let to_client = [first_record, close_notify.clone()].concat();
+
+        let connections =
+            || -> [rustls::Connection; 2] { [configs.client().into(), configs.server().into()] };
+        // a warning, and the end of the stream nobody has announced
+        for bytes in &before_a_version {
+            for conn in connections() {
+                assert_ends(conn, bytes, io::ErrorKind::UnexpectedEof);
             }
-            stream_ends(&mut configs.client(), wire());
-            stream_ends(&mut configs.server(), wire());
         }
+        for conn in connections() {
+            assert_ends(conn, &too_many, io::ErrorKind::InvalidData);
+        }
+        let [client, server] = connections();
+        assert_ends(client, &to_client, io::ErrorKind::InvalidData);
+        assert_ends(server, &to_server, io::ErrorKind::InvalidData);
+
+        for bytes in [&before_a_version[0], &before_a_version[1], &too_many] {
+            stream_ends(&mut configs.client(), Wire::new(bytes));
+            stream_ends(&mut configs.server(), Wire::new(bytes));
+        }
+        stream_ends(&mut configs.client(), Wire::new(&to_client));
+        stream_ends(&mut configs.server(), Wire::new(&to_server));
+    }
+}
+
+/// That `complete_io` ends with an error of this kind, and does so again.
+fn assert_ends(mut conn: rustls::Connection, incoming: &[u8], kind: io::ErrorKind) {
+    let mut wire = Wire::new(incoming);
+    for _ in 0..2 {
+        let error = conn.complete_io(&mut wire).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(conn.is_handshaking());
     }
 }
 
@@ -386,12 +419,22 @@ fn truncation_is_not_an_end() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions, ClientAuth::None);
-        for conn in [configs.client().into(), configs.server().into()] {
-            let mut conn: rustls::Connection = conn;
-            conn.read_tls(&mut &close_notify[..]).unwrap();
+        let client_hello = ThisBuffered::new(configs.client()).take_output();
+        let to_server = [&client_hello[..], &close_notify].concat();
+        let cases: [(rustls::Connection, &[u8]); 3] = [
+            (configs.client().into(), &close_notify),
+            (configs.server().into(), &close_notify),
+            (configs.server().into(), &to_server),
+        ];
+        for (mut conn, mut bytes) in cases {
+            conn.read_tls(&mut bytes).unwrap();
             let _ = conn.process_new_packets();
-            let read = conn.reader().read(&mut [0; 10]);
-            assert!(read.is_err(), "a clean end before the handshake: {read:?}");
+            let error = conn.reader().read(&mut [0; 10]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            assert_eq!(conn.read_tls(&mut &[][..]).unwrap(), 0);
+            let _ = conn.process_new_packets();
+            let error = conn.reader().read(&mut [0; 10]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         }
         let mut client = ThisBuffered::new(configs.client());
         let mut server = ThisBuffered::new(configs.server());
@@ -467,6 +510,18 @@ fn secrets_are_compared_in_constant_time() {
         (
             "key names of tickets",
             include_str!("../../../core/src/ticketer.rs"),
+        ),
+        (
+            "confirmations of ECH",
+            include_str!("../../src/ech/acceptance.rs"),
+        ),
+        (
+            "shared secrets of zeros",
+            include_str!("../../../core/src/blocks/ecdh.rs"),
+        ),
+        (
+            "shared secrets of zeros, in HPKE",
+            include_str!("../../../core/src/blocks/hpke.rs"),
         ),
     ] {
         assert!(text.contains(".ct_eq("), "{what}");
