@@ -103,6 +103,59 @@
 //!
 //! # From one connection to another
 //!
-//! A proxy that ends TLS on both sides can open a record in place and make the next one around the same bytes, if it
-//! reads into a buffer with enough headroom: what was the header and nonce of the one is room for those of the other.
-//! TLS 1.3 on both sides fits without moving anything, and so does every other pair when 8 bytes more are left in front.
+//! A proxy that ends TLS on both sides can open a record in place and make the next one around the same bytes: what was
+//! header, type and tag of the one is room for those of the other. With the same version and kind of suite on both sides
+//! nothing has to be moved. Otherwise the room may be too small, and more would be written than came: from TLS 1.3 to
+//! AES-GCM of TLS 1.2, 8 bytes in front; from TLS 1.2 to TLS 1.3, the byte behind, where the next record begins. So compare,
+//! before each record:
+//!
+//! ```
+//! use std::error::Error;
+//! use std::io::Write;
+//!
+//! use rustls::server::ServerConnectionData;
+//! use rustls::split::Receiver;
+//! use rustls::{ClientConnection, InPlaceError};
+//!
+//! /// Passes on all data in the first `filled` bytes of `buffer`; how many of them are done with.
+//! fn pass_on(
+//!     from: &mut Receiver<ServerConnectionData>,
+//!     to: &mut ClientConnection,
+//!     buffer: &mut [u8],
+//!     filled: usize,
+//!     socket: &mut impl Write,
+//! ) -> Result<usize, Box<dyn Error>> {
+//!     let mut done = 0;
+//!     loop {
+//!         let base = buffer.as_ptr() as usize;
+//!         let record = from.open_in_place(&mut buffer[done..filled])?;
+//!         let received = done..done + record.discard;
+//!         done = received.end;
+//!         if record.payload.is_empty() {
+//!             return Ok(done);
+//!         }
+//!         let start = record.payload.as_ptr() as usize - base;
+//!         let payload = start..start + record.payload.len();
+//!
+//!         let room = to.in_place_room();
+//!         let fits = payload.len() <= room.max_payload
+//!             && payload.start - received.start >= room.headroom
+//!             && received.end - payload.end >= room.tailroom;
+//!         if !fits {
+//!             to.writer().write_all(&buffer[payload])?;
+//!             continue;
+//!         }
+//!         loop {
+//!             // what the connection has to send by itself goes first, and so does what did not fit
+//!             while to.wants_write() {
+//!                 to.write_tls(socket)?;
+//!             }
+//!             match to.encrypt_in_place(buffer, payload.clone()) {
+//!                 Ok(record) => break socket.write_all(&buffer[record])?,
+//!                 Err(InPlaceError::OutputPending) => continue,
+//!                 Err(error) => return Err(error.into()),
+//!             }
+//!         }
+//!     }
+//! }
+//! ```

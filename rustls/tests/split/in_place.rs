@@ -98,6 +98,34 @@ fn receives(peer: &mut UpstreamBuffered, bytes: &[u8], expected: &[u8]) {
     assert!(received == expected);
 }
 
+/// As a proxy does between connections of the same kind: each record is made in the bytes of the one that came.
+#[test]
+fn records_are_made_of_those_that_were_opened() {
+    for case in cases() {
+        let (mut from, mut client) = case.split();
+        let (mut to, mut server) = case.split();
+        let mut wire = Vec::new();
+        let sent = [1, 500, 16_384, 3].map(|len| vec![len as u8; len]);
+        for plaintext in &sent {
+            client.send(plaintext);
+            wire.extend(client.take_output());
+        }
+        let base = wire.as_ptr() as usize;
+        let mut done = 0;
+        for plaintext in &sent {
+            let record = from.receiver.open_in_place(&mut wire[done..]).unwrap();
+            let came_in = done..done + record.discard;
+            done = came_in.end;
+            let start = record.payload.as_ptr() as usize - base;
+            let payload = start..start + record.payload.len();
+            let made = to.sender.encrypt_in_place(&mut wire, payload).unwrap();
+            assert_eq!(made, came_in);
+            receives(&mut server, &wire[made], plaintext);
+        }
+        assert_eq!(done, wire.len());
+    }
+}
+
 /// What `read_tls` has read came first.
 #[test]
 fn the_two_ways_to_receive_do_not_overtake() {
