@@ -9,7 +9,7 @@
 //! | work of a server | a core does | so one costs | measured by |
 //! |---|---|---|---|
 //! | a full TLS 1.3 handshake | 18 700 a second | 53 µs | `bench -- handshake` |
-//! | a resumed one, with its key exchange | 23 600 a second | 42 µs | `bench -- handshake-ticket` |
+//! | a resumed one, with its key exchange | 23 700 a second | 42 µs | `bench -- handshake-ticket` |
 //! | the same when clients have certificates | 5 000 a second | 200 µs | `bench -- certificates` |
 //! | encrypting, in cache | 9.1 GB a second | 0.11 s a GB | `bench -- bulk` |
 //! | decrypting, copy to the application included | 7.5 GB a second | 0.13 s a GB | `bench -- bulk` |
@@ -42,7 +42,7 @@
 //!
 //! So a million idle connections are 2.3 GB of TLS; the kernel's sockets come on top, and what the application keeps beside
 //! each of them decides.
-//! [`idle_connections`](super::idle_connections) says how little that can be. A thousand slow readers are 64 MB.
+//! [`idle_connections`](super::idle_connections) says how little that can be. A thousand slow readers are 83 MB.
 //!
 //! # A fleet
 //!

@@ -24,7 +24,7 @@
 //! - **Take all plaintext when it is there.** What waits to be read waits in a buffer.
 //! - **Lower the limit for output** where peers are slow: [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit)
 //!   bounds what waits for the socket, 64 KiB by default. `write` then takes less, and an event loop waits until it can go on.
-//! - **Keep fewer sessions.** A TLS 1.3 client keeps tickets ([`Resumption`](crate::client::Resumption), 256 servers by
+//! - **Keep fewer sessions.** A TLS 1.3 client keeps tickets ([`Resumption`](crate::client::Resumption), 8 for each of 32 servers by
 //!   default), a server with a storage in memory keeps sessions (256 by default), each about 300 bytes beside the
 //!   certificates of the peer, which are [shared](crate::certificates::PeerChains). A server with a
 //!   [`Ticketer`](crate::crypto::aws_lc_rs::Ticketer) keeps nothing.
@@ -71,7 +71,7 @@
 //! | KeyUpdates | 2.6 kB | the 33rd without data between them |
 //! | requests to renegotiate, with TLS 1.2 | 2.9 kB | the 2nd |
 //! | data, and never reads the answers | 83 kB: `set_buffer_limit`, 64 KiB, in a buffer of 80 KiB | the application closes it |
-//! | tickets without end, to a client | 8 of 64 kB at the most for each of 256 servers, by default | |
+//! | tickets without end, to a client | 8 of 64 kB at the most for each of 32 servers, by default | |
 //!
 //! `bench -- load hostile` has all kinds, with what they take of the processor, and what rustls 0.23.46 does: where
 //! KeyUpdates come with data and no answer is read, it queues an answer to each, 1.3 MB after 20 000; here one is owed

@@ -6,7 +6,8 @@
 //! 1. **Hand over much at a time.** A record costs about 20 ns beside its bytes (and a system call several hundred).
 //!    Writes of 16 KiB and more make full records; `write_tls` hands up to 64 KiB to one call of the socket's `write`.
 //!    A writer of small pieces belongs behind a [`BufWriter`](std::io::BufWriter), or uses
-//!    [`write_vectored`](std::io::Write::write_vectored), which puts all pieces into common records.
+//!    [`write_vectored`](std::io::Write::write_vectored), which puts all pieces into common records. Either copies them
+//!    once, which is less than what a record of their own would cost each.
 //! 2. **Read much at a time.** `read_tls` makes one call of the socket's `read`. A receive buffer grows with what a peer
 //!    sends; give `reader().read` a buffer of 16 KiB or more, or use `fill_buf`.
 //! 3. **Save the copies**: [`in_place`](super::in_place).
@@ -46,13 +47,15 @@
 //! # What cannot be tuned, since there is nothing
 //!
 //! Records are not allocated, queued or gathered; buffers are not zeroed again; a full write makes full records. Sending
-//! and receiving allocate nothing once a connection runs, which the tests count. The allocator therefore matters little
+//! and receiving allocate nothing once a connection runs, which the tests count; but a `write_vectored` of more than 64
+//! pieces, the list of them. The allocator therefore matters little
 //! for bulk data, and some for handshakes.
 //!
 //! # Many connections on many cores
 //!
 //! A connection belongs to one thread at a time and shares nothing that it writes with others. What is shared is behind
-//! the configuration, and touched by handshakes alone: session stores (a lock for each), the ticketer (none), caches of
+//! the configuration, and touched by handshakes alone: session stores (a lock for each), the ticketer (a lock for as long as it takes to look
+//! up a key; none [for a fleet](crate::crypto::aws_lc_rs::Ticketer::for_fleet)), caches of
 //! certificates (none held while anything is computed). Record buffers come from a pool of each thread: a thread that
 //! serves ten thousand connections works with a handful of buffers, which stay in its cache. Work that moves between
 //! threads gives its buffers to the thread that it ends on, so a pool of worker threads is no problem.
