@@ -12,6 +12,7 @@
 //! `core`; none of them is the provider's.
 
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, EncryptError, Iv, Nonce};
+use crate::copy::copy;
 
 /// Length in bytes of the authentication tag of every AEAD used here.
 ///
@@ -128,7 +129,7 @@ impl<K: Aead> SealingKey for InPlace<K> {
         if out.len() != plain.len() + trailer.len() + TAG_LEN {
             return Err(AeadError);
         }
-        out[..plain.len()].copy_from_slice(plain);
+        copy(plain, &mut out[..plain.len()]);
         self.seal_in_place(nonce, aad, plain.len(), trailer, out)
     }
 

@@ -12,6 +12,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN, pool};
+use crate::copy::copy;
 
 #[cfg(test)]
 mod tests;
@@ -475,7 +476,7 @@ impl ReceiveBuffer {
         while used < out.len() && self.unread != 0 {
             let chunk = self.chunk();
             let len = Ord::min(chunk.len(), out.len() - used);
-            out[used..used + len].copy_from_slice(&chunk[..len]);
+            copy(&chunk[..len], &mut out[used..used + len]);
             self.consume(len);
             used += len;
         }

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut, Range};
 
 use crate::codec::Payload;
+use crate::copy::copy;
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 
@@ -139,7 +140,7 @@ impl<'a> OutboundChunks<'a> {
     pub fn copy_to_slice(&self, out: &mut [u8]) {
         let mut used = 0;
         for piece in self.pieces() {
-            out[used..used + piece.len()].copy_from_slice(piece);
+            copy(piece, &mut out[used..used + piece.len()]);
             used += piece.len();
         }
     }

@@ -1,0 +1,67 @@
+//! Copies of as many bytes as a record has.
+
+use core::ops::Range;
+
+/// Where it may be slow to copy to: so many bytes behind what is copied, as far as their places in a page tell.
+const SLOW: Range<usize> = 1..16;
+
+const PAGE: usize = 4096;
+
+/// Shorter than what any `memcpy` leaves to that instruction.
+const PIECE: usize = 1024;
+
+/// Copies `from` to `to`, which is as long.
+///
+/// What is longer than some kilobytes glibc leaves to one instruction, `rep movsb`, and on AMD's Zen 4 that takes eighteen
+/// times as long where it is [`SLOW`]: three times as long as encrypting (glibc 2.36, 16 KiB: 4700 ns instead of 260). A
+/// record's header puts the payload there whenever plaintext and record begin at the same place of a page, as large
+/// buffers of most allocators do. In pieces it costs what it does elsewhere.
+///
+/// # Panics
+///
+/// When the lengths differ.
+#[inline]
+pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
+    assert_eq!(from.len(), to.len());
+    let distance = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr());
+    if SLOW.contains(&(distance % PAGE)) {
+        for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
+            to.copy_from_slice(from);
+        }
+    } else {
+        to.copy_from_slice(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::{PAGE, PIECE, SLOW, copy};
+
+    #[test]
+    fn all_bytes_and_no_others_are_copied_wherever_they_lie() {
+        let from: Vec<u8> = (0..2 * PAGE).map(|i| (i % 251) as u8).collect();
+        for len in [0, 1, PIECE - 1, PIECE, PIECE + 1, PAGE, PAGE + 77] {
+            for distance in [0, 1, 5, 13, SLOW.end - 1, SLOW.end, 1000, PAGE - 1] {
+                let mut memory = vec![0xff; from.len() + 2 * PAGE];
+                let aligned = from.as_ptr().addr().wrapping_sub(memory.as_ptr().addr()) % PAGE;
+                let start = aligned + distance;
+                let to = &mut memory[start..start + len];
+                let is = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr()) % PAGE;
+                assert_eq!(is, distance);
+                copy(&from[..len], to);
+                assert_eq!(*to, from[..len]);
+                let others = memory[..start].iter().chain(&memory[start + len..]);
+                assert!({ others }.all(|&byte| byte == 0xff));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic]
+    fn lengths_that_differ_are_a_mistake() {
+        copy(&[0; 3], &mut [0; 2]);
+    }
+}
