@@ -35,6 +35,9 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     ///
     /// Clients are told so (RFC 9846 §4.7.1) and drop the ticket after it. An implementation should
     /// destroy its keys in time to make that true, for forward secrecy depends on it.
+    ///
+    /// Zero says that a ticket of TLS 1.3 is not to be used at all, and of one of TLS 1.2 nothing (RFC 5077 §3.3): it is
+    /// good for a week, if [`decrypt`](Self::decrypt) takes it.
     fn lifetime(&self) -> u32;
 
     /// Makes a ticket of `plain`: encrypted, and protected against modification.

@@ -16,9 +16,12 @@ pub trait KeyLog: Debug + Send + Sync {
     /// - `EARLY_EXPORTER_SECRET`
     /// - `CLIENT_HANDSHAKE_TRAFFIC_SECRET`
     /// - `SERVER_HANDSHAKE_TRAFFIC_SECRET`
-    /// - `CLIENT_TRAFFIC_SECRET_0`, and with higher numbers after key updates
-    /// - `SERVER_TRAFFIC_SECRET_0`, likewise
+    /// - `CLIENT_TRAFFIC_SECRET_0`
+    /// - `SERVER_TRAFFIC_SECRET_0`
     /// - `EXPORTER_SECRET`
+    ///
+    /// Those after a KeyUpdate follow from these and are not logged. That of TLS 1.2 is `CLIENT_RANDOM`, with
+    /// the master secret.
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]);
 
     /// Whether [`log`](Self::log) does anything with secrets of this `label`.

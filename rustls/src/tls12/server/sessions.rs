@@ -14,6 +14,7 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
+use crate::session::MAX_TICKET_LIFETIME;
 use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
@@ -101,7 +102,11 @@ fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
     match hello.extensions.session_ticket {
         Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Kept {
             value: config.ticketer.decrypt(ticket)?.into(),
-            lifetime: config.ticketer.lifetime(),
+            lifetime: match config.ticketer.lifetime() {
+                // RFC 5077 §3.3: it is not specified, so the ticketer's keys decide
+                0 => MAX_TICKET_LIFETIME,
+                secs => secs,
+            },
             is_stored: false,
         }),
         Some([_, ..]) => None,

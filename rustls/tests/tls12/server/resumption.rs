@@ -469,6 +469,48 @@ fn sessions_end_with_their_lifetime() {
     }
 }
 
+#[derive(Debug)]
+struct SaysNoLifetime;
+
+impl ProducesTickets for SaysNoLifetime {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        0
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        Some(plain.to_vec())
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        Some(cipher.to_vec())
+    }
+}
+
+/// RFC 5077 §3.3: a lifetime of zero is not specified.
+#[test]
+fn a_ticket_without_a_lifetime_is_good_for_a_week() {
+    const WEEK: u64 = 7 * 24 * 60 * 60;
+    for provider in PROVIDERS {
+        let clock = Arc::new(Clock(AtomicU64::new(now())));
+        let (server, _) = this_server(Setup::new(provider), |config| {
+            config.time_provider = clock.clone();
+            config.ticketer = Arc::new(SaysNoLifetime);
+        });
+        let hello = hello(true);
+        let start = clock.0.load(Ordering::Relaxed);
+        let session = session(&server, &hello);
+        let offer = offering(&hello, &session);
+        for (age, expected) in [(1, true), (WEEK, true), (WEEK + 1, false)] {
+            clock.0.store(start + age, Ordering::Relaxed);
+            assert_eq!(resumes(&server, &offer, &session), expected, "{age}");
+        }
+    }
+}
+
 #[test]
 fn renewed_tickets_do_not_prolong_a_session_for_ever() {
     for provider in PROVIDERS {
