@@ -23,12 +23,23 @@ const PIECE: usize = 1024;
 #[inline]
 pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len());
-    let distance = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr());
-    if SLOW.contains(&(distance % PAGE)) {
-        for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
-            to.copy_from_slice(from);
-        }
+    if from.len() > PIECE && is_slow(from, to) {
+        in_pieces(from, to);
     } else {
+        to.copy_from_slice(from);
+    }
+}
+
+#[inline]
+fn is_slow(from: &[u8], to: &[u8]) -> bool {
+    let distance = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr());
+    SLOW.contains(&(distance % PAGE))
+}
+
+/// A function of its own, by whose name the bench that counts instructions knows it for a `memcpy`.
+#[inline(never)]
+fn in_pieces(from: &[u8], to: &mut [u8]) {
+    for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
         to.copy_from_slice(from);
     }
 }

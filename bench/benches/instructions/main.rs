@@ -12,7 +12,7 @@
 //!
 //! **What is counted** are the instructions of this library: all that comes from Rust source, inlined or not,
 //! but for the Rust code of the cryptographic libraries (`binding`) and of this bench. C, assembly and what
-//! the system brings (`foreign`: AEADs, `memcpy`, `malloc`, the dynamic linker) depend on what the processor
+//! the system brings (`foreign`: AEADs, `memcpy` and its substitute, `malloc`, the dynamic linker) depend on what the processor
 //! can do. So does Rust code of ring. Both are shown, and compared with nothing. A source file is known for
 //! each instruction from the line tables, which `[profile.bench]` asks for.
 //!

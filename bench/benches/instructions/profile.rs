@@ -9,7 +9,8 @@ enum Owner {
     Library,
     /// The Rust code of the cryptographic libraries.
     Binding,
-    /// C, assembly, and what has no source: the cryptographic libraries and the C library.
+    /// C, assembly, and what has no source: the cryptographic libraries and the C library. What this library does in
+    /// the place of a `memcpy`, too: whether it does depends on where buffers lie.
     Foreign,
     /// The program that counts.
     Bench,
@@ -86,7 +87,7 @@ impl Owner {
         let names = ["aws_lc_rs::", "<aws_lc_rs::", "ring::", "<ring::"];
         if names.iter().any(|name| function.starts_with(name)) {
             Self::Binding
-        } else if !file.ends_with(".rs") {
+        } else if !file.ends_with(".rs") || function.contains("copy::in_pieces") {
             Self::Foreign
         } else if files.iter().any(|part| file.contains(part)) {
             Self::Binding
