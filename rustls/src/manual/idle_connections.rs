@@ -41,11 +41,11 @@
 //!
 //! | heap bytes of each connection, buffered, aws-lc-rs | this | rustls 0.23.46 |
 //! |---|---|---|
-//! | idle, client / server | 1032 / 990 | 35517 / 35102 |
-//! | part of a record of 1 kB has come | 2035 | 6638 |
-//! | part of a record of 16 KiB has come | 17658 | 35310 |
-//! | a record of 16 KiB waits to be read | 17658 | 51694 |
-//! | a record of 1 byte waits to be read | 17658 | 6638 |
+//! | idle, client / server | 1072 / 1014 | 35516 / 35102 |
+//! | part of a record of 1 kB has come | 2067 | 6638 |
+//! | part of a record of 16 KiB has come | 19481 | 35310 |
+//! | a record of 16 KiB waits to be read | 19481 | 51694 |
+//! | a record of 1 byte waits to be read | 19481 | 6638 |
 //!
 //! ```sh
 //! cargo run --release -p bench -- load connections
@@ -60,16 +60,16 @@
 //!
 //! | a peer that sends | makes a connection hold, bytes | until |
 //! |---|---|---|
-//! | nothing | 880 | the application closes it |
+//! | nothing | 650 | the application closes it |
 //! | part of a ClientHello, or byte by byte | what was sent, and 1 kB | the same |
 //! | 64 kB of handshake message but a byte, in any records | 65 kB | the same; a longer one is refused by its header |
 //! | a ClientHello and no more | 2.6 kB | the same |
 //! | certificates of up to 64 kB, where the server asks for them | 62 kB | the end of the connection |
-//! | all of a record but a byte | 17.6 kB | the application closes it |
-//! | empty records, or nothing but padding | 17.7 kB | the 33rd in a row |
+//! | all of a record but a byte | 19.4 kB | the application closes it |
+//! | empty records, or nothing but padding | 18.8 kB | the 33rd in a row |
 //! | warnings | 2.6 kB | the 5th |
 //! | KeyUpdates | 2.6 kB | the 33rd without data between them |
-//! | requests to renegotiate, with TLS 1.2 | 2.9 kB | the 2nd |
+//! | requests to renegotiate, with TLS 1.2 | 2.7 kB | the 2nd |
 //! | data, and never reads the answers | 83 kB: `set_buffer_limit`, 64 KiB, in a buffer of 80 KiB | the application closes it |
 //! | tickets without end, to a client | 8 of 64 kB at the most for each of 32 servers, by default | |
 //!
