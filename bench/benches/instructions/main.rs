@@ -12,9 +12,9 @@
 //!
 //! **What is counted** are the instructions of this library: all that comes from Rust source, inlined or not,
 //! but for the Rust code of the cryptographic libraries (`binding`) and of this bench. C, assembly and what
-//! the system brings (`foreign`: AEADs, `memcpy` and its substitute, `malloc`, the dynamic linker) depend on what the processor
-//! can do. So does Rust code of ring. Both are shown, and compared with nothing. A source file is known for
-//! each instruction from the line tables, which `[profile.bench]` asks for.
+//! the system brings (`foreign`: AEADs, `memcpy` and what stands for it, `malloc`, the dynamic linker) depend on
+//! what the processor can do. So does Rust code of ring. Both are shown, and compared with nothing. A source file
+//! is known for each instruction from the line tables, which `[profile.bench]` asks for.
 //!
 //! A figure of sending or receiving is for one record: 16 are counted after others went before. A
 //! handshake is one side of a full one, or of one resumed from a ticket, making the connection and storing tickets
