@@ -273,6 +273,35 @@ fn in_a_process_of_its_own() {
             .zip(&*others)
             .all(|(one, other)| Arc::ptr_eq(one, other))
     );
+
+    // lists of other authorities take the place of as many that are gone
+    let cache = CrlCache::new();
+    cache.load(&source).unwrap();
+    for number in 0..4097 {
+        fs::remove_file(folder.path(&number.to_string())).unwrap_or_default();
+    }
+    let new = (5000..5257).map(|number| {
+        let mut der = der.to_vec();
+        der[name..name + 5].copy_from_slice(format!("{number:05}").as_bytes());
+        folder.write(&number.to_string(), &der);
+        der
+    });
+    let new: Vec<_> = new.collect();
+    let loaded = cache.reload(&source).unwrap();
+    assert!(loaded.failed_reload.is_none());
+    let in_use = |der: &Vec<u8>| {
+        loaded
+            .lists
+            .iter()
+            .any(|list| list.der().as_ref() == der.as_slice())
+    };
+    assert!(new.iter().all(in_use));
+    assert_eq!(loaded.lists.len(), 4096);
+    let dropped = loaded
+        .problems
+        .iter()
+        .filter(|problem| matches!(problem.reason, CrlProblemReason::NoRoom { .. }));
+    assert_eq!(dropped.count(), new.len());
 }
 
 #[test]

@@ -19,12 +19,16 @@ use crate::time_provider::TimeProvider;
 /// A source is read and parsed by the first who asks. Others who ask for it meanwhile wait; those who ask for other
 /// sources do not.
 ///
-/// Once a list is in use it is never lost: what is read later replaces it only by a list that does not say it was issued
+/// A list that is in use stays in use: what is read later replaces it only by a list that does not say it was issued
 /// earlier, by its `thisUpdate` and then by its number (RFC 5280 §5.2.3). When its file is gone, empty or damaged, or
 /// has an older list, the one in use stays, with a warning to the log and a [note](LoadedCrls::problems) to the
 /// caller; other lists of the source are replaced nevertheless. A list dated in the future replaces none that is not, and
 /// any that is not replaces it. To drop a list on purpose, such as that of an authority that no longer exists, call
 /// [`invalidate`](Self::invalidate).
+///
+/// A source has at most 4096 lists of 512 MiB in all. Lists on disk always come first. At the limit, lists whose files are
+/// gone are dropped, those dated in the future first, then those whose next update is the earliest. That is
+/// [noted](super::CrlProblemReason::NoRoom), too.
 ///
 /// None of that says that a list is genuine: its signature is verified when it is used, and a forged list makes
 /// verifications fail until a genuine one is read that is not dated earlier than the forged one, or until

@@ -19,14 +19,14 @@ pub enum CrlError {
     NoLists,
     /// Some of what is in it cannot be used. The rest alone would leave certificates unchecked.
     Unusable(Arc<[CrlProblem]>),
-    /// It has more than `limit` lists.
+    /// There are more than `limit` lists on disk.
     TooManyLists {
         /// How many are taken.
         limit: usize,
     },
-    /// Its lists, those that are kept though they are gone included, have more than `limit` bytes.
+    /// The lists on disk have more than `limit` bytes.
     TooLong {
-        /// How many are held.
+        /// The maximum number of bytes of all lists of a source.
         limit: usize,
     },
 }
@@ -107,6 +107,12 @@ pub enum CrlProblemReason {
         /// Whose list it is: the content of the issuer's distinguished name in DER.
         issuer: Vec<u8>,
     },
+    /// A list that was in use is no longer there, and the lists on disk left no room to keep it. It is no longer in use,
+    /// or an older list that is on disk has replaced it. Reported once, by the reading that dropped the list.
+    NoRoom {
+        /// The content of the issuer's distinguished name in DER.
+        issuer: Vec<u8>,
+    },
 }
 
 impl fmt::Display for CrlProblem {
@@ -141,6 +147,11 @@ impl fmt::Display for CrlProblemReason {
             Self::Missing { issuer } => write!(
                 f,
                 "no revocation list any more of the issuer {:?}; the old one is kept",
+                pki_types::Der::from(issuer.as_slice())
+            ),
+            Self::NoRoom { issuer } => write!(
+                f,
+                "no revocation list any more of the issuer {:?}, and no room to keep the old one",
                 pki_types::Der::from(issuer.as_slice())
             ),
         }

@@ -61,15 +61,32 @@ impl Issue {
     /// before all others: a forged one must not keep genuine ones from taking its place.
     #[cfg(feature = "std")]
     pub(super) fn order(&self, now: Option<UnixTime>) -> impl Ord {
+        // without leading zeros the longer number is the greater one
+        let number = self.number.as_ref().map(|number| (number.len(), number));
+        (!self.is_of_the_future(now), self.this_update, number)
+    }
+
+    /// Orders lists by how long they are worth keeping: the first to expire is the least, then the first issued.
+    ///
+    /// A list dated in the future comes before all others: a forged one must not displace genuine ones.
+    #[cfg(feature = "std")]
+    pub(super) fn expiry_order(&self, now: Option<UnixTime>) -> impl Ord {
+        (
+            !self.is_of_the_future(now),
+            self.next_update,
+            self.order(now),
+        )
+    }
+
+    /// True if the list says that it was issued after `now`.
+    #[cfg(feature = "std")]
+    fn is_of_the_future(&self, now: Option<UnixTime>) -> bool {
         /// By how much the issuer's clock may be ahead.
         const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
-        let of_the_future = now.is_some_and(|now| {
+        now.is_some_and(|now| {
             self.this_update.as_secs() > now.as_secs().saturating_add(TOLERANCE.as_secs())
-        });
-        // without leading zeros the longer number is the greater one
-        let number = self.number.as_ref().map(|number| (number.len(), number));
-        (!of_the_future, self.this_update, number)
+        })
     }
 }
 

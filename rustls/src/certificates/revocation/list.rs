@@ -120,6 +120,12 @@ impl RevocationList {
         self.issue.as_ref().map(|issue| issue.order(now))
     }
 
+    /// Orders lists by how long they are worth keeping; see [`Issue::expiry_order`].
+    #[cfg(feature = "std")]
+    pub(super) fn expiry_order(&self, now: Option<UnixTime>) -> impl Ord {
+        self.issue.as_ref().map(|issue| issue.expiry_order(now))
+    }
+
     /// What a verifier uses.
     pub(crate) fn parsed(&self) -> &CertRevocationList<'static> {
         &self.parsed

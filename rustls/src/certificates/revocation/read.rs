@@ -1,8 +1,11 @@
 //! Reads the lists of a source, and decides which of them take the place of those in use.
 //!
-//! What is missing here is not checked later, so nothing is passed over in silence: at first all that is there must
-//! be usable. From then on a list that is in use is replaced by a newer one only; it stays when its file is gone,
-//! cannot be read, or has an older one, and the others are replaced nevertheless.
+//! Certificates are not checked against a list that is missing here, so nothing is skipped silently. The first
+//! reading accepts a source only if everything in it is usable. After that only a newer list replaces a list in use.
+//! A list in use stays if its file is removed, is unreadable or has an older list. The other lists of the source are
+//! replaced nevertheless.
+//!
+//! Lists without a file take no room from lists on disk: at the limits they are dropped, the first to expire first.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,11 +24,20 @@ use crate::certificates::pem::{count_marks, describe, is_der};
 /// What is read of a file, and of all files in a directory: lists of 100 MB have been seen.
 const MAX_LENGTH: u64 = 256 << 20;
 
-/// How many bytes all lists may have, those that are gone included.
-const MAX_HELD_LENGTH: usize = 512 << 20;
-
-/// How many lists are taken, those that are gone included. Each is compared with each.
+/// The maximum number of lists of a source. Each is compared with each.
 pub(super) const MAX_LISTS: usize = 4096;
+
+/// The limits on the lists of a source, including lists in use that are no longer on disk.
+struct Limits {
+    count: usize,
+    /// Limits the sum of the lengths of all encodings. More than [`MAX_LENGTH`], so all lists on disk fit.
+    bytes: usize,
+}
+
+const LIMITS: Limits = Limits {
+    count: MAX_LISTS,
+    bytes: 512 << 20,
+};
 
 /// How much of what is wrong is named.
 const MAX_NAMED: usize = 1000;
@@ -48,7 +60,17 @@ pub(super) fn read(
     held: Option<&Arc<Lists>>,
     now: Option<UnixTime>,
 ) -> Result<Arc<Lists>, CrlError> {
-    let mut reading = Reading::new(now);
+    read_within(&LIMITS, source, held, now)
+}
+
+/// [`read`], with other limits for tests.
+fn read_within(
+    limits: &Limits,
+    source: &CrlSource,
+    held: Option<&Arc<Lists>>,
+    now: Option<UnixTime>,
+) -> Result<Arc<Lists>, CrlError> {
+    let mut reading = Reading::new(limits, now);
     match source {
         CrlSource::File(path) => reading.add_file(path, read_file(path, MAX_LENGTH)?)?,
         CrlSource::Directory(path) => reading.add_directory(path)?,
@@ -61,22 +83,21 @@ pub(super) fn read(
         return Err(CrlError::Unusable(reading.problems.into()));
     }
     if let Some(held) = held {
-        reading.keep_what_is_not_replaced(&held.lists)?;
+        reading.keep_what_is_not_replaced(&held.lists);
+    }
+    if reading.bytes() > limits.bytes {
+        let limit = limits.bytes;
+        return Err(CrlError::TooLong { limit });
     }
 
     let Reading {
         mut found,
         problems,
-        now,
+        ..
     } = reading;
     // lists of several scopes may be for one certificate, and verifiers use the first: an old one is no way around
     // a newer one
     found.sort_by(|one, two| two.list.order(now).cmp(&one.list.order(now)));
-    let lengths = found.iter().map(|found| found.list.der().len());
-    if lengths.sum::<usize>() > MAX_HELD_LENGTH {
-        let limit = MAX_HELD_LENGTH;
-        return Err(CrlError::TooLong { limit });
-    }
     let lists = match held {
         Some(held) if are_the_same(&found, &held.lists) => held.lists.clone(),
         _ => found.into_iter().map(|found| found.list).collect(),
@@ -138,21 +159,35 @@ impl Found {
     }
 }
 
+/// A list in use for which nothing equal or newer was found.
+struct Survivor {
+    list: Arc<RevocationList>,
+    /// The index of the older list that was found for the same scope.
+    older: Option<usize>,
+}
+
 /// What was read so far.
-struct Reading {
+struct Reading<'a> {
     /// One for each issuer and scope.
     found: Vec<Found>,
     problems: Vec<CrlProblem>,
+    limits: &'a Limits,
     now: Option<UnixTime>,
 }
 
-impl Reading {
-    fn new(now: Option<UnixTime>) -> Self {
+impl<'a> Reading<'a> {
+    fn new(limits: &'a Limits, now: Option<UnixTime>) -> Self {
         Self {
             found: Vec::new(),
             problems: Vec::new(),
+            limits,
             now,
         }
+    }
+
+    /// The sum of the lengths of the encodings.
+    fn bytes(&self) -> usize {
+        self.found.iter().map(|found| found.list.der().len()).sum()
     }
 
     fn add_directory(&mut self, directory: &Path) -> Result<(), CrlError> {
@@ -233,32 +268,70 @@ impl Reading {
         }
     }
 
-    /// Puts those of `held` in the place of equal and of older ones that were found, and beside these where none was
-    /// found.
-    fn keep_what_is_not_replaced(&mut self, held: &[Arc<RevocationList>]) -> Result<(), CrlError> {
+    /// Keeps the lists of `held` that nothing newer replaces: in the place of older lists that were found, or beside
+    /// those found.
+    fn keep_what_is_not_replaced(&mut self, held: &[Arc<RevocationList>]) {
+        let mut survivors = Vec::new();
         for list in held {
-            if let Some(found) = self.of_the_same_scope(list) {
-                let found = &mut self.found[found];
-                if found.list.der() == list.der() {
-                    // another one, if there were too many lists to be shared
+            let same_scope = self.of_the_same_scope(list);
+            let older = match same_scope.map(|index| &mut self.found[index]) {
+                Some(found) if found.list.der() == list.der() => {
+                    // the list found is another one if there were too many to share them
                     found.list = list.clone();
-                } else if found.list.is_older_than(list, self.now) {
-                    found.list = list.clone();
-                    self.problems.push(found.problem(CrlProblemReason::Older));
+                    continue;
                 }
-            } else {
-                let gone = Found {
-                    list: list.clone(),
-                    file: None,
-                    position: None,
-                };
-                let issuer = list.issuer().to_vec();
-                self.problems
-                    .push(gone.problem(CrlProblemReason::Missing { issuer }));
-                self.push(gone)?;
-            }
+                Some(found) if !found.list.is_older_than(list, self.now) => continue,
+                _ => same_scope,
+            };
+            survivors.push(Survivor {
+                list: list.clone(),
+                older,
+            });
         }
-        Ok(())
+
+        let now = self.now;
+        survivors.sort_by(|one, two| {
+            let order = two.list.expiry_order(now).cmp(&one.list.expiry_order(now));
+            two.older.is_some().cmp(&one.older.is_some()).then(order)
+        });
+        let mut bytes = self.bytes();
+        for survivor in survivors {
+            self.keep(survivor, &mut bytes);
+        }
+    }
+
+    /// Keeps `survivor` if the limits leave room for it. `bytes` is the length of all lists so far.
+    fn keep(&mut self, Survivor { list, older }: Survivor, bytes: &mut usize) {
+        let issuer = || list.issuer().to_vec();
+        let replaced = older.map_or(0, |index| self.found[index].list.der().len());
+        let new_bytes = *bytes - replaced + list.der().len();
+        let is_countable = older.is_some() || self.found.len() < self.limits.count;
+        if !is_countable || new_bytes > self.limits.bytes {
+            let issuer = issuer();
+            let no_room = CrlProblemReason::NoRoom { issuer };
+            self.problems.push(CrlProblem {
+                file: None,
+                position: None,
+                reason: no_room,
+            });
+            return;
+        }
+
+        *bytes = new_bytes;
+        if let Some(index) = older {
+            let found = &mut self.found[index];
+            found.list = list;
+            self.problems.push(found.problem(CrlProblemReason::Older));
+            return;
+        }
+        let reason = CrlProblemReason::Missing { issuer: issuer() };
+        let gone = Found {
+            list,
+            file: None,
+            position: None,
+        };
+        self.problems.push(gone.problem(reason));
+        self.found.push(gone);
     }
 
     /// Where the list is that is for the same certificates as `list`.
@@ -269,8 +342,9 @@ impl Reading {
     }
 
     fn push(&mut self, new: Found) -> Result<(), CrlError> {
-        if self.found.len() == MAX_LISTS {
-            return Err(CrlError::TooManyLists { limit: MAX_LISTS });
+        let limit = self.limits.count;
+        if self.found.len() == limit {
+            return Err(CrlError::TooManyLists { limit });
         }
         self.found.push(new);
         Ok(())
@@ -288,20 +362,4 @@ impl Reading {
 }
 
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
-mod tests {
-    use super::*;
-    use crate::webpki::tests::pki::{crl, root};
-
-    #[test]
-    fn what_did_not_change_is_what_was_held_even_if_nothing_is_shared() {
-        let der = crl(&root("One", |_| ()), &[3], |_| ());
-        let held = Arc::new(RevocationList::parse(Arc::new(der.clone())).unwrap());
-        let mut reading = Reading::new(None);
-        reading.add(Path::new("one"), None, der).unwrap();
-        assert!(!Arc::ptr_eq(&reading.found[0].list, &held));
-        reading
-            .keep_what_is_not_replaced(core::slice::from_ref(&held))
-            .unwrap();
-        assert!(Arc::ptr_eq(&reading.found[0].list, &held) && reading.problems.is_empty());
-    }
-}
+mod tests;
