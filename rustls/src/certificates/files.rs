@@ -101,23 +101,30 @@ impl core::error::Error for FileError {
 /// [`FileError`], for each of its causes.
 pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     for _ in 0..ATTEMPTS {
-        if let Some(content) = read_once(path, limit, || ())? {
+        if let Some(content) = read_once(path, limit, |_| ())? {
             return Ok(content);
         }
     }
     Err(FileError::new(path, FileErrorCause::ChangedWhileRead))
 }
 
-/// `None` when the file changed meanwhile; `meanwhile` is for tests to do it.
+/// The moments at which a test may change the file.
+enum Moment {
+    BeforeOpening,
+    AfterReading,
+}
+
+/// Reads the file, or returns `None` if it changed meanwhile. Tests change it in `meanwhile`.
 fn read_once(
     path: &Path,
     limit: u64,
-    meanwhile: impl FnOnce(),
+    meanwhile: impl Fn(Moment),
 ) -> Result<Option<Vec<u8>>, FileError> {
     let io_error = |error| FileError::io(path, error);
-    // opening a pipe waits for its writer, so look first
+    // opening a device may do something to it, so look first
     refuse_irregular(path, &fs::metadata(path).map_err(io_error)?)?;
-    let file = File::open(path).map_err(io_error)?;
+    meanwhile(Moment::BeforeOpening);
+    let file = open_without_waiting(path).map_err(io_error)?;
     let before = file.metadata().map_err(io_error)?;
     refuse_irregular(path, &before)?;
 
@@ -138,12 +145,54 @@ fn read_once(
         return Err(too_long());
     }
 
-    meanwhile();
+    meanwhile(Moment::AfterReading);
     let after = file.metadata().map_err(io_error)?;
     // a file whose content is made as it is read, as in /proc, says that it has none
     let is_whole = length == after.len() || after.len() == 0;
     Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then(|| mem::take(&mut *content)))
 }
+
+/// Opens a file to read it. If a pipe has taken its place since it was looked at, this does not wait for a writer.
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(O_NONBLOCK);
+    }
+    options.open(path)
+}
+
+/// The flag of `open` as the C library spells it, which std does not export; 0 where it is not known here.
+#[cfg(unix)]
+const O_NONBLOCK: i32 = if cfg!(any(
+    target_vendor = "apple",
+    target_os = "dragonfly",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "aix"
+)) {
+    0x4
+} else if cfg!(any(target_os = "illumos", target_os = "solaris")) {
+    0x80
+} else if cfg!(any(target_os = "android", target_os = "linux")) {
+    if cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips32r6",
+        target_arch = "mips64",
+        target_arch = "mips64r6"
+    )) {
+        0x80
+    } else if cfg!(any(target_arch = "sparc", target_arch = "sparc64")) {
+        0x4000
+    } else {
+        0x800
+    }
+} else {
+    0
+};
 
 fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
     if metadata.is_file() {
@@ -304,7 +353,14 @@ mod tests {
     #[test]
     fn what_changes_while_it_is_read_is_not_taken_for_its_content() {
         let TestFile(path) = &TestFile::new("changes", b"old");
-        let read = |meanwhile: &dyn Fn()| read_once(path, 100, meanwhile).unwrap();
+        let read = |meanwhile: &dyn Fn()| {
+            let then = |moment| {
+                if matches!(moment, Moment::AfterReading) {
+                    meanwhile();
+                }
+            };
+            read_once(path, 100, then).unwrap()
+        };
         assert_eq!(read(&|| ()).unwrap(), b"old");
         let append = || {
             let mut file = File::options().append(true).open(path).unwrap();
@@ -321,6 +377,23 @@ mod tests {
         // the next attempt reads what was put in its place
         #[cfg(unix)]
         assert_eq!(read(&|| fs::remove_file(path).unwrap()), None);
+    }
+
+    /// Without the flag of `open`, this test waits for ever.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_takes_the_place_of_a_file_is_refused_at_once() {
+        let TestFile(path) = &TestFile::new("swapped", b"content");
+        assert_ne!(O_NONBLOCK, 0, "this platform's flag is not known");
+        let swap = |moment| {
+            if matches!(moment, Moment::BeforeOpening) {
+                fs::remove_file(path).unwrap();
+                let status = process::Command::new("mkfifo").arg(path).status().unwrap();
+                assert!(status.success());
+            }
+        };
+        let cause = read_once(path, 100, swap).unwrap_err().cause;
+        assert!(matches!(cause, FileErrorCause::NotRegular), "{cause:?}");
     }
 
     #[test]
