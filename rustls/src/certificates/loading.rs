@@ -7,6 +7,7 @@
 //!   load ──► look up ──► held, and neither too old nor changed ───────────────► hand it out
 //!               │
 //!               ├──► another thread is loading it ──► wait for that Flight ───► hand out what it brought
+//!               │         └─► reload: wait for it, and share the Flight that begins next
 //!               │
 //!               └──► a Flight of one's own ──► Source::load ──► keep it ──────► hand it out
 //!                                                      └─► failed: keep the old, and say so with it
@@ -29,7 +30,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pki_types::UnixTime;
 
-use self::flight::Flight;
+use self::flight::{Flight, Outcome};
 pub(crate) use self::policy::Policy;
 use super::CacheStats;
 
@@ -113,7 +114,9 @@ impl<S: Source> LoadingCache<S> {
         self.load_as(source, false)
     }
 
-    /// The same, but loaded now in any case.
+    /// Like [`load`](Self::load), but never returns what a load brought that began before this call.
+    ///
+    /// Calls that come while a load is under way share the next one.
     pub(crate) fn reload(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, true)
     }
@@ -134,21 +137,44 @@ impl<S: Source> LoadingCache<S> {
                     return Pending::new(self, source, flight).run(held.as_ref(), now, version);
                 }
                 Turn::Wait(flight) => {
-                    // a load that began before this call may have missed the change that this one is to see
+                    // the load may have begun before a change that this call has to see
                     if let Some(outcome) = flight.wait()
-                        && !anew
-                        && self.version(source) == flight.version
+                        && flight.began_at(self.version(source).as_ref())
                     {
-                        let mut map = self.lock();
-                        match &outcome {
-                            Ok(_) => map.counts.hits += 1,
-                            Err(_) => map.counts.misses += 1,
-                        }
+                        return self.share(outcome);
+                    }
+                }
+                Turn::WaitForNext { current, next } => {
+                    let _ = current.wait();
+                    if let Some(outcome) = self.load_next(source, &next) {
                         return outcome;
                     }
                 }
             }
         }
+    }
+
+    /// Loads for all who wait for `next`, or waits for the thread that does. Returns `None` if the load panicked.
+    fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
+        let now = self.policy.now();
+        let version = self.version(source);
+        match self.begin_next(source, next, version.as_ref()) {
+            Ok(held) => {
+                let pending = Pending::new(self, source, next.clone());
+                Some(pending.run(held.as_ref(), now, version))
+            }
+            Err(flight) => flight.wait().map(|outcome| self.share(outcome)),
+        }
+    }
+
+    /// Counts a call that another thread has loaded for.
+    fn share(&self, outcome: Outcome<S>) -> Outcome<S> {
+        let mut map = self.lock();
+        match &outcome {
+            Ok(_) => map.counts.hits += 1,
+            Err(_) => map.counts.misses += 1,
+        }
+        outcome
     }
 
     /// Where nothing is to be kept.
@@ -221,21 +247,8 @@ impl<S: Source> LoadingCache<S> {
         let map = &mut *map;
         map.uses += 1;
 
-        let Some(entry) = map.entries.get_mut(source) else {
-            let flight = Flight::new(version.cloned());
-            map.counts.misses += 1;
-            map.entries.insert(
-                source.clone(),
-                Entry {
-                    held: None,
-                    flight: Some(flight.clone()),
-                    last_use: map.uses,
-                },
-            );
-            return Turn::Load(flight, None);
-        };
+        let entry = map.entries.entry(source.clone()).or_default();
         entry.last_use = map.uses;
-
         if let Some(held) = &entry.held
             && !anew
             && held.is_to_be_used(source, &self.policy, now, version)
@@ -243,15 +256,53 @@ impl<S: Source> LoadingCache<S> {
             map.counts.hits += 1;
             return Turn::Held(held.loaded.clone());
         }
-        if let Some(flight) = &entry.flight {
-            return Turn::Wait(flight.clone());
+        match &entry.flight {
+            Some(current) if anew => Turn::WaitForNext {
+                current: current.clone(),
+                next: entry.next.get_or_insert_with(Flight::new).clone(),
+            },
+            Some(current) => Turn::Wait(current.clone()),
+            None => {
+                let flight = entry.next.take().unwrap_or_else(Flight::new);
+                flight.begin(version);
+                map.counts.misses += 1;
+                entry.flight = Some(flight.clone());
+                Turn::Load(flight, entry.held_value())
+            }
+        }
+    }
+
+    /// Begins `next` after the load before it has ended, and returns what it is to replace.
+    ///
+    /// # Errors
+    ///
+    /// The load to wait for, if another thread has begun `next` or, after the source was forgotten, another load.
+    fn begin_next(
+        &self,
+        source: &S,
+        next: &Arc<Flight<S>>,
+        version: Option<&S::Version>,
+    ) -> Result<Option<Arc<S::Value>>, Arc<Flight<S>>> {
+        let mut map = self.lock();
+        let map = &mut *map;
+        let under_way = map
+            .entries
+            .get(source)
+            .and_then(|entry| entry.flight.as_ref());
+        if let Some(flight) = under_way {
+            return Err(flight.clone());
+        }
+        if !next.begin(version) {
+            return Err(next.clone());
         }
 
-        let flight = Flight::new(version.cloned());
+        map.uses += 1;
         map.counts.misses += 1;
-        entry.flight = Some(flight.clone());
-        let held = entry.held.as_ref().map(|held| held.loaded.value.clone());
-        Turn::Load(flight, held)
+        let entry = map.entries.entry(source.clone()).or_default();
+        entry.last_use = map.uses;
+        entry.flight = Some(next.clone());
+        entry.next.take_if(|due| Arc::ptr_eq(due, next));
+        Ok(entry.held_value())
     }
 
     /// Nothing panics under this lock but a failed allocation, and the map is whole at each point.
@@ -309,11 +360,31 @@ impl<S: Source> Map<S> {
     }
 }
 
-/// One of the two is there, or both: while something is loaded for the first time, nothing is held.
+/// Has a held value, a flight or both: while something is loaded for the first time, nothing is held.
 struct Entry<S: Source> {
     held: Option<Held<S>>,
+    /// The load under way.
     flight: Option<Arc<Flight<S>>>,
+    /// The load due after it, for calls of `reload` that came during it.
+    next: Option<Arc<Flight<S>>>,
     last_use: u64,
+}
+
+impl<S: Source> Entry<S> {
+    fn held_value(&self) -> Option<Arc<S::Value>> {
+        self.held.as_ref().map(|held| held.loaded.value.clone())
+    }
+}
+
+impl<S: Source> Default for Entry<S> {
+    fn default() -> Self {
+        Self {
+            held: None,
+            flight: None,
+            next: None,
+            last_use: 0,
+        }
+    }
 }
 
 struct Held<S: Source> {
@@ -365,8 +436,14 @@ impl<S: Source> Clone for Loaded<S> {
 
 enum Turn<S: Source> {
     Held(Loaded<S>),
+    /// Wait for the load under way.
     Wait(Arc<Flight<S>>),
-    /// With what is to be replaced.
+    /// Wait for the load under way, then load once for all who share `next`.
+    WaitForNext {
+        current: Arc<Flight<S>>,
+        next: Arc<Flight<S>>,
+    },
+    /// Load now. Has the value to be replaced.
     Load(Arc<Flight<S>>, Option<Arc<S::Value>>),
 }
 

@@ -1,4 +1,7 @@
-//! A load that is under way, and those who wait for it.
+//! One load, and the threads that wait for it.
+//!
+//! A flight exists before its load begins if threads ask for a load that must not have begun before they asked.
+//! All of them share it; one of them begins it when the load before it has ended.
 
 use alloc::sync::Arc;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,47 +9,74 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::{Loaded, Source};
 
 pub(super) struct Flight<S: Source> {
-    /// The version of the source before the load began.
-    pub(super) version: Option<S::Version>,
     state: Mutex<State<S>>,
     ended: Condvar,
 }
 
-type Outcome<S> = Result<Loaded<S>, Arc<<S as Source>::Error>>;
+/// What a load brought, for all who waited.
+pub(super) type Outcome<S> = Result<Loaded<S>, Arc<<S as Source>::Error>>;
 
 enum State<S: Source> {
-    UnderWay,
-    /// Without an outcome when the source panicked.
-    Ended(Option<Outcome<S>>),
+    /// No thread has begun the load.
+    Due,
+    UnderWay(Before<S>),
+    /// There is no outcome if the source panicked.
+    Ended(Before<S>, Option<Outcome<S>>),
 }
 
+/// The version of the source before the load began.
+type Before<S> = Option<<S as Source>::Version>;
+
 impl<S: Source> Flight<S> {
-    pub(super) fn new(version: Option<S::Version>) -> Arc<Self> {
+    /// Creates a flight whose load is due.
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
-            version,
-            state: Mutex::new(State::UnderWay),
+            state: Mutex::new(State::Due),
             ended: Condvar::new(),
         })
     }
 
+    /// Marks the load as under way. The caller loads. Returns false if another thread has begun it.
+    pub(super) fn begin(&self, version: Option<&S::Version>) -> bool {
+        let mut state = self.lock();
+        let is_due = matches!(*state, State::Due);
+        if is_due {
+            *state = State::UnderWay(version.cloned());
+        }
+        is_due
+    }
+
     pub(super) fn end(&self, outcome: Option<Outcome<S>>) {
-        *self.lock() = State::Ended(outcome);
+        let mut state = self.lock();
+        let before = match &mut *state {
+            State::UnderWay(before) => before.take(),
+            State::Due | State::Ended(..) => None,
+        };
+        *state = State::Ended(before, outcome);
         self.ended.notify_all();
     }
 
-    /// Waits for the end. `None` when the source panicked: whoever still wants it has to load it.
+    /// Waits for the end of a load that has begun. Returns `None` if the source panicked; the caller then has to load.
     pub(super) fn wait(&self) -> Option<Outcome<S>> {
         let mut state = self.lock();
         loop {
             match &*state {
-                State::Ended(outcome) => return outcome.clone(),
-                State::UnderWay => {
+                State::Ended(_, outcome) => return outcome.clone(),
+                State::Due | State::UnderWay(_) => {
                     state = self
                         .ended
                         .wait(state)
                         .unwrap_or_else(PoisonError::into_inner);
                 }
             }
+        }
+    }
+
+    /// Returns true if the source had this version before the load began.
+    pub(super) fn began_at(&self, version: Option<&S::Version>) -> bool {
+        match &*self.lock() {
+            State::UnderWay(before) | State::Ended(before, _) => before.as_ref() == version,
+            State::Due => false,
         }
     }
 

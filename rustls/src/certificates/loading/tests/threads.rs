@@ -133,6 +133,76 @@ fn a_reload_begins_when_it_is_called() {
     });
 }
 
+/// Those that come during a load need another one, but one is enough for all of them.
+#[test]
+fn reloads_that_come_during_a_load_share_the_next_one() {
+    for is_held in [false, true] {
+        for ending in [Loads, Fails] {
+            let set = Set::new(|_| ());
+            let source = TestSource::new("a");
+            if is_held {
+                set.load(&source);
+            }
+            let loads_before = source.loads();
+            let uses_before = set.cache.lock().uses;
+            source.does(ending);
+            let reload = || match set.cache.reload(&source) {
+                Ok(loaded) => loaded.failure.map_or(Ok(loaded.value.1), Err),
+                Err(error) => Err(error),
+            };
+            let outcomes = thread::scope(|scope| {
+                let (loading, go_on) = source.waits_and(ending);
+                let first = scope.spawn(reload);
+                loading.recv().unwrap();
+                let others = [(); THREADS].map(|()| scope.spawn(reload));
+                set.wait_until_looked_up(uses_before + 1 + THREADS as u64);
+                go_on.send(()).unwrap();
+                first.join().unwrap().ok();
+                others.map(|thread| thread.join().unwrap())
+            });
+
+            assert_eq!(source.loads() - loads_before, 2);
+            let number = loads_before + 2;
+            let expected = match ending {
+                Fails => Err(Arc::new(alloc::format!("load {number}"))),
+                _ => Ok(number),
+            };
+            assert!(outcomes.iter().all(|outcome| *outcome == expected));
+        }
+    }
+}
+
+#[test]
+fn a_shared_reload_that_panics_or_is_forgotten_is_begun_by_another_thread() {
+    for forgets in [false, true] {
+        let set = Set::new(|_| ());
+        let source = TestSource::new("a");
+        let reload = || catch_unwind(AssertUnwindSafe(|| set.cache.reload(&source)));
+        thread::scope(|scope| {
+            let (loading, go_on) = source.waits_and(Loads);
+            let first = scope.spawn(reload);
+            loading.recv().unwrap();
+            let (second_loading, second_goes_on) = source.waits_and(Panics);
+            let others = [(); 4].map(|()| scope.spawn(reload));
+            set.wait_until_looked_up(5);
+            go_on.send(()).unwrap();
+            second_loading.recv().unwrap();
+            if forgets {
+                set.cache.invalidate(&source);
+            }
+            second_goes_on.send(()).unwrap();
+            first.join().unwrap().unwrap().unwrap();
+            let outcomes = others.map(|thread| thread.join().unwrap());
+            let panicked = outcomes.iter().filter(|outcome| outcome.is_err());
+            assert_eq!(panicked.count(), 1);
+            for outcome in outcomes.into_iter().flatten() {
+                assert!(outcome.unwrap().value.1 > 2);
+            }
+        });
+        assert!(set.cache.lock().entries[&source].flight.is_none());
+    }
+}
+
 #[test]
 fn the_log_is_told_when_the_load_is_over() {
     let cache = Arc::new(LoadingCache::new(Policy::default()));
