@@ -36,8 +36,16 @@ impl Fingerprint {
 
 /// SHA-256 as the cipher suites of `provider` have it.
 pub(super) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+    hash_of_suites(provider, HashAlgorithm::SHA256)
+}
+
+/// The hash function of one of `provider`'s cipher suites.
+pub(super) fn hash_of_suites(
+    provider: &CryptoProvider,
+    algorithm: HashAlgorithm,
+) -> Option<&'static dyn Hash> {
     let suites = provider.cipher_suites.iter();
     suites
         .map(|suite| suite.common().hash_provider)
-        .find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
+        .find(|hash| hash.algorithm() == algorithm)
 }

@@ -2,6 +2,7 @@
 
 mod keys;
 mod kit;
+mod ocsp;
 mod running;
 mod snapshots;
 mod trust;

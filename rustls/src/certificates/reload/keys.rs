@@ -6,10 +6,12 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use std::sync::OnceLock;
 
 use pki_types::DnsName;
 
-use super::pair::{CertifiedKeyFiles, FileVersions};
+use super::ocsp::Currency;
+use super::pair::{CertifiedKeyFiles, FileVersions, Found};
 use super::slot::{Loaded, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 use crate::client::ResolvesClientCert;
@@ -28,6 +30,10 @@ use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 /// New files come into force only when they were found to be good: the key belongs to the certificate, each
 /// certificate of the chain is within its validity, the first is for all names that it is to be found by, and the
 /// OCSP response is about it. Otherwise the old ones stay, and [`status`](Self::status) tells why.
+///
+/// An OCSP response is about a certificate if its CertID has the serial number and the issuer's name. The issuer's key
+/// is compared, too, where the chain has the issuer's certificate. A response whose `nextUpdate` has passed by the
+/// clock is not stapled any more; clients then get none until a reload finds a newer one.
 ///
 /// Connections are not disturbed. A handshake goes on with the certificate that it chose. A client resumes a session
 /// only while the certificate that it was made with is in force.
@@ -140,7 +146,7 @@ impl ReloadingCertifiedKeys {
 
     fn load(&self, pair: &Pair, held: &Arc<InForce>) -> Loaded<InForce> {
         let value = match pair.load(&self.provider, &*self.clock) {
-            Ok(found) if found.is_same_as(&held.certified_key) => held.clone(),
+            Ok(found) if found.certified_key.is_same_as(&held.certified_key) => held.clone(),
             Ok(found) => Arc::new(InForce::new(found)),
             Err(error) => return Loaded::failed(held, error),
         };
@@ -175,11 +181,12 @@ impl ReloadingCertifiedKeys {
         pair.map(|pair| pair.slot.status())
     }
 
-    /// What is in force for the server `name`: what was added for it, or else the default.
+    /// The key in force for the server `name`: the one added for it, or else the default. It has no OCSP response if that
+    /// is out of date.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let pair = name.and_then(|name| self.by_name.get(&as_key(name)));
         let pair = pair.or(self.default.as_ref())?;
-        Some(pair.slot.current().certified_key.clone())
+        Some(pair.slot.current().certified_key(&*self.clock))
     }
 }
 
@@ -340,7 +347,7 @@ impl Pair {
         &self,
         provider: &CryptoProvider,
         clock: &dyn TimeProvider,
-    ) -> Result<CertifiedKey, ReloadError> {
+    ) -> Result<Found, ReloadError> {
         let now = clock.current_time().ok_or(ReloadError::NoTime)?;
         self.files.load(provider, &self.names, now)
     }
@@ -349,17 +356,38 @@ impl Pair {
 /// What a pair has at present.
 struct InForce {
     certified_key: Arc<CertifiedKey>,
+    /// When the OCSP response of `certified_key` may be stapled, unless that is always.
+    ocsp_currency: Option<Currency>,
+    /// The same key and chain without the OCSP response, made when that is out of date.
+    without_ocsp: OnceLock<Arc<CertifiedKey>>,
     /// Resolves to it; a client's sessions are bound to this object.
     resolver: Arc<SingleCertAndKey>,
 }
 
 impl InForce {
-    fn new(certified_key: CertifiedKey) -> Self {
-        let certified_key = Arc::new(certified_key);
+    fn new(found: Found) -> Self {
+        let certified_key = Arc::new(found.certified_key);
         Self {
             resolver: Arc::new(SingleCertAndKey::from(certified_key.clone())),
+            ocsp_currency: found
+                .ocsp_currency
+                .filter(|currency| !currency.is_endless()),
+            without_ocsp: OnceLock::new(),
             certified_key,
         }
+    }
+
+    /// Returns the key, with the OCSP response if that is good now.
+    fn certified_key(&self, clock: &dyn TimeProvider) -> Arc<CertifiedKey> {
+        let is_out_of_date = |currency: Currency| !currency.includes(clock.current_time());
+        if !self.ocsp_currency.is_some_and(is_out_of_date) {
+            return self.certified_key.clone();
+        }
+        let without_ocsp = self.without_ocsp.get_or_init(|| {
+            let CertifiedKey { cert, key, .. } = &*self.certified_key;
+            Arc::new(CertifiedKey::new(cert.clone(), key.clone()))
+        });
+        without_ocsp.clone()
     }
 }
 

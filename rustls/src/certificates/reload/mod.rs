@@ -11,9 +11,12 @@
 //! while anything is read, parsed, checked or asked.
 //!
 //! - `slot`: what is in force, and the order of reloads; `status`, `error`: what became of them.
-//! - `keys`: certificates and keys of one's own, `pair` from files.
+//! - `keys`: certificates and keys of one's own, `pair` from files, with the OCSP response (`ocsp`) that names them
+//!   (`certificate_id`).
 //! - `server_verifier`, `client_verifier`: whom to trust, `trust` from roots and revocation lists.
 
+#[cfg(feature = "x509")]
+mod certificate_id;
 mod client_verifier;
 mod error;
 #[cfg(feature = "x509")]

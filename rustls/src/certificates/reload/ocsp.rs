@@ -1,5 +1,5 @@
-//! Whether an OCSP response (RFC 6960 §4.2.1) is one that can be stapled to a certificate: successful, about that
-//! certificate, and not out of date. Who signed it, and what it says, is for clients to judge.
+//! OCSP responses (RFC 6960 §4.2.1) that can be stapled to a certificate: successful, about that certificate, and not
+//! out of date. Clients check the signature and the status.
 
 use core::time::Duration;
 
@@ -7,38 +7,65 @@ use pki_types::{CertificateDer, UnixTime};
 use x509_cert::der::asn1::{AnyRef, GeneralizedTime};
 use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 
-use crate::certificates::Certificate;
+use super::certificate_id::{CertificateId, Subject};
+use crate::crypto::CryptoProvider;
 
 /// id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the one form of response there is.
 const BASIC: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01";
 
-/// Checks that `response` can be stapled to `end_entity`.
+/// When a response is good for stapling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Currency {
+    /// The response's nextUpdate in seconds since 1970; none where newer information is always available.
+    next_update: Option<u64>,
+}
+
+impl Currency {
+    /// Returns true if the response may be stapled. Without a time, one that ends at some time may not.
+    pub(super) fn includes(self, now: Option<UnixTime>) -> bool {
+        match (self.next_update, now) {
+            (None, _) => true,
+            (Some(next_update), Some(now)) => now.as_secs() <= next_update,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Returns true if the response can always be stapled.
+    pub(super) fn is_endless(self) -> bool {
+        self.next_update.is_none()
+    }
+}
+
+/// Checks that `response` can be stapled to the first certificate of `chain`.
 ///
 /// # Errors
 ///
-/// Why not.
+/// Returns a text for the user if it cannot.
 pub(super) fn check(
     response: &[u8],
-    end_entity: &CertificateDer<'static>,
+    chain: &[CertificateDer<'static>],
+    provider: &CryptoProvider,
     now: UnixTime,
-) -> Result<(), &'static str> {
-    let certificate = Certificate::new(end_entity.clone());
-    let Ok(serial_number) = certificate.serial_number() else {
-        return Err("the certificate has no serial number");
-    };
+) -> Result<Currency, &'static str> {
+    let subject = Subject::new(chain, provider).ok_or("there is no certificate")?;
     let mut is_about_another = false;
     for single in responses(response)? {
         let single = single.map_err(|_| MALFORMED)?;
-        if single.serial_number != serial_number.as_bytes() {
+        if !subject.is_named_by(&single.id)? {
             is_about_another = true;
             continue;
         }
+        let currency = Currency {
+            next_update: single.next_update,
+        };
         let latest = now.as_secs().saturating_add(TOLERANCE.as_secs());
-        return match single.next_update {
-            Some(next_update) if next_update < now.as_secs() => Err("it is out of date"),
+        return if !currency.includes(Some(now)) {
+            Err("it is out of date")
+        } else if single.this_update > latest {
             // RFC 6960 §2.4
-            _ if single.this_update > latest => Err("it is dated in the future"),
-            _ => Ok(()),
+            Err("it is dated in the future")
+        } else {
+            Ok(currency)
         };
     }
     Err(if is_about_another {
@@ -53,9 +80,9 @@ const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 const MALFORMED: &str = "it is malformed";
 
-/// What a response says of one certificate, as far as it matters here.
+/// The part of a response that is about one certificate, without its status.
 struct SingleResponse<'a> {
-    serial_number: &'a [u8],
+    id: CertificateId<'a>,
     /// In seconds since 1970.
     this_update: u64,
     /// In seconds since 1970; none where newer information is always to be had.
@@ -120,11 +147,13 @@ impl<'a> SingleResponse<'a> {
     fn read(single: AnyRef<'a>) -> Result<Self, Malformed> {
         let mut fields = Elements::of(single, Tag::Sequence)?;
         let mut id = Elements::of(fields.next()?, Tag::Sequence)?;
-        // hash algorithm, and what it makes of the issuer's name and key
-        id.next_as(Tag::Sequence)?;
-        id.next_as(Tag::OctetString)?;
-        id.next_as(Tag::OctetString)?;
-        let serial_number = id.next_as(Tag::Integer)?.value();
+        let mut algorithm = Elements::of(id.next()?, Tag::Sequence)?;
+        let id = CertificateId {
+            hash_algorithm: algorithm.next_as(Tag::ObjectIdentifier)?.value(),
+            issuer_name_hash: id.next_as(Tag::OctetString)?.value(),
+            issuer_key_hash: id.next_as(Tag::OctetString)?.value(),
+            serial_number: id.next_as(Tag::Integer)?.value(),
+        };
         // the status
         fields.next()?;
         let this_update = secs(fields.next_as(Tag::GeneralizedTime)?)?;
@@ -136,7 +165,7 @@ impl<'a> SingleResponse<'a> {
             }
         }
         Ok(Self {
-            serial_number,
+            id,
             this_update,
             next_update,
         })

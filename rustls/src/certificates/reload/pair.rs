@@ -50,7 +50,7 @@ impl CertifiedKeyFiles {
         }
     }
 
-    /// The OCSP response to be stapled is in `ocsp`, DER.
+    /// The OCSP response to be stapled is in `ocsp`, DER. It is stapled until its `nextUpdate`.
     pub fn with_ocsp(mut self, ocsp: impl Into<PathBuf>) -> Self {
         self.ocsp = Some(ocsp.into());
         self
@@ -68,11 +68,11 @@ impl CertifiedKeyFiles {
         provider: &CryptoProvider,
         names: &[DnsName<'_>],
         now: UnixTime,
-    ) -> Result<CertifiedKey, ReloadError> {
+    ) -> Result<Found, ReloadError> {
         let chain = self.read_chain()?;
         let key = Zeroizing::new(self.read_key()?);
         self.check_chain(&chain, names, now)?;
-        let ocsp = self.read_ocsp(&chain, now)?;
+        let ocsp = self.read_ocsp(&chain, provider, now)?;
 
         let key = provider
             .key_provider
@@ -93,8 +93,12 @@ impl CertifiedKeyFiles {
             }
             Err(error) => return Err(self.refused(1, error)),
         }
-        certified_key.ocsp = ocsp;
-        Ok(certified_key)
+        let (response, currency) = ocsp.unzip();
+        certified_key.ocsp = response;
+        Ok(Found {
+            certified_key,
+            ocsp_currency: currency,
+        })
     }
 
     fn read_chain(&self) -> Result<Vec<CertificateDer<'static>>, ReloadError> {
@@ -137,14 +141,15 @@ impl CertifiedKeyFiles {
     fn read_ocsp(
         &self,
         chain: &[CertificateDer<'static>],
+        provider: &CryptoProvider,
         now: UnixTime,
-    ) -> Result<Option<Vec<u8>>, ReloadError> {
-        let (Some(path), Some(end_entity)) = (&self.ocsp, chain.first()) else {
+    ) -> Result<Option<(Vec<u8>, ocsp::Currency)>, ReloadError> {
+        let Some(path) = &self.ocsp else {
             return Ok(None);
         };
         let response = read_file(path, MAX_OCSP_LEN)?;
-        match ocsp::check(&response, end_entity, now) {
-            Ok(()) => Ok(Some(response)),
+        match ocsp::check(&response, chain, provider, now) {
+            Ok(currency) => Ok(Some((response, currency))),
             Err(reason) => Err(ReloadError::OcspResponse {
                 path: path.clone(),
                 reason,
@@ -185,6 +190,13 @@ impl CertifiedKeyFiles {
     pub(super) fn description(&self) -> alloc::string::String {
         format!("certificate {}", self.chain.display())
     }
+}
+
+/// What was found in the files.
+pub(super) struct Found {
+    pub(super) certified_key: CertifiedKey,
+    /// When its OCSP response may be stapled.
+    pub(super) ocsp_currency: Option<ocsp::Currency>,
 }
 
 /// The versions of several files.
