@@ -35,7 +35,7 @@ impl Fingerprint {
 }
 
 /// SHA-256 as the cipher suites of `provider` have it.
-pub(super) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     hash_of_suites(provider, HashAlgorithm::SHA256)
 }
 

@@ -49,6 +49,7 @@ pub use certificate::{
 };
 #[cfg(feature = "std")]
 pub use files::{FileError, FileErrorCause};
+pub(crate) use fingerprint::sha256;
 #[cfg(feature = "x509")]
 pub(crate) use own::{Kept, shared};
 pub(crate) use peer_chains::Found;

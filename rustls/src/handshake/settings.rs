@@ -50,15 +50,18 @@ impl ServerSettings {
 
     /// The verifier of clients.
     pub(crate) fn verifier(&self) -> &dyn ClientCertVerifier {
-        match &self.replaced {
-            Some(verifier) => &**verifier,
-            None => &*self.config.configured_verifier,
-        }
+        &**self.shared_verifier()
+    }
+
+    fn shared_verifier(&self) -> &Arc<dyn ClientCertVerifier> {
+        self.replaced
+            .as_ref()
+            .unwrap_or(&self.config.configured_verifier)
     }
 
     /// What the verifier asks of clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
-        ClientAuthId::of(self.verifier(), &self.config.provider)
+        ClientAuthId::of(self.shared_verifier(), &self.config)
     }
 
     /// The configuration, for what outlives the handshake.

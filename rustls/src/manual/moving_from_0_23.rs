@@ -26,7 +26,7 @@
 //! - **A server with client certificates** verifies them again when a session is resumed. 0.23 does not, and so takes
 //!   certificates that have expired or were revoked since; here a resumption costs such a server what verifying costs.
 //! - **A server with a `session_storage` or `ticketer` shared by configurations**: sessions go only where clients are asked
-//!   for the same authentication.
+//!   for the same authentication, and to servers that have the same certificate or one for the client's name.
 //! - **Code that looks at `peer_certificates` early**: of a resumed connection they are there when the peer has proven
 //!   that it has the session, not before.
 //! - **Code that goes on after an error**: a connection that has failed gives its error to each further call, writers

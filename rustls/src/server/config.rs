@@ -17,6 +17,7 @@ use crate::key_log::{KeyLog, NoKeyLog};
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::server::ProducesTickets;
 use crate::server::resolver::ResolvesServerCert;
+use crate::session::digests::SessionDigests;
 use crate::session::server::{NoTickets, StoresServerSessions, default_session_storage};
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 #[cfg(feature = "std")]
@@ -78,9 +79,14 @@ pub struct ServerConfig {
     pub max_early_data_size: u32,
 
     /// Makes tickets that hold a whole session. One that makes none by default.
+    ///
+    /// Configurations may share it. A server resumes no session of a server with another certificate, unless its own
+    /// certificate is valid for the name that the client asks for.
     pub ticketer: Arc<dyn ProducesTickets>,
 
     /// Where sessions are kept that are not kept in tickets. In memory, 256 of them, by default.
+    ///
+    /// Configurations may share it, as they may share a [`ticketer`](Self::ticketer).
     pub session_storage: Arc<dyn StoresServerSessions>,
 
     /// How many bytes of plaintext a record carries at most, plus 5 for its header; `None` for no limit
@@ -132,6 +138,7 @@ pub struct ServerConfig {
     pub(crate) versions: EnabledVersions,
     /// For handshakes, [`ServerSettings`](crate::handshake::settings::ServerSettings) has it, or what is in its place.
     pub(crate) configured_verifier: Arc<dyn ClientCertVerifier>,
+    pub(crate) session_digests: Arc<SessionDigests>,
 }
 
 impl ServerConfig {
@@ -314,6 +321,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             provider: self.provider,
             versions: self.state.versions,
             configured_verifier: self.state.verifier,
+            session_digests: Arc::new(SessionDigests::new()),
         }
     }
 }

@@ -4,9 +4,12 @@
 //! the same ([`ClientAuthId`]) and the certificate would still be accepted ([`is_still_accepted`]). Both hold
 //! between processes and machines that share tickets or a storage.
 
+use alloc::sync::Arc;
+
 use pki_types::{CertificateDer, UnixTime};
 
-use crate::crypto::CryptoProvider;
+use super::digests::{DIGEST_LEN, Digest, cut, hash};
+use crate::server::ServerConfig;
 use crate::verify::ClientCertVerifier;
 
 /// What a configuration asks of clients, in short: whether they must authenticate, how, and by which
@@ -15,23 +18,17 @@ use crate::verify::ClientCertVerifier;
 /// Two of them are equal if the settings are. Verifiers that say the same of themselves and judge
 /// differently are not told apart by it; for that, [`is_still_accepted`] asks them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ClientAuthId(pub(crate) [u8; Self::LEN]);
+pub(crate) struct ClientAuthId(pub(crate) Digest);
 
 impl ClientAuthId {
-    /// Length in bytes: that of the shortest hash function of TLS 1.3.
-    pub(crate) const LEN: usize = 32;
-
-    /// Hashes what `verifier` says of itself with the first hash function of `provider`. Where clients are not
-    /// asked there is nothing to hash.
-    pub(crate) fn of(verifier: &dyn ClientCertVerifier, provider: &CryptoProvider) -> Self {
-        let mut id = Self([0; Self::LEN]);
-        if !verifier.offer_client_auth() {
-            return id;
-        }
-        let Some(suite) = provider.cipher_suites.first() else {
-            return id;
+    /// Hashes the answers of `verifier`, which a handshake under `config` goes by. Where clients are not asked there is
+    /// nothing to hash.
+    pub(crate) fn of(verifier: &Arc<dyn ClientCertVerifier>, config: &ServerConfig) -> Self {
+        let provider = &config.provider;
+        let (true, Some(hash)) = (verifier.offer_client_auth(), hash(provider)) else {
+            return Self([0; DIGEST_LEN]);
         };
-        let mut hash = suite.common().hash_provider.start();
+        let mut hash = hash.start();
         hash.update(&[
             verifier.client_auth_mandatory().into(),
             verifier.requires_raw_public_keys().into(),
@@ -41,16 +38,15 @@ impl ClientAuthId {
         for scheme in schemes {
             hash.update(&u16::from(scheme).to_be_bytes());
         }
-        for name in verifier.root_hint_subjects() {
-            let name: &[u8] = name.as_ref();
-            hash.update(&(name.len() as u64).to_be_bytes());
-            hash.update(name);
-        }
-        // a longer hash is cut
-        for (byte, hashed) in id.0.iter_mut().zip(hash.finish().as_ref()) {
-            *byte = *hashed;
-        }
-        id
+        let names = verifier.root_hint_subjects();
+        // there may be many: their digest is kept
+        hash.update(&(names.len() as u64).to_be_bytes());
+        hash.update(
+            &config
+                .session_digests
+                .of_authorities(verifier, names, provider),
+        );
+        Self(cut(&hash.finish()))
     }
 }
 

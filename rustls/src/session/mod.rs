@@ -3,7 +3,9 @@
 //! - [`chain`]: the certificates of a peer, which connections share.
 //! - [`client`]: what a client remembers of servers, and where.
 //! - [`client_auth`]: what ties a server's sessions to how it authenticates clients.
+//! - [`digests`]: hashes of the long values that both of these compare.
 //! - [`server`]: where a server keeps sessions.
+//! - [`server_auth`]: what ties a server's sessions to its own certificate.
 //! - [`stored`]: a session as a server's storage keeps it.
 //! - [`value`]: what a server must know of a session, as bytes.
 
@@ -12,7 +14,9 @@ pub(crate) mod bounded_map;
 pub(crate) mod chain;
 pub(crate) mod client;
 pub(crate) mod client_auth;
+pub(crate) mod digests;
 pub(crate) mod server;
+pub(crate) mod server_auth;
 pub(crate) mod stored;
 pub(crate) mod value;
 

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   struct {
-//!       uint8 format;                         /* 3 */
+//!       uint8 format;                         /* 4 */
 //!       ProtocolVersion version;
 //!       CipherSuite cipher_suite;
 //!       select (SessionValue.version) {
@@ -27,6 +27,7 @@
 //!       uint64 issued_at;                     /* seconds since 1970 */
 //!       uint64 authenticated_at;              /* seconds since 1970 */
 //!       opaque client_auth[32];
+//!       opaque server_auth[32];
 //!       opaque alpn_protocol<0..2^8-1>;       /* empty if none was agreed on */
 //!       opaque server_name<0..2^8-1>;         /* empty if none was sent */
 //!       opaque application_data<0..2^16-1>;
@@ -40,13 +41,15 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use pki_types::{CertificateDer, UnixTime};
+use pki_types::{CertificateDer, DnsName, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 use smallvec::SmallVec;
 
 use super::MAX_TICKET_LIFETIME;
 use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
+use super::digests::DIGEST_LEN;
+use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
 use crate::certificates::PeerChains;
 use crate::conn::carrier::Carrier;
@@ -69,6 +72,8 @@ pub(crate) struct SessionFacts<'a> {
     pub(crate) authenticated_at: u64,
     /// How clients were authenticated.
     pub(crate) client_auth: ClientAuthId,
+    /// The certificate that the server had then.
+    pub(crate) server_auth: ServerAuthId,
     pub(crate) alpn_protocol: Option<&'a [u8]>,
     pub(crate) server_name: Option<&'a str>,
     /// What the application has the session say.
@@ -106,18 +111,19 @@ pub(crate) struct Tls13Session<'a> {
 }
 
 /// Changes when the encoding does: machines that share sessions may run different releases of this library.
-const FORMAT: u8 = 3;
+const FORMAT: u8 = 4;
 
 /// Length in bytes of format, version and cipher suite.
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// Whether a client that asks for `server_name` at the time `now` may resume the session, which is to be
-    /// kept for `lifetime` seconds; its certificates not considered.
+    /// Whether a client that asks for `server_name` at the time `now` may resume the session with the server
+    /// `server`. Sessions are kept for `lifetime` seconds. The client's certificates are not considered.
     pub(crate) fn fits(
         &self,
         config: &ServerSettings,
-        server_name: Option<&str>,
+        server: &ServerAuth<'_>,
+        server_name: Option<&DnsName<'_>>,
         lifetime: u32,
         now: UnixTime,
     ) -> bool {
@@ -128,8 +134,9 @@ impl<'a> SessionFacts<'a> {
             // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
             && whole_age <= MAX_TICKET_LIFETIME.into()
             // RFC 6066 §3: not under another name
-            && self.server_name == server_name
+            && self.server_name == server_name.map(AsRef::as_ref)
             && self.client_auth == config.client_auth()
+            && server.continues(self.server_auth, server_name)
     }
 
     /// Whether the client's certificates, if it sent any, are still accepted at the time `now`. It takes long,
@@ -151,7 +158,8 @@ impl<'a> SessionFacts<'a> {
     /// Without the chain.
     fn encoded_len(&self) -> usize {
         8 + 8
-            + ClientAuthId::LEN
+            + DIGEST_LEN // client_auth
+            + DIGEST_LEN // server_auth
             + (1 + self.alpn_protocol.unwrap_or(&[]).len())
             + (1 + self.server_name.unwrap_or("").len())
             + (2 + self.application_data.len())
@@ -162,6 +170,7 @@ impl<'a> SessionFacts<'a> {
         self.issued_at.encode(bytes);
         self.authenticated_at.encode(bytes);
         bytes.extend_from_slice(&self.client_auth.0);
+        bytes.extend_from_slice(&self.server_auth.0);
         encode_bytes(bytes, LengthSize::U8, self.alpn_protocol.unwrap_or(&[]));
         encode_bytes(
             bytes,
@@ -177,6 +186,7 @@ impl<'a> SessionFacts<'a> {
             issued_at: u64::read(r)?,
             authenticated_at: u64::read(r)?,
             client_auth: ClientAuthId(r.take_array("client_auth")?),
+            server_auth: ServerAuthId(r.take_array("server_auth")?),
             alpn_protocol: Some(r.prefixed_bytes(LengthSize::U8)?).filter(|it| !it.is_empty()),
             server_name: read_server_name(r)?,
             application_data: r.prefixed_bytes(LengthSize::U16)?,
@@ -420,6 +430,7 @@ mod tests {
             issued_at: 0x0102_0304_0506_0708,
             authenticated_at: 0x0102_0304_0506_0000,
             client_auth: ClientAuthId([9; 32]),
+            server_auth: ServerAuthId([10; 32]),
             alpn_protocol: Some(b"h2"),
             server_name: Some("example.com"),
             application_data: b"data",
@@ -483,7 +494,7 @@ mod tests {
         let chain = chain();
         let session = of_connection(&chain);
         let stored = session.to_stored();
-        assert!(stored.bytes().len() < 200);
+        assert!(stored.bytes().len() < 232);
         let read = Tls13Session::read(&stored).unwrap();
         assert_eq!(read, session);
         assert_eq!(read.facts.client_chain, ClientChain::Shared(&chain));

@@ -2,7 +2,9 @@
 
 mod authentication;
 mod chosen;
+mod hashed;
 mod openssl;
+mod other_servers;
 mod peers;
 mod tampering;
 mod tickets;

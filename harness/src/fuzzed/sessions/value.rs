@@ -18,6 +18,7 @@ pub(super) struct Session {
     pub(super) issued_at: u64,
     pub(super) authenticated_at: u64,
     pub(super) client_auth: [u8; 32],
+    pub(super) server_auth: [u8; 32],
     pub(super) alpn_protocol: Vec<u8>,
     pub(super) server_name: String,
     pub(super) application_data: Vec<u8>,
@@ -49,7 +50,7 @@ impl Session {
     pub(super) fn read(value: &[u8]) -> Option<Self> {
         let mut rest = Rest(value);
         let r = &mut rest;
-        (r.number(1)? == 3).then_some(())?;
+        (r.number(1)? == 4).then_some(())?;
         let version = r.number(2)? as u16;
         let suite = r.number(2)? as u16;
         let is_tls13 = match version {
@@ -72,6 +73,7 @@ impl Session {
             issued_at: 0,
             authenticated_at: 0,
             client_auth: [0; 32],
+            server_auth: [0; 32],
             alpn_protocol: Vec::new(),
             server_name: String::new(),
             application_data: Vec::new(),
@@ -90,6 +92,7 @@ impl Session {
         session.issued_at = r.number(8)?;
         session.authenticated_at = r.number(8)?;
         session.client_auth = r.bytes(32)?.try_into().ok()?;
+        session.server_auth = r.bytes(32)?.try_into().ok()?;
         session.alpn_protocol = r.vector(1)?.to_vec();
         session.server_name = str::from_utf8(r.vector(1)?).ok()?.to_owned();
         session.application_data = r.vector(2)?.to_vec();

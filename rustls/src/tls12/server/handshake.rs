@@ -14,6 +14,7 @@ use crate::msgs::Finished;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::session::lifetime_left;
+use crate::session::server_auth::ServerAuthId;
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{KeyBlock, MasterSecret, Randoms};
 
@@ -38,6 +39,8 @@ pub(super) struct Handshake {
     pub(super) now: Option<UnixTime>,
     /// When client and server authenticated each other with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,
+    /// The certificate that the server has, whether it is sent or not.
+    pub(super) server_auth: ServerAuthId,
 }
 
 impl Handshake {

@@ -16,6 +16,7 @@ use crate::handshake::{Failure, ServerContext};
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::server::ServerConfig;
+use crate::session::server_auth::ServerAuth;
 use crate::suites::SupportedCipherSuite;
 use crate::tls12::key_schedule::{MasterSecret, Randoms};
 
@@ -43,7 +44,9 @@ pub(crate) fn negotiate(
     cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
 
     let now = config.current_time().ok();
-    let session = find_session(hello, parameters.suite, now, &config, cx)?;
+    let server = ServerAuth::new(&parameters.certified_key, &config);
+    let server_auth = server.id;
+    let session = find_session(hello, parameters.suite, &server, now, &config, cx)?;
     let hash = parameters.suite.common.hash_provider;
     let transcript = if session.is_none() && config.verifier().offer_client_auth() {
         Transcript::start_kept(hash, encoded)
@@ -66,6 +69,7 @@ pub(crate) fn negotiate(
             && now.is_some(),
         now,
         authenticated_at: now.map_or(0, |now| now.as_secs()),
+        server_auth,
         config,
     };
     let Some(session) = session else {

@@ -16,6 +16,7 @@ use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::MAX_TICKET_LIFETIME;
 use crate::session::chain::{ChainKind, PeerChain};
+use crate::session::server_auth::ServerAuth;
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
 use crate::suites::Tls12CipherSuite;
@@ -38,7 +39,7 @@ pub(super) struct FoundSession {
     pub(super) is_stored: bool,
 }
 
-/// Finds the session that `hello` offers, if it may be resumed with `suite`.
+/// Finds the session that `hello` offers, if it may be resumed with `suite` and the server `server`.
 ///
 /// # Errors
 ///
@@ -46,6 +47,7 @@ pub(super) struct FoundSession {
 pub(super) fn find_session(
     hello: &ClientHello<'_>,
     suite: &'static Tls12CipherSuite,
+    server: &ServerAuth<'_>,
     now: Option<UnixTime>,
     config: &ServerSettings,
     cx: &mut ServerContext<'_>,
@@ -60,8 +62,9 @@ pub(super) fn find_session(
         return Ok(None);
     };
     let facts = &session.facts;
+    let server_name = cx.data.server_name.as_ref();
     if session.suite != suite.common.suite
-        || !facts.fits(config, cx.data.server_name(), kept.lifetime, now)
+        || !facts.fits(config, server, server_name, kept.lifetime, now)
     {
         return Ok(None);
     }
@@ -183,6 +186,7 @@ impl Handshake {
                 issued_at: self.now?.as_secs(),
                 authenticated_at: self.authenticated_at,
                 client_auth: self.config.client_auth(),
+                server_auth: self.server_auth,
                 alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                 server_name: cx.data.server_name(),
                 application_data: cx.data.resumption_data(),

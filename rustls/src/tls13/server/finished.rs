@@ -11,6 +11,7 @@ use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Failure, ServerContext};
 use crate::msgs::Finished;
+use crate::session::server_auth::ServerAuthId;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::{MainSecret, verify_data};
 
@@ -24,6 +25,8 @@ pub(crate) struct WaitFinished {
     pub(super) ticket_count: usize,
     /// When the session that this connection resumes was agreed on with certificates.
     pub(super) authenticated_at: Option<u64>,
+    /// The certificate that the server has.
+    pub(super) server_auth: ServerAuthId,
 }
 
 impl WaitFinished {
@@ -55,6 +58,7 @@ impl WaitFinished {
                 suite: self.suite,
                 count: self.ticket_count,
                 authenticated_at: self.authenticated_at,
+                server_auth: self.server_auth,
             };
             tickets.send(&resumption_secret, cx)?;
         }

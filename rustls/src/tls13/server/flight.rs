@@ -35,6 +35,7 @@ use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::server::EarlyData;
+use crate::session::server_auth::ServerAuthId;
 use crate::sign::{CertifiedKey, Signer};
 use crate::tls13::certificate_compression::{
     add_certificate, choose_compressor, offered_algorithms,
@@ -54,6 +55,8 @@ pub(crate) struct Agreed<'a> {
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
     pub(super) authentication: Authentication,
+    /// The certificate that the server has, whether it is sent or not.
+    pub(super) server_auth: ServerAuthId,
     /// Of the session's key, or of none.
     pub(super) early_secret: EarlySecret,
     /// The transcript up to the ClientHello.
@@ -92,6 +95,7 @@ impl Agreed<'_> {
             is_retried,
             parameters,
             authentication,
+            server_auth,
             early_secret,
             mut transcript,
         } = self;
@@ -148,6 +152,7 @@ impl Agreed<'_> {
             main_secret,
             ticket_count: tickets.count,
             authenticated_at,
+            server_auth,
             config,
         });
         if asks_for_certificate {

@@ -18,6 +18,7 @@ use crate::handshake::{Failure, ServerContext};
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::OfferedPsks;
+use crate::session::server_auth::ServerAuth;
 use crate::sign::CertifiedKey;
 use crate::suites::SupportedCipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
@@ -117,7 +118,9 @@ fn agree<'a>(
             transcript
         }
     };
-    let found = find_session(hello, &mut transcript, &parameters, config, cx)?;
+    let server = ServerAuth::new(&certified_key, config);
+    let server_auth = server.id;
+    let found = find_session(hello, &mut transcript, &parameters, &server, config, cx)?;
     let accepts_early_data =
         matches!(&found, Some((resumed, _)) if resumed.early_data_limit.is_some());
     if hello.extensions.early_data && !accepts_early_data {
@@ -139,6 +142,7 @@ fn agree<'a>(
         is_retried,
         parameters,
         authentication,
+        server_auth,
         early_secret,
         transcript,
     })

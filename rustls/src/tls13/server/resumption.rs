@@ -20,6 +20,7 @@ use crate::logging::debug;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::session::chain::{ChainKind, PeerChain};
+use crate::session::server_auth::ServerAuth;
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{SessionValue, Tls13Session};
 use crate::suites::Tls13CipherSuite;
@@ -55,7 +56,8 @@ impl Resumed {
     }
 }
 
-/// Finds the session that `hello` resumes, and what its key becomes. `transcript` ends before the binders.
+/// Finds the session that `hello` resumes with the server `server`, and what its key becomes. `transcript` ends before
+/// the binders.
 ///
 /// # Errors
 ///
@@ -64,6 +66,7 @@ pub(super) fn find_session(
     hello: &ClientHello<'_>,
     transcript: &mut Transcript,
     parameters: &Parameters<'_>,
+    server: &ServerAuth<'_>,
     config: &ServerSettings,
     cx: &ServerContext<'_>,
 ) -> Result<Option<(Resumed, EarlySecret)>, PeerMisbehaved> {
@@ -80,7 +83,7 @@ pub(super) fn find_session(
         let Some(value) = kind.find(identity.identity, config) else {
             continue;
         };
-        let Some(session) = read_suitable(&value, kind, suite, config, cx, now) else {
+        let Some(session) = read_suitable(&value, kind, suite, server, config, cx, now) else {
             continue;
         };
         // RFC 9846 §4.3.11: the binder is validated before the key is accepted; of the chosen session only
@@ -128,6 +131,7 @@ fn read_suitable<'a>(
     value: &'a ServerSessionValue,
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
+    server: &ServerAuth<'_>,
     config: &ServerSettings,
     cx: &ServerContext<'_>,
     now: UnixTime,
@@ -141,9 +145,11 @@ fn read_suitable<'a>(
     // RFC 9846 §4.7.1: only with a cipher suite of the same hash
     suite.can_resume_from(before)?;
     let has_psk_of_hash = session.psk.len() == suite.common.hash_provider.output_len();
+    let server_name = cx.data.server_name.as_ref();
+    let lifetime = kind.lifetime(config);
     let fits = session
         .facts
-        .fits(config, cx.data.server_name(), kind.lifetime(config), now);
+        .fits(config, server, server_name, lifetime, now);
     let has_carrier = config.carrier.goes_with_session_of(session.carrier);
     (has_psk_of_hash && fits && has_carrier).then_some(session)
 }

@@ -17,6 +17,7 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
 use crate::session::lifetime_left;
+use crate::session::server_auth::ServerAuthId;
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls13Session};
 use crate::suites::Tls13CipherSuite;
@@ -87,6 +88,8 @@ pub(super) struct TicketSender<'a> {
     pub(super) count: usize,
     /// When the session that this connection resumes was agreed on with certificates, in seconds since 1970.
     pub(super) authenticated_at: Option<u64>,
+    /// The certificate that the server has.
+    pub(super) server_auth: ServerAuthId,
 }
 
 impl TicketSender<'_> {
@@ -142,6 +145,7 @@ impl TicketSender<'_> {
                     issued_at: now,
                     authenticated_at,
                     client_auth,
+                    server_auth: self.server_auth,
                     alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                     server_name: cx.data.server_name(),
                     application_data: cx.data.resumption_data(),

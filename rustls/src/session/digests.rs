@@ -1,0 +1,157 @@
+//! Digests of the long values that a server's sessions are bound to, kept from handshake to handshake.
+//!
+//! Each configuration keeps those of its certificates and of its verifier's authorities. A digest is found by the
+//! address of the object that has the value. A weak reference to the object is kept beside the digest: as long as it
+//! is, no other object gets that address, and nobody can change the object.
+
+use alloc::sync::Arc;
+#[cfg(feature = "std")]
+use alloc::sync::Weak;
+use core::fmt;
+
+use crate::certificates::sha256;
+use crate::crypto::CryptoProvider;
+use crate::crypto::hash::{Hash, Output};
+#[cfg(feature = "std")]
+use crate::lock::Mutex;
+use crate::msgs::certificate_request::DistinguishedName;
+#[cfg(feature = "std")]
+use crate::session::bounded_map::BoundedMap;
+use crate::sign::CertifiedKey;
+use crate::verify::ClientCertVerifier;
+
+/// Length in bytes of a [`Digest`].
+pub(crate) const DIGEST_LEN: usize = 32;
+
+/// A SHA-256, or the beginning of a longer hash.
+pub(crate) type Digest = [u8; DIGEST_LEN];
+
+/// The most certificates whose digests are kept. The oldest entry makes room for a new one.
+#[cfg(feature = "std")]
+const MAX_CERTIFICATES: usize = 256;
+
+/// The digests that one configuration and its clones keep. Without `std` none is kept.
+pub(crate) struct SessionDigests {
+    #[cfg(feature = "std")]
+    certificates: Mutex<BoundedMap<usize, (Weak<CertifiedKey>, Digest)>>,
+    #[cfg(feature = "std")]
+    authorities: Mutex<Option<Authorities>>,
+}
+
+/// The digest of the names that a verifier has sent clients.
+#[cfg(feature = "std")]
+struct Authorities {
+    verifier: Weak<dyn ClientCertVerifier>,
+    /// Address and length of the list: a verifier may come to return another one.
+    names: (usize, usize),
+    digest: Digest,
+}
+
+impl SessionDigests {
+    pub(crate) fn new() -> Self {
+        Self {
+            #[cfg(feature = "std")]
+            certificates: Mutex::new(BoundedMap::new(MAX_CERTIFICATES)),
+            #[cfg(feature = "std")]
+            authorities: Mutex::new(None),
+        }
+    }
+
+    /// Returns the digest of the end-entity certificate of `certified_key`.
+    pub(super) fn of_certificate(
+        &self,
+        certified_key: &Arc<CertifiedKey>,
+        provider: &CryptoProvider,
+    ) -> Digest {
+        #[cfg(feature = "std")]
+        let address = Arc::as_ptr(certified_key).addr();
+        #[cfg(feature = "std")]
+        if let Some(certificates) = self.certificates.lock_even_poisoned()
+            && let Some((_, digest)) = certificates.get(&address)
+        {
+            return *digest;
+        }
+        // no lock is held while the provider hashes
+        let end_entity = certified_key.cert.first().map_or(&[][..], AsRef::as_ref);
+        let digest = hash(provider).map_or([0; DIGEST_LEN], |hash| cut(&hash.hash(end_entity)));
+        #[cfg(feature = "std")]
+        if let Some(mut certificates) = self.certificates.lock_even_poisoned() {
+            let entry = (Arc::downgrade(certified_key), digest);
+            let evicted = certificates.insert(address, entry);
+            drop(certificates);
+            drop(evicted);
+        }
+        digest
+    }
+
+    /// Returns the digest of `names`, which `verifier` has just returned.
+    pub(super) fn of_authorities(
+        &self,
+        verifier: &Arc<dyn ClientCertVerifier>,
+        names: &[DistinguishedName],
+        provider: &CryptoProvider,
+    ) -> Digest {
+        if names.is_empty() {
+            return [0; DIGEST_LEN];
+        }
+        #[cfg(feature = "std")]
+        let address = (names.as_ptr().addr(), names.len());
+        #[cfg(feature = "std")]
+        if let Some(authorities) = self.authorities.lock_even_poisoned()
+            && let Some(known) = &*authorities
+            && core::ptr::addr_eq(known.verifier.as_ptr(), Arc::as_ptr(verifier))
+            && known.names == address
+        {
+            return known.digest;
+        }
+        let digest = of_names(names, provider);
+        #[cfg(feature = "std")]
+        if let Some(mut authorities) = self.authorities.lock_even_poisoned() {
+            let replaced = authorities.replace(Authorities {
+                verifier: Arc::downgrade(verifier),
+                names: address,
+                digest,
+            });
+            drop(authorities);
+            drop(replaced);
+        }
+        #[cfg(not(feature = "std"))]
+        let _ = verifier;
+        digest
+    }
+}
+
+impl fmt::Debug for SessionDigests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionDigests").finish_non_exhaustive()
+    }
+}
+
+/// Returns the hash function that sessions are bound by: SHA-256, or that of the first cipher suite if none has
+/// SHA-256. Machines whose providers list the same suites in another order have the same one.
+pub(super) fn hash(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+    let first = || provider.cipher_suites.first();
+    sha256(provider).or_else(|| Some(first()?.common().hash_provider))
+}
+
+/// Cuts a longer hash.
+pub(super) fn cut(hash: &Output) -> Digest {
+    let mut digest = [0; DIGEST_LEN];
+    for (byte, hashed) in digest.iter_mut().zip(hash.as_ref()) {
+        *byte = *hashed;
+    }
+    digest
+}
+
+fn of_names(names: &[DistinguishedName], provider: &CryptoProvider) -> Digest {
+    let Some(hash) = hash(provider) else {
+        return [0; DIGEST_LEN];
+    };
+    let mut hash = hash.start();
+    for name in names {
+        let name: &[u8] = name.as_ref();
+        hash.update(&(name.len() as u64).to_be_bytes());
+        hash.update(name);
+    }
+    cut(&hash.finish())
+}

@@ -1,0 +1,56 @@
+//! What ties a server's sessions to the certificate that the server authenticated with.
+//!
+//! A resumed session shows the client no certificate. Servers of different names may share a ticketer or a storage,
+//! and a network may lead a client of one to the other. So a session goes on only where the client would accept the
+//! certificate that the server has now.
+
+use alloc::sync::Arc;
+
+use pki_types::{DnsName, ServerName};
+
+use super::digests::Digest;
+use crate::server::ServerConfig;
+use crate::sign::CertifiedKey;
+use crate::webpki::{ParsedCertificate, verify_server_name};
+
+/// The hash of a server's end-entity certificate, or of its raw public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServerAuthId(pub(crate) Digest);
+
+/// The certificate that a server authenticates with in one handshake.
+pub(crate) struct ServerAuth<'a> {
+    certified_key: &'a CertifiedKey,
+    pub(crate) id: ServerAuthId,
+}
+
+impl<'a> ServerAuth<'a> {
+    pub(crate) fn new(certified_key: &'a Arc<CertifiedKey>, config: &ServerConfig) -> Self {
+        let digests = &config.session_digests;
+        Self {
+            certified_key,
+            id: ServerAuthId(digests.of_certificate(certified_key, &config.provider)),
+        }
+    }
+
+    /// True if a session that began under `before` may go on for a client that asks for `server_name`.
+    ///
+    /// A renewed certificate is another one for the same name, so it costs no session. Without a name, and with raw
+    /// public keys, nothing says that two servers are the same.
+    pub(super) fn continues(
+        &self,
+        before: ServerAuthId,
+        server_name: Option<&DnsName<'_>>,
+    ) -> bool {
+        self.id == before || server_name.is_some_and(|name| self.is_valid_for(name))
+    }
+
+    fn is_valid_for(&self, name: &DnsName<'_>) -> bool {
+        let Some(end_entity) = self.certified_key.cert.first() else {
+            return false;
+        };
+        // a raw public key does not parse
+        ParsedCertificate::try_from(end_entity).is_ok_and(|certificate| {
+            verify_server_name(&certificate, &ServerName::DnsName(name.borrow())).is_ok()
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! How much a server hashes to know whether a session may be resumed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::pki;
+use harness::servers::{KEY_TYPE, Settings};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
+use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::{
+    CipherSuiteCommon, ServerConfig, ServerConnection, SupportedCipherSuite, Tls12CipherSuite,
+    Tls13CipherSuite,
+};
+
+/// Counts the bytes that it hashes.
+struct Counting {
+    inner: &'static dyn Hash,
+    bytes: &'static AtomicUsize,
+}
+
+impl Hash for Counting {
+    fn start(&self) -> Box<dyn Context> {
+        Box::new(CountingContext {
+            inner: self.inner.start(),
+            bytes: self.bytes,
+        })
+    }
+
+    fn hash(&self, data: &[u8]) -> Output {
+        self.bytes.fetch_add(data.len(), Ordering::Relaxed);
+        self.inner.hash(data)
+    }
+
+    fn output_len(&self) -> usize {
+        self.inner.output_len()
+    }
+
+    fn algorithm(&self) -> HashAlgorithm {
+        self.inner.algorithm()
+    }
+}
+
+struct CountingContext {
+    inner: Box<dyn Context>,
+    bytes: &'static AtomicUsize,
+}
+
+impl Context for CountingContext {
+    fn fork_finish(&self) -> Output {
+        self.inner.fork_finish()
+    }
+
+    fn fork(&self) -> Box<dyn Context> {
+        Box::new(Self {
+            inner: self.inner.fork(),
+            bytes: self.bytes,
+        })
+    }
+
+    fn finish(self: Box<Self>) -> Output {
+        self.inner.finish()
+    }
+
+    fn update(&mut self, data: &[u8]) {
+        self.bytes.fetch_add(data.len(), Ordering::Relaxed);
+        self.inner.update(data);
+    }
+}
+
+/// `provider`, and the bytes that its suites have hashed.
+fn counting(provider: Provider) -> (CryptoProvider, &'static AtomicUsize) {
+    let bytes: &'static AtomicUsize = Box::leak(Box::default());
+    let mut crypto = provider.this();
+    for suite in &mut crypto.cipher_suites {
+        let counting = |common: &CipherSuiteCommon| CipherSuiteCommon {
+            hash_provider: Box::leak(Box::new(Counting {
+                inner: common.hash_provider,
+                bytes,
+            })),
+            ..*common
+        };
+        *suite = match suite {
+            SupportedCipherSuite::Tls13(suite) => {
+                SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
+                    common: counting(&suite.common),
+                    ..**suite
+                })))
+            }
+            SupportedCipherSuite::Tls12(suite) => {
+                SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
+                    common: counting(&suite.common),
+                    ..**suite
+                })))
+            }
+        };
+    }
+    (crypto, bytes)
+}
+
+/// A server that accepts clients of this many authorities, more than their own.
+fn server(
+    crypto: CryptoProvider,
+    versions: Versions,
+    authorities: usize,
+    settings: &Settings,
+) -> ServerConfig {
+    let mut roots = rustls::RootCertStore::clone(&configs::this::roots(KEY_TYPE));
+    let subject = "of one authority of many ".repeat(4);
+    let root = pki::root(&subject, |_| ());
+    for _ in 0..authorities {
+        roots.add(root.der().clone()).unwrap();
+    }
+    let crypto = Arc::new(crypto);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone());
+    let identity = &KEY_TYPE.identities().server;
+    let versions = versions.choose(&rustls::version::TLS12, &rustls::version::TLS13);
+    let mut config = ServerConfig::builder_with_provider(crypto)
+        .with_protocol_versions(&versions)
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(identity.chain.clone(), identity.key())
+        .unwrap();
+    config.ticketer = settings.ours().ticketer;
+    config
+}
+
+/// The bytes that are hashed in one resumed handshake, with a changed configuration.
+fn hashed_to_resume(
+    provider: Provider,
+    versions: Versions,
+    authorities: usize,
+    change: impl FnOnce(&mut ServerConfig),
+) -> usize {
+    let (crypto, bytes) = counting(provider);
+    let mut server = server(crypto, versions, authorities, &Settings::sealed(provider));
+    change(&mut server);
+    let server = Arc::new(server);
+    let client = Arc::new(configs::upstream::client_of(
+        versions,
+        provider.upstream(),
+        KEY_TYPE,
+        ClientAuth::Required,
+    ));
+    let mut before = 0;
+    for kind in ["Full", "Resumed", "Resumed"] {
+        before = bytes.load(Ordering::Relaxed);
+        let name = server_name();
+        let conn = rustls_upstream::ClientConnection::new(client.clone(), name).unwrap();
+        let mut client = UpstreamBuffered::new(conn);
+        let mut server = ThisBuffered::new(ServerConnection::new(server.clone()).unwrap());
+        exchange(&mut client, &mut server).unwrap();
+        assert!(server.negotiated().contains(kind));
+    }
+    bytes.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn the_names_of_authorities_are_not_hashed_again() {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            let [few, many] =
+                [1, 150].map(|number| hashed_to_resume(provider, versions, number, |_| ()));
+            assert_eq!(few, many);
+        }
+    }
+}
+
+/// Resolves to a new object each time, of the same certificate.
+#[derive(Debug)]
+struct Copying(CertifiedKey);
+
+impl ResolvesServerCert for Copying {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::new(self.0.clone()))
+    }
+}
+
+#[test]
+fn a_certificate_is_hashed_once_for_each_object_that_holds_it() {
+    let identity = &KEY_TYPE.identities().server;
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            let key =
+                CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider.this());
+            let key = key.unwrap();
+            let kept = hashed_to_resume(provider, versions, 1, |_| ());
+            let copied = hashed_to_resume(provider, versions, 1, |config| {
+                config.cert_resolver = Arc::new(Copying(key));
+            });
+            assert_eq!(copied, kept + identity.chain[0].len());
+        }
+    }
+}

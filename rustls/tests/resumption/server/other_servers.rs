@@ -1,0 +1,274 @@
+//! A session with one server and a network that leads its client to another, which shares ticketer and storage.
+
+use std::sync::Arc;
+
+use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange, send_and_check};
+use harness::pki::{self, Issuer};
+use harness::raw_keys;
+use harness::servers::Settings;
+use rustls::ServerConfig;
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, ResolvesServerCert};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+
+const OTHER: &str = "other.example";
+
+/// Servers that may share their sessions, and their authority.
+struct Site {
+    provider: Provider,
+    authority: Issuer,
+    config: ServerConfig,
+}
+
+/// How a site keeps sessions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kept {
+    InTickets,
+    InStorage,
+}
+
+impl Site {
+    fn new(provider: Provider, versions: Versions, kept: Kept) -> Self {
+        let authority = pki::root("authority", |_| ());
+        let resolver = resolver(certified_key(provider, &authority, &[pki::SERVER]));
+        let crypto = Arc::new(provider.this());
+        let versions = versions.choose(&rustls::version::TLS12, &rustls::version::TLS13);
+        let mut config = ServerConfig::builder_with_provider(crypto)
+            .with_protocol_versions(&versions)
+            .unwrap()
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
+        config.max_early_data_size = 1000;
+        if kept == Kept::InTickets {
+            config.ticketer = Settings::sealed(provider).ours().ticketer;
+        }
+        Self {
+            provider,
+            authority,
+            config,
+        }
+    }
+
+    fn server(&self) -> Arc<ServerConfig> {
+        Arc::new(self.config.clone())
+    }
+
+    /// Another server of the site, with a certificate and a key of its own for `names`.
+    fn with_certificate_for(&self, names: &[&str]) -> Arc<ServerConfig> {
+        let mut config = self.config.clone();
+        config.cert_resolver = resolver(certified_key(self.provider, &self.authority, names));
+        Arc::new(config)
+    }
+
+    fn clients(&self, versions: Versions, with_sni: bool) -> [Client; 2] {
+        [
+            upstream_client(self, versions, with_sni),
+            this_client(self, versions, with_sni),
+        ]
+    }
+}
+
+fn certified_key(provider: Provider, authority: &Issuer, names: &[&str]) -> CertifiedKey {
+    let key = pki::key();
+    let names =
+        rcgen::CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .unwrap();
+    let certificate = pki::leaf_of(&key, authority, |params| {
+        params.subject_alt_names = names.subject_alt_names;
+    });
+    let key = pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
+    CertifiedKey::from_der(vec![certificate], key.into(), &provider.this()).unwrap()
+}
+
+fn resolver(key: CertifiedKey) -> Arc<dyn ResolvesServerCert> {
+    Arc::new(SingleCertAndKey::from(key))
+}
+
+/// Makes connections of one configuration to [`pki::SERVER`].
+type Client = Box<dyn Fn() -> Box<dyn Endpoint>>;
+
+macro_rules! client {
+    ($name:ident, $tls:ident, $crypto:ident, $endpoint:ident) => {
+        fn $name(site: &Site, versions: Versions, with_sni: bool) -> Client {
+            let mut roots = $tls::RootCertStore::empty();
+            roots.add(site.authority.der().clone()).unwrap();
+            let versions = versions.choose(&$tls::version::TLS12, &$tls::version::TLS13);
+            let mut config =
+                $tls::ClientConfig::builder_with_provider(site.provider.$crypto().into())
+                    .with_protocol_versions(&versions)
+                    .unwrap()
+                    .with_root_certificates(roots)
+                    .with_no_client_auth();
+            config.enable_sni = with_sni;
+            config.enable_early_data = true;
+            let config = Arc::new(config);
+            Box::new(move || {
+                let name = pki::SERVER.try_into().unwrap();
+                let conn = $tls::ClientConnection::new(config.clone(), name).unwrap();
+                Box::new($endpoint::new(conn))
+            })
+        }
+    };
+}
+
+client!(upstream_client, rustls_upstream, upstream, UpstreamBuffered);
+client!(this_client, rustls, this, ThisBuffered);
+
+/// What came of a connection.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Full,
+    Resumed { early_data: usize },
+    Refused { early_data: usize },
+}
+
+const RESUMED: Outcome = Outcome::Resumed { early_data: 0 };
+
+/// Connects, with as much early data as the client may send.
+fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
+    let mut client = client();
+    client.send_early(b"early");
+    let conn = rustls::ServerConnection::new(server.clone()).unwrap();
+    let mut server = ThisBuffered::new(conn);
+    let result = exchange(&mut *client, &mut server);
+    let mut received = Vec::new();
+    server.read_early_into(&mut received);
+    let early_data = received.len();
+    if let Err(error) = result {
+        assert!(error.contains("NotValidForName"), "{error}");
+        return Outcome::Refused { early_data };
+    }
+    let negotiated = server.negotiated();
+    send_and_check(&mut *client, &mut server, b"from the client");
+    send_and_check(&mut server, &mut *client, b"from the server");
+    if negotiated.ends_with("Some(Resumed)") {
+        Outcome::Resumed { early_data }
+    } else {
+        assert_eq!(early_data, 0);
+        Outcome::Full
+    }
+}
+
+/// Calls `test` with each site, and whether its clients send early data that the server accepts.
+fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            for kept in [Kept::InTickets, Kept::InStorage] {
+                let early_data = match (versions, kept) {
+                    (Versions::Tls13, Kept::InStorage) => 5,
+                    _ => 0,
+                };
+                let resumed = Outcome::Resumed { early_data };
+                test(&Site::new(provider, versions, kept), versions, resumed);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_of_another_name_resumes_nothing() {
+    for_each_site(|site, versions, resumed| {
+        for client in site.clients(versions, true) {
+            let (server, other) = (site.server(), site.with_certificate_for(&[OTHER]));
+            assert_eq!(connect(&client, &server), Outcome::Full);
+            assert_eq!(connect(&client, &server), resumed);
+            // the client sees the certificate, and its early data reaches nobody
+            assert_eq!(connect(&client, &other), Outcome::Refused { early_data: 0 });
+        }
+    });
+}
+
+#[test]
+fn a_renewed_certificate_costs_no_session() {
+    for_each_site(|site, versions, resumed| {
+        for client in site.clients(versions, true) {
+            let (server, renewed) = (site.server(), site.with_certificate_for(&[pki::SERVER]));
+            assert_eq!(connect(&client, &server), Outcome::Full);
+            for server in [&renewed, &renewed, &server, &renewed] {
+                assert_eq!(connect(&client, server), resumed);
+            }
+        }
+    });
+}
+
+/// One of its names is enough.
+#[test]
+fn a_certificate_for_more_names_resumes() {
+    for_each_site(|site, versions, resumed| {
+        for client in site.clients(versions, true) {
+            let both = site.with_certificate_for(&[OTHER, pki::SERVER]);
+            let server = site.server();
+            assert_eq!(connect(&client, &server), Outcome::Full);
+            assert_eq!(connect(&client, &both), resumed);
+        }
+    });
+}
+
+/// Without a name, nothing says that the server is the same but its certificate.
+#[test]
+fn without_a_name_the_certificate_is_the_same() {
+    for_each_site(|site, versions, resumed| {
+        for client in site.clients(versions, false) {
+            let (server, renewed) = (site.server(), site.with_certificate_for(&[pki::SERVER]));
+            assert_eq!(connect(&client, &server), Outcome::Full);
+            assert_eq!(connect(&client, &server), resumed);
+            assert_eq!(connect(&client, &renewed), Outcome::Full);
+            assert_eq!(connect(&client, &renewed), resumed);
+        }
+    });
+}
+
+/// A certificate of the same bytes is the same, whichever object holds it.
+#[test]
+fn one_certificate_in_two_objects_resumes() {
+    for_each_site(|site, versions, resumed| {
+        let key = certified_key(site.provider, &site.authority, &[pki::SERVER]);
+        let [first, second] = [key.clone(), key].map(|key| {
+            let mut config = site.config.clone();
+            config.cert_resolver = resolver(key);
+            Arc::new(config)
+        });
+        for client in site.clients(versions, false) {
+            assert_eq!(connect(&client, &first), Outcome::Full);
+            assert_eq!(connect(&client, &second), resumed);
+        }
+    });
+}
+
+/// RFC 7250: a raw public key has no name in it.
+#[test]
+fn a_raw_public_key_resumes_under_itself_alone() {
+    let identities = harness::configs::KeyType::Ed25519.identities();
+    for provider in PROVIDERS {
+        for kept in [Kept::InTickets, Kept::InStorage] {
+            let site = Site::new(provider, Versions::Tls13, kept);
+            let [first, second] = [&identities.server, &identities.client].map(|identity| {
+                let key = raw_keys::this::raw_key(identity, provider);
+                let mut config = site.config.clone();
+                config.max_early_data_size = 0;
+                config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+                Arc::new(config)
+            });
+            let verifier = raw_keys::upstream::verifier(&identities.server, provider);
+            let config =
+                rustls_upstream::ClientConfig::builder_with_provider(provider.upstream().into())
+                    .with_protocol_versions(&[&rustls_upstream::version::TLS13])
+                    .unwrap()
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(verifier))
+                    .with_no_client_auth();
+            let config = Arc::new(config);
+            let client: Client = Box::new(move || {
+                let name = pki::SERVER.try_into().unwrap();
+                let conn = rustls_upstream::ClientConnection::new(config.clone(), name);
+                Box::new(UpstreamBuffered::new(conn.unwrap()))
+            });
+            assert_eq!(connect(&client, &first), Outcome::Full);
+            assert_eq!(connect(&client, &first), RESUMED);
+            let mut refused = client();
+            let conn = rustls::ServerConnection::new(second.clone()).unwrap();
+            let error = exchange(&mut *refused, &mut ThisBuffered::new(conn)).unwrap_err();
+            assert!(error.contains("UnknownIssuer"), "{error}");
+        }
+    }
+}
