@@ -4,7 +4,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
@@ -36,13 +36,30 @@ impl ClientCertVerified {
 }
 
 /// Proof that a server's certificate chain was verified.
-#[derive(Debug)]
-pub struct ServerCertVerified(());
+pub struct ServerCertVerified {
+    /// The end of the certificate that expires first, of those on the path that was verified.
+    not_after: Option<UnixTime>,
+}
 
 impl ServerCertVerified {
     /// Asserts that the chain is good. Only a [`ServerCertVerifier`] has a reason to.
     pub fn assertion() -> Self {
-        Self(())
+        Self { not_after: None }
+    }
+
+    /// Asserts that the chain is good until `not_after`, where that is known.
+    pub(crate) fn until(not_after: Option<UnixTime>) -> Self {
+        Self { not_after }
+    }
+
+    pub(crate) fn not_after(&self) -> Option<UnixTime> {
+        self.not_after
+    }
+}
+
+impl Debug for ServerCertVerified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerCertVerified").field(&()).finish()
     }
 }
 
@@ -97,6 +114,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     }
 
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
+    ///
+    /// Sessions with the server are resumed without asking again, but not after `end_entity` has expired. The
+    /// verifiers of this library know the whole path: there no certificate on it may have expired. A verifier that
+    /// accepts an `end_entity` which has expired already sets no such end.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which need not
     /// be that of a chain. `ocsp_response` is empty when the server stapled none. None of these has

@@ -40,6 +40,7 @@ mod revocation;
 #[cfg(feature = "std")]
 mod roots;
 mod stats;
+mod time;
 
 #[cfg(feature = "x509")]
 pub use certificate::{
@@ -71,3 +72,4 @@ pub use roots::{
     IgnoredCertificate, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError,
 };
 pub use stats::CacheStats;
+pub(crate) use time::not_after;

@@ -28,6 +28,8 @@ use crate::verify::ServerCertVerifier;
 ///
 /// By default, in the memory of this process.
 ///
+/// No session is resumed once a certificate has expired that was verified for it.
+///
 /// A resumed session is verified by no verifier, and authenticated by no certificate of the client's. So it is
 /// resumed only under a configuration that has the verifier and the certificate resolver it was made with: the same
 /// objects, as clones of a configuration have, or what these have in their place at the time
@@ -155,20 +157,45 @@ pub(crate) struct ClientSessionCommon {
     /// other object can take their address while this is kept.
     verifier: Weak<dyn ServerCertVerifier>,
     client_auth: Weak<dyn ResolvesClientCert>,
-    /// When `server_chain` was verified: long before `received_at` when sessions were resumed one after the other.
-    verified_at: UnixTime,
+    /// The verification of `server_chain`: long before `received_at` when sessions were resumed one after the other.
+    verification: Verification,
     received_at: UnixTime,
     lifetime_secs: u32,
 }
 
+/// When a server's certificates were verified, and how long sessions rely on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verification {
+    at: UnixTime,
+    lifetime_secs: u32,
+}
+
+impl Verification {
+    /// A verification at the time `at` of certificates of which one expires after `not_after`, and none before.
+    pub(crate) fn new(at: UnixTime, not_after: Option<UnixTime>) -> Self {
+        let left = not_after
+            // a verifier that accepts what has expired does not go by the time
+            .and_then(|not_after| not_after.as_secs().checked_sub(at.as_secs()))
+            // the last second is within
+            .map_or(u64::MAX, |left| left.saturating_add(1));
+        Self {
+            at,
+            // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
+            lifetime_secs: u32::try_from(left)
+                .unwrap_or(u32::MAX)
+                .min(MAX_TICKET_LIFETIME),
+        }
+    }
+}
+
 impl ClientSessionCommon {
-    /// A session with the server of `server_chain`, which was verified at `verified_at`, under a configuration with this
+    /// A session with the server of `server_chain`, which passed `verification`, under a configuration with this
     /// verifier and resolver. `lifetime_secs` counts from `received_at`; what exceeds 7 days is cut off.
     pub(crate) fn new(
         server_chain: PeerChain,
         verifier: &Arc<dyn ServerCertVerifier>,
         client_auth: &Arc<dyn ResolvesClientCert>,
-        verified_at: UnixTime,
+        verification: Verification,
         received_at: UnixTime,
         lifetime_secs: u32,
     ) -> Self {
@@ -176,7 +203,7 @@ impl ClientSessionCommon {
             server_chain,
             verifier: Arc::downgrade(verifier),
             client_auth: Arc::downgrade(client_auth),
-            verified_at,
+            verification,
             received_at,
             // RFC 9846 §4.7.1: a client keeps no ticket for longer than 7 days
             lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME),
@@ -195,12 +222,11 @@ impl ClientSessionCommon {
     }
 
     /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than
-    /// its lifetime. A clock that was set back by as much makes it as old.
+    /// its lifetime, nor for longer than the server's certificates. A clock that was set back by as much makes it as old.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
         distance(self.received_at) >= self.lifetime_secs.into()
-            // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
-            || distance(self.verified_at) >= MAX_TICKET_LIFETIME.into()
+            || distance(self.verification.at) >= self.verification.lifetime_secs.into()
     }
 
     /// How long ago the session was received; 0 when the clock has been set back since.
@@ -212,15 +238,15 @@ impl ClientSessionCommon {
         &self.server_chain
     }
 
-    pub(crate) fn verified_at(&self) -> UnixTime {
-        self.verified_at
+    pub(crate) fn verification(&self) -> Verification {
+        self.verification
     }
 }
 
 impl fmt::Debug for ClientSessionCommon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientSessionCommon")
-            .field("verified_at", &self.verified_at)
+            .field("verification", &self.verification)
             .field("received_at", &self.received_at)
             .field("lifetime_secs", &self.lifetime_secs)
             .finish_non_exhaustive()

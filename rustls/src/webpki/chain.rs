@@ -11,12 +11,12 @@ use pki_types::{
 use smallvec::SmallVec;
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth,
-    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
 };
 
 use super::error::certificate_error;
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::RevocationList;
+use crate::certificates::{RevocationList, not_after};
 use crate::crypto::WebPkiSupportedAlgorithms;
 use crate::error::{CertRevocationListError, Error, OtherError};
 
@@ -73,6 +73,7 @@ pub fn verify_server_cert_signed_by_trust_anchor(
         supported_algs,
         now,
     )
+    .map(drop)
 }
 
 /// Verifies that `cert` is for the server of this name.
@@ -223,14 +224,14 @@ impl ChainVerifier {
     }
 
     /// Verifies that a path leads from `cert` to a root, all of it good for `usage` at the time `now`
-    /// and none of it revoked.
+    /// and none of it revoked. Returns the end of the certificate on it that expires first.
     pub(super) fn verify(
         &self,
         cert: &ParsedCertificate<'_>,
         intermediates: &[CertificateDer<'_>],
         usage: KeyUsage,
         now: UnixTime,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<UnixTime>, Error> {
         // webpki wants references in a row; a few need no allocation
         let crls = self
             .crls
@@ -265,7 +266,7 @@ fn verify_chain(
     revocation: Option<RevocationOptions<'_>>,
     supported_algs: &[&dyn SignatureVerificationAlgorithm],
     now: UnixTime,
-) -> Result<(), Error> {
+) -> Result<Option<UnixTime>, Error> {
     cert.0
         .verify_for_usage(
             supported_algs,
@@ -276,6 +277,16 @@ fn verify_chain(
             revocation,
             None,
         )
-        .map(|_| ())
+        .map(|path| earliest_not_after(&path))
         .map_err(certificate_error)
+}
+
+/// Returns the end of the certificate that expires first. A trust anchor has no end that webpki knows.
+fn earliest_not_after(path: &VerifiedPath<'_>) -> Option<UnixTime> {
+    let intermediates = path.intermediate_certificates();
+    let certificates = intermediates.map(|certificate| certificate.der());
+    certificates
+        .chain([path.end_entity().der()])
+        .filter_map(|certificate| not_after(&certificate))
+        .min_by_key(UnixTime::as_secs)
 }

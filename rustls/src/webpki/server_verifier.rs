@@ -89,10 +89,11 @@ impl ServerCertVerifier for WebPkiServerVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let cert = ParsedCertificate::try_from(end_entity)?;
-        self.chain
+        let not_after = self
+            .chain
             .verify(&cert, intermediates, KeyUsage::server_auth(), now)?;
         verify_server_name(&cert, server_name)?;
-        Ok(ServerCertVerified::assertion())
+        Ok(ServerCertVerified::until(not_after))
     }
 
     fn verify_tls13_signature(

@@ -7,8 +7,10 @@ use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Decode, Reader, SliceReader, Tag, Tagged};
 
 use super::error::Malformed;
-
-const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+use crate::certificates::time::{
+    GENERALIZED_TIME, SECONDS_OF_A_DAY, UTC_TIME, days_before_year, days_of_month,
+    seconds_since_1970,
+};
 
 /// The time during which a certificate may be used, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,81 +63,15 @@ impl Time {
 
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
         let element = AnyRef::decode(reader)?;
-        let digits_of_year = match element.tag() {
-            Tag::UtcTime => 2,
-            Tag::GeneralizedTime => 4,
+        let tag = match element.tag() {
+            Tag::UtcTime => UTC_TIME,
+            Tag::GeneralizedTime => GENERALIZED_TIME,
             _ => return Err(Malformed::Rule("no time where one is expected")),
         };
-        // RFC 5280 §4.1.2.5.1, §4.1.2.5.2: with seconds, without fractions, in UTC
-        let (year, rest) = match element.value().split_at_checked(digits_of_year) {
-            Some((year, [rest @ .., b'Z'])) if rest.len() == 10 => (year, rest),
-            _ => {
-                return Err(Malformed::Rule(
-                    "a time that is not of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ",
-                ));
-            }
-        };
-        let year = match (element.tag(), digits(year)?) {
-            (Tag::UtcTime, year @ 50..) => 1900 + year,
-            (Tag::UtcTime, year) => 2000 + year,
-            (_, year) => year,
-        };
-        Self::from_parts(year, rest)
+        seconds_since_1970(tag, element.value())
+            .map(Self)
+            .map_err(Malformed::Rule)
     }
-
-    /// `rest` is month, day, hour, minute and second, of two digits each.
-    fn from_parts(year: i64, rest: &[u8]) -> Result<Self, Malformed> {
-        let mut parts = [0; 5];
-        for (part, text) in parts.iter_mut().zip(rest.chunks_exact(2)) {
-            *part = digits(text)?;
-        }
-        let [month, day, hour, minute, second] = parts;
-        let is_possible = (1..=12).contains(&month)
-            && (1..=days_of_month(year, month)).contains(&day)
-            && hour < 24
-            && minute < 60
-            && second < 60;
-        if !is_possible {
-            return Err(Malformed::Rule("a time that there never is"));
-        }
-        let seconds = (hour * 60 + minute) * 60 + second;
-        Ok(Self(
-            days_since_1970(year, month, day) * SECONDS_OF_A_DAY + seconds,
-        ))
-    }
-}
-
-/// A number out of decimal digits, few enough of them.
-fn digits(text: &[u8]) -> Result<i64, Malformed> {
-    text.iter().try_fold(0, |number, byte| match byte {
-        b'0'..=b'9' => Ok(number * 10 + i64::from(byte - b'0')),
-        _ => Err(Malformed::Rule("a time with something else than digits")),
-    })
-}
-
-fn is_leap_year(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-fn days_of_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap_year(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from 1 January of the year 0 until `year` begins.
-fn days_before_year(year: i64) -> i64 {
-    let past = year - 1;
-    // the year 0 is a leap year
-    year * 365 + past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400) + 1
-}
-
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let months: i64 = (1..month).map(|month| days_of_month(year, month)).sum();
-    days_before_year(year) - days_before_year(1970) + months + day - 1
 }
 
 impl fmt::Display for Time {
@@ -175,9 +111,6 @@ mod tests {
     use core::time::Duration;
 
     use super::*;
-
-    const UTC_TIME: u8 = 0x17;
-    const GENERALIZED_TIME: u8 = 0x18;
 
     fn read(tag: u8, text: &[u8]) -> Result<Time, Malformed> {
         let der: Vec<u8> = [&[tag, text.len() as u8], text].concat();

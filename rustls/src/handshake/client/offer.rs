@@ -5,11 +5,12 @@ use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pki_types::{CertificateDer, ServerName, UnixTime};
+use pki_types::{CertificateDer, ServerName};
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
 use super::offered_session::OfferedSession;
+use crate::certificates::not_after;
 #[cfg(feature = "tls12")]
 use crate::client::Tls12ClientSessionValue;
 use crate::client::{ClientConfig, EchMode};
@@ -29,6 +30,7 @@ use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::short_list::ShortList;
 use crate::msgs::transport_parameters::TransportParameters;
+use crate::session::client::Verification;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::certificate_compression::offered_algorithms;
 
@@ -50,8 +52,8 @@ pub(crate) struct Offer {
     pub(crate) kx_hint: Option<NamedGroup>,
     /// What the hello says of Encrypted ClientHello.
     pub(crate) ech: Ech,
-    /// When the server's certificates were verified, once they were: for a session that is resumed, before it began.
-    pub(crate) verified_at: Option<UnixTime>,
+    /// The verification of the server's certificates, once they were: for a session that is resumed, before it began.
+    pub(crate) verification: Option<Verification>,
     /// What the server is to know of the transport, where the carrier has an extension for it.
     transport_parameters: Vec<u8>,
     extension_order: u32,
@@ -79,7 +81,7 @@ impl Offer {
             tls12_session: None,
             kx_hint: store.and_then(|store| store.kx_hint(&visible_name(&config, &server_name))),
             ech: Ech::Absent,
-            verified_at: None,
+            verification: None,
             transport_parameters: transport
                 .parameters()
                 .map(<[u8]>::to_vec)
@@ -326,8 +328,8 @@ impl Offer {
         let (end_entity, intermediates) =
             chain.split_first().ok_or(Error::NoCertificatesPresented)?;
         let now = self.config.current_time()?;
-        self.config
-            .verifier()
+        let verifier = self.config.verifier();
+        let verified = verifier
             .verify_server_cert(
                 end_entity,
                 intermediates,
@@ -336,7 +338,11 @@ impl Offer {
                 now,
             )
             .map_err(Failure::refused_chain)?;
-        self.verified_at = Some(now);
+        let not_after = match verified.not_after() {
+            None if !verifier.requires_raw_public_keys() => not_after(end_entity),
+            known => known,
+        };
+        self.verification = Some(Verification::new(now, not_after));
         Ok(end_entity)
     }
 

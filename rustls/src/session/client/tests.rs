@@ -54,7 +54,7 @@ fn common(
         PeerChain::new(ChainKind::X509, chain),
         verifier,
         client_auth,
-        at(1_000),
+        Verification::new(at(1_000), None),
         at(1_000),
         lifetime_secs,
     )

@@ -68,7 +68,7 @@ pub(super) fn resume(
     session: &Tls12ClientSessionValue,
     cx: &mut ClientContext<'_>,
 ) -> State {
-    handshake.offer.verified_at = Some(session.common().verified_at());
+    handshake.offer.verification = Some(session.common().verification());
     let server_chain = session.common().server_chain().clone();
     let provider = &handshake.offer.config.provider;
     cx.negotiated.set_expected_peer(server_chain, provider);

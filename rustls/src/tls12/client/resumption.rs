@@ -135,9 +135,9 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     if !has_news || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
         return false;
     }
-    let (Some(server_chain), Some(verified_at), Ok(now)) = (
+    let (Some(server_chain), Some(verification), Ok(now)) = (
         server_chain,
-        handshake.offer.verified_at,
+        handshake.offer.verification,
         config.current_time(),
     ) else {
         return false;
@@ -151,7 +151,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         server_chain.clone(),
         config.verifier(),
         config.client_auth(),
-        verified_at,
+        verification,
         now,
         lifetime,
     );

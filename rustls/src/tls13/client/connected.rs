@@ -1,6 +1,6 @@
 //! CONNECTED: what may come after the handshake (RFC 9846 §4.7).
 
-use pki_types::{ServerName, UnixTime};
+use pki_types::ServerName;
 
 use super::extension_checks::check_extensions;
 use crate::client::Tls13ClientSessionValue;
@@ -12,7 +12,7 @@ use crate::handshake::settings::PastClientSettings;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
-use crate::session::client::ClientSessionCommon;
+use crate::session::client::{ClientSessionCommon, Verification};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::ticket_psk;
 
@@ -23,8 +23,8 @@ pub(crate) struct Connected {
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
-    /// When the server's certificates were verified, by this connection or before its session.
-    verified_at: Option<UnixTime>,
+    /// The verification of the server's certificates, by this connection or before its session.
+    verification: Option<Verification>,
 }
 
 impl Connected {
@@ -39,7 +39,7 @@ impl Connected {
             resumption_secret,
             config: offer.config.into_past(),
             server_name: offer.server_name,
-            verified_at: offer.verified_at,
+            verification: offer.verification,
         }
     }
 
@@ -74,9 +74,9 @@ impl Connected {
         else {
             return;
         };
-        let (Ok(now), Some(verified_at), Some(server_chain)) = (
+        let (Ok(now), Some(verification), Some(server_chain)) = (
             config.current_time(),
-            self.verified_at,
+            self.verification,
             negotiated.peer_chain(),
         ) else {
             return;
@@ -86,7 +86,7 @@ impl Connected {
                 server_chain.clone(),
                 verifier,
                 client_auth,
-                verified_at,
+                verification,
                 now,
                 ticket.lifetime,
             )

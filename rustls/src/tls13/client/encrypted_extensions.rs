@@ -63,7 +63,7 @@ impl WaitEncryptedExtensions {
         Ok(match &self.0.session {
             // RFC 9846 §4.5: a resumed session authenticates the server
             Some(session) => {
-                self.0.offer.verified_at = Some(session.common.verified_at());
+                self.0.offer.verification = Some(session.common.verification());
                 let server_chain = session.common.server_chain().clone();
                 cx.negotiated
                     .set_peer(server_chain, &self.0.offer.config.provider);

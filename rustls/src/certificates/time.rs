@@ -1,0 +1,200 @@
+//! Dates of certificates: the time in which one may be used, as seconds since 1970 (RFC 5280 §4.1.2.5).
+//!
+//! [`not_after`] reads one field of a certificate without the crate feature `x509`. All other properties are read by
+//! `Certificate`, which needs it.
+
+use core::time::Duration;
+
+use pki_types::{CertificateDer, UnixTime};
+
+/// The tag of a UTCTime.
+pub(super) const UTC_TIME: u8 = 0x17;
+/// The tag of a GeneralizedTime.
+pub(super) const GENERALIZED_TIME: u8 = 0x18;
+const SEQUENCE: u8 = 0x30;
+/// The tag `[0]` of a version.
+const VERSION: u8 = 0xa0;
+
+pub(super) const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+
+/// Returns the last second in which `certificate` may be used. `None` if it cannot be read.
+///
+/// A time before 1970 is 0.
+pub(crate) fn not_after(certificate: &CertificateDer<'_>) -> Option<UnixTime> {
+    let mut certificate = Elements(certificate).nested(SEQUENCE)?;
+    let mut signed = certificate.nested(SEQUENCE)?;
+    // the version may be absent: then the serial number is first
+    let (tag, _) = signed.next()?;
+    if tag == VERSION {
+        signed.next()?;
+    }
+    let _signature_algorithm = signed.next()?;
+    let _issuer = signed.next()?;
+    let mut validity = signed.nested(SEQUENCE)?;
+    let _not_before = validity.next()?;
+    let (tag, text) = validity.next()?;
+    let seconds = seconds_since_1970(tag, text).ok()?;
+    let since_1970 = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    Some(UnixTime::since_unix_epoch(since_1970))
+}
+
+/// DER values that follow each other.
+struct Elements<'a>(&'a [u8]);
+
+impl<'a> Elements<'a> {
+    /// Takes the next value: its tag and its content.
+    fn next(&mut self) -> Option<(u8, &'a [u8])> {
+        let (tag, rest) = self.0.split_first()?;
+        let (first, rest) = rest.split_first()?;
+        let (len, rest) = match first {
+            0..=0x7f => (usize::from(*first), rest),
+            // X.690 §8.1.3.5: so many bytes of length follow
+            0x81..=0x84 => {
+                let (bytes, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
+                let len = bytes
+                    .iter()
+                    .fold(0_u64, |len, byte| len << 8 | u64::from(*byte));
+                (usize::try_from(len).ok()?, rest)
+            }
+            _ => return None,
+        };
+        let (content, rest) = rest.split_at_checked(len)?;
+        self.0 = rest;
+        Some((*tag, content))
+    }
+
+    /// Takes the next value, which must have this `tag`, and returns the values in it.
+    fn nested(&mut self, tag: u8) -> Option<Self> {
+        let (found, content) = self.next()?;
+        (found == tag).then_some(Self(content))
+    }
+}
+
+/// Reads the content of a UTCTime or a GeneralizedTime.
+///
+/// # Errors
+///
+/// The rule that it breaks.
+pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static str> {
+    let digits_of_year = match tag {
+        UTC_TIME => 2,
+        GENERALIZED_TIME => 4,
+        _ => return Err("no time where one is expected"),
+    };
+    // RFC 5280 §4.1.2.5.1, §4.1.2.5.2: with seconds, without fractions, in UTC
+    let (year, rest) = match text.split_at_checked(digits_of_year) {
+        Some((year, [rest @ .., b'Z'])) if rest.len() == 10 => (year, rest),
+        _ => return Err("a time that is not of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ"),
+    };
+    let year = match (tag, digits(year)?) {
+        (UTC_TIME, year @ 50..) => 1900 + year,
+        (UTC_TIME, year) => 2000 + year,
+        (_, year) => year,
+    };
+    from_parts(year, rest)
+}
+
+/// `rest` is month, day, hour, minute and second, of two digits each.
+fn from_parts(year: i64, rest: &[u8]) -> Result<i64, &'static str> {
+    let mut parts = [0; 5];
+    for (part, text) in parts.iter_mut().zip(rest.chunks_exact(2)) {
+        *part = digits(text)?;
+    }
+    let [month, day, hour, minute, second] = parts;
+    let is_possible = (1..=12).contains(&month)
+        && (1..=days_of_month(year, month)).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    if !is_possible {
+        return Err("a time that there never is");
+    }
+    let seconds = (hour * 60 + minute) * 60 + second;
+    Ok(days_since_1970(year, month, day) * SECONDS_OF_A_DAY + seconds)
+}
+
+/// A number of few decimal digits.
+fn digits(text: &[u8]) -> Result<i64, &'static str> {
+    text.iter().try_fold(0, |number, byte| match byte {
+        b'0'..=b'9' => Ok(number * 10 + i64::from(byte - b'0')),
+        _ => Err("a time with something else than digits"),
+    })
+}
+
+fn is_leap_year(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+pub(super) fn days_of_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap_year(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1 January of the year 0 until `year` begins.
+pub(super) fn days_before_year(year: i64) -> i64 {
+    let past = year - 1;
+    // the year 0 is a leap year
+    year * 365 + past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400) + 1
+}
+
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let months: i64 = (1..month).map(|month| days_of_month(year, month)).sum();
+    days_before_year(year) - days_before_year(1970) + months + day - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A TBSCertificate up to its validity, in a certificate.
+    fn certificate(version: &[u8], not_after: &[u8]) -> CertificateDer<'static> {
+        const OTHERS: &[u8] = b"\x02\x01\x07\x30\x03\x06\x01\x2a\x30\x00";
+        const NOT_BEFORE: &[u8] = b"\x17\x0d200101000000Z";
+        let sequence = |content: &[&[u8]]| {
+            let content = content.concat();
+            [&[SEQUENCE, 0x81, content.len() as u8], &content[..]].concat()
+        };
+        let validity = sequence(&[NOT_BEFORE, not_after]);
+        let signed = sequence(&[version, OTHERS, &validity]);
+        sequence(&[&signed]).into()
+    }
+
+    const VERSION_3: &[u8] = b"\xa0\x03\x02\x01\x02";
+
+    fn seconds(certificate: &CertificateDer<'_>) -> Option<u64> {
+        not_after(certificate).map(|time| time.as_secs())
+    }
+
+    #[test]
+    fn the_end_of_a_certificate_is_read() {
+        for version in [VERSION_3, &[]] {
+            for (time, expected) in [
+                (&b"\x17\x0d300101000000Z"[..], 1_893_456_000),
+                (b"\x18\x0f20500101000000Z", 2_524_608_000),
+                (b"\x18\x0f99991231235959Z", 253_402_300_799),
+                (b"\x17\x0d500101000000Z", 0),
+            ] {
+                assert_eq!(seconds(&certificate(version, time)), Some(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_certificate_has_no_end() {
+        let whole = certificate(VERSION_3, b"\x17\x0d300101000000Z");
+        for len in 0..whole.len() {
+            assert_eq!(seconds(&whole[..len].into()), None, "{len} bytes");
+        }
+        for time in [&b"\x17\x0d301301000000Z"[..], b"\x04\x0d300101000000Z", &[]] {
+            assert_eq!(seconds(&certificate(VERSION_3, time)), None);
+        }
+        // lengths that are too long, or without end
+        assert_eq!(seconds(&b"\x30\x84\xff\xff\xff\xff"[..].into()), None);
+        assert_eq!(seconds(&b"\x30\x85\0\0\0\0\0"[..].into()), None);
+        assert_eq!(seconds(&b"\x30\x80\0\0"[..].into()), None);
+    }
+}

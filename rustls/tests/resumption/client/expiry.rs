@@ -1,0 +1,279 @@
+//! Sessions end with the certificates that the client verified.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange};
+use harness::pki::{self, Issuer};
+use harness::raw_keys;
+use rcgen::date_time_ymd;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+/// The end of the first certificate that expires: 2028-01-01, included.
+const END: u64 = 1_830_297_600;
+
+const HOUR: u64 = 60 * 60;
+
+/// A clock that tests set.
+#[derive(Debug)]
+struct Clock(AtomicU64);
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let secs = Duration::from_secs(self.0.load(Ordering::Relaxed));
+        Some(UnixTime::since_unix_epoch(secs))
+    }
+}
+
+/// The authorities above a server's certificate.
+struct Chain {
+    root: Issuer,
+    intermediate: Issuer,
+    key: rcgen::KeyPair,
+    end_entity: CertificateDer<'static>,
+}
+
+impl Chain {
+    /// The certificates of intermediate and end entity expire when these years begin.
+    fn new(intermediate: i32, end_entity: i32) -> Self {
+        let root = pki::root("root", |_| ());
+        let intermediate = pki::intermediate("intermediate", &root, |params| {
+            params.not_after = date_time_ymd(intermediate, 1, 1);
+        });
+        let key = pki::key();
+        let end_entity = pki::leaf_of(&key, &intermediate, |params| {
+            params.not_after = date_time_ymd(end_entity, 1, 1);
+        });
+        Self {
+            root,
+            intermediate,
+            key,
+            end_entity,
+        }
+    }
+
+    fn server(&self, provider: Provider, versions: Versions) -> Server {
+        let chain = vec![self.end_entity.clone(), self.intermediate.der().clone()];
+        let key = PrivatePkcs8KeyDer::from(self.key.serialize_der());
+        let versions = versions.choose(
+            &rustls_upstream::version::TLS12,
+            &rustls_upstream::version::TLS13,
+        );
+        let config =
+            rustls_upstream::ServerConfig::builder_with_provider(provider.upstream().into())
+                .with_protocol_versions(&versions)
+                .unwrap()
+                .with_no_client_auth()
+                .with_single_cert(chain, key.into());
+        Arc::new(config.unwrap())
+    }
+
+    fn webpki(&self, provider: Provider) -> Arc<dyn ServerCertVerifier> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.root.der().clone()).unwrap();
+        let crypto = provider.this().into();
+        WebPkiServerVerifier::builder_with_provider(roots.into(), crypto)
+            .build()
+            .unwrap()
+    }
+}
+
+type Server = Arc<rustls_upstream::ServerConfig>;
+
+/// An application's verifier around one of this library.
+#[derive(Debug)]
+struct Wrapping {
+    inner: Arc<dyn ServerCertVerifier>,
+    ignores_certificates: bool,
+}
+
+impl ServerCertVerifier for Wrapping {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if !self.ignores_certificates {
+            self.inner.verify_server_cert(
+                end_entity,
+                intermediates,
+                server_name,
+                ocsp_response,
+                now,
+            )?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// A client, and its clock.
+struct Client {
+    config: Arc<ClientConfig>,
+    clock: Arc<Clock>,
+    unbuffered: bool,
+}
+
+impl Client {
+    fn new(
+        provider: Provider,
+        versions: Versions,
+        unbuffered: bool,
+        verifier: Arc<dyn ServerCertVerifier>,
+    ) -> Self {
+        let clock = Arc::new(Clock(AtomicU64::new(END)));
+        let versions = versions.choose(&rustls::version::TLS12, &rustls::version::TLS13);
+        let config = ClientConfig::builder_with_details(provider.this().into(), clock.clone() as _)
+            .with_protocol_versions(&versions)
+            .unwrap()
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
+        Self {
+            config: Arc::new(config),
+            clock,
+            unbuffered,
+        }
+    }
+
+    /// Connects at the time `now`; the kind of handshake, or the error.
+    fn connect(&self, now: u64, server: &Server) -> String {
+        self.clock.0.store(now, Ordering::Relaxed);
+        let (config, name) = (self.config.clone(), pki::SERVER.try_into().unwrap());
+        let mut client: Box<dyn Endpoint> = if self.unbuffered {
+            let conn = UnbufferedClientConnection::new(config, name).unwrap();
+            Box::new(ThisUnbuffered::new(conn))
+        } else {
+            let conn = ClientConnection::new(config, name).unwrap();
+            Box::new(ThisBuffered::new(conn))
+        };
+        let conn = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
+        let mut server = UpstreamBuffered::new(conn);
+        if let Err(error) = exchange(&mut *client, &mut server) {
+            return error;
+        }
+        let negotiated = client.negotiated();
+        let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
+        kind.trim_end_matches(')').to_owned()
+    }
+}
+
+fn for_each_client(test: impl Fn(Provider, Versions, bool)) {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            for unbuffered in [false, true] {
+                test(provider, versions, unbuffered);
+            }
+        }
+    }
+}
+
+/// The certificate that expires first ends it, however often it was resumed.
+#[test]
+fn a_session_ends_with_the_verified_path() {
+    for_each_client(|provider, versions, unbuffered| {
+        for chain in [Chain::new(2029, 2028), Chain::new(2028, 2029)] {
+            let server = chain.server(provider, versions);
+            let client = Client::new(provider, versions, unbuffered, chain.webpki(provider));
+            assert_eq!(client.connect(END - HOUR, &server), "Full");
+            for before in [HOUR - 1, HOUR / 2, 1, 0] {
+                assert_eq!(client.connect(END - before, &server), "Resumed");
+            }
+            let error = client.connect(END + 1, &server);
+            assert!(error.contains("Expired"), "{error}");
+        }
+    });
+}
+
+/// Nothing else is known of what it verified.
+#[test]
+fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
+    for_each_client(|provider, versions, unbuffered| {
+        let client = |chain: &Chain| {
+            let verifier = Wrapping {
+                inner: chain.webpki(provider),
+                ignores_certificates: false,
+            };
+            Client::new(provider, versions, unbuffered, Arc::new(verifier))
+        };
+        let chain = Chain::new(2029, 2028);
+        let (client_1, server) = (client(&chain), chain.server(provider, versions));
+        assert_eq!(client_1.connect(END - HOUR, &server), "Full");
+        assert_eq!(client_1.connect(END, &server), "Resumed");
+        let error = client_1.connect(END + 1, &server);
+        assert!(error.contains("Expired"), "{error}");
+
+        let chain = Chain::new(2028, 2029);
+        let (client_2, server) = (client(&chain), chain.server(provider, versions));
+        assert_eq!(client_2.connect(END - HOUR, &server), "Full");
+        assert_eq!(client_2.connect(END + 1, &server), "Resumed");
+    });
+}
+
+/// A verifier that takes an expired certificate does not go by the time, nor does it make full handshakes only.
+#[test]
+fn a_verifier_that_ignores_expiry_has_sessions() {
+    for_each_client(|provider, versions, unbuffered| {
+        let chain = Chain::new(2028, 2028);
+        let verifier = Wrapping {
+            inner: chain.webpki(provider),
+            ignores_certificates: true,
+        };
+        let server = chain.server(provider, versions);
+        let client = Client::new(provider, versions, unbuffered, Arc::new(verifier));
+        assert_eq!(client.connect(END + HOUR, &server), "Full");
+        assert_eq!(client.connect(END + 2 * HOUR, &server), "Resumed");
+    });
+}
+
+#[test]
+fn raw_public_keys_do_not_expire() {
+    let identity = &harness::configs::KeyType::Ed25519.identities().server;
+    for provider in PROVIDERS {
+        let key = raw_keys::upstream::raw_key(identity, provider);
+        let resolver = rustls_upstream::server::AlwaysResolvesServerRawPublicKeys::new(key);
+        let server =
+            rustls_upstream::ServerConfig::builder_with_provider(provider.upstream().into())
+                .with_protocol_versions(&[&rustls_upstream::version::TLS13])
+                .unwrap()
+                .with_no_client_auth()
+                .with_cert_resolver(Arc::new(resolver));
+        let server = Arc::new(server);
+        let verifier = Arc::new(raw_keys::this::verifier(identity, provider));
+        let client = Client::new(provider, Versions::Tls13, false, verifier);
+        assert_eq!(client.connect(END, &server), "Full");
+        assert_eq!(client.connect(END + 20 * HOUR, &server), "Resumed");
+    }
+}
