@@ -40,6 +40,15 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// good for a week, if [`decrypt`](Self::decrypt) takes it.
     fn lifetime(&self) -> u32;
 
+    /// By how many seconds the clock of the machine that opens a ticket may differ from that of its maker. 0 unless
+    /// overridden.
+    ///
+    /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by this. Clients are not told so: the
+    /// lifetime that they were told holds on every machine then.
+    fn clock_tolerance(&self) -> u32 {
+        0
+    }
+
     /// Makes a ticket of `plain`: encrypted, and protected against modification.
     ///
     /// `None` when it cannot; the server then sends no ticket.

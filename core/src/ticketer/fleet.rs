@@ -77,8 +77,8 @@ impl<A: Aead> FleetTicketer<A> {
     pub const MAX_EPOCH_SECS: u32 = 7 * 24 * 60 * 60 / 2;
 
     /// By how many seconds two machines' clocks may differ so that [`lifetime`](ProducesTickets::lifetime)
-    /// stays true. With a larger difference tickets are refused earlier than clients were told; tickets made
-    /// more than one epoch ahead are refused, too.
+    /// stays true: servers accept tickets that are older by this. With a larger difference tickets are refused
+    /// earlier than clients were told; tickets made more than one epoch ahead are refused, too.
     pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
 
     /// Makes tickets in epochs of `epoch_secs` seconds by `clock`, under keys derived from `secret`.
@@ -153,6 +153,10 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
     /// end of an epoch opens until the end of the next one, by the clock of the machine that opens it.
     fn lifetime(&self) -> u32 {
         self.epoch_secs - Self::CLOCK_TOLERANCE_SECS
+    }
+
+    fn clock_tolerance(&self) -> u32 {
+        Self::CLOCK_TOLERANCE_SECS
     }
 
     /// Also `None` without the time or randomness, or when the ticket would be longer than 65 535 bytes.

@@ -68,6 +68,9 @@ pub struct ServerConfig {
     /// How many bytes of early data (0-RTT data, RFC 9846 §2.3) a client may send with a ticket. 0, as it is by
     /// default, accepts none.
     ///
+    /// A client goes by the limit that was in force when its ticket was made. If that is higher than this one, its early
+    /// data is skipped, and the client sends it again.
+    ///
     /// A connection holds so many at most until the application reads them from
     /// [`ServerConnection::early_data`](super::ServerConnection::early_data); a client that sends more is
     /// disconnected.

@@ -24,6 +24,30 @@ pub(crate) mod value;
 /// clients must not keep one for longer.
 pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
+/// How long a server resumes a session from a ticket or from its storage, in seconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Lifetime {
+    /// What clients are told.
+    pub(crate) promised: u32,
+    /// By how much the clock may differ from that of the machine which the session began with.
+    pub(crate) clock_tolerance: u32,
+}
+
+impl Lifetime {
+    /// A lifetime by one clock.
+    pub(crate) fn exactly(secs: u32) -> Self {
+        Self {
+            promised: secs,
+            clock_tolerance: 0,
+        }
+    }
+
+    /// True if a session of this `age` may be resumed.
+    pub(crate) fn allows(self, age: u64) -> bool {
+        age <= u64::from(self.promised) + u64::from(self.clock_tolerance)
+    }
+}
+
 /// For how many seconds a session is still resumed, however its tickets are renewed: from when client and server
 /// authenticated each other with certificates (RFC 9846 §4.7.1). Both times in seconds since 1970.
 pub(crate) fn lifetime_left(authenticated_at: u64, now: u64) -> u32 {

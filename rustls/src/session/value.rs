@@ -45,12 +45,12 @@ use pki_types::{CertificateDer, DnsName, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 use smallvec::SmallVec;
 
-use super::MAX_TICKET_LIFETIME;
 use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
 use super::digests::DIGEST_LEN;
 use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
+use super::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::certificates::PeerChains;
 use crate::conn::carrier::Carrier;
 use crate::enums::{CipherSuite, ProtocolVersion};
@@ -118,21 +118,25 @@ const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
     /// Whether a client that asks for `server_name` at the time `now` may resume the session with the server
-    /// `server`. Sessions are kept for `lifetime` seconds. The client's certificates are not considered.
+    /// `server`. Sessions are kept for `lifetime`. The client's certificates are not considered.
     pub(crate) fn fits(
         &self,
         config: &ServerSettings,
         server: &ServerAuth<'_>,
         server_name: Option<&DnsName<'_>>,
-        lifetime: u32,
+        lifetime: Lifetime,
         now: UnixTime,
     ) -> bool {
         let age = now.as_secs().abs_diff(self.issued_at);
         let whole_age = now.as_secs().abs_diff(self.authenticated_at);
         // RFC 9846 §4.3.11: a ticket is good for its lifetime. A clock that was set back makes none younger
-        age <= lifetime.min(MAX_TICKET_LIFETIME).into()
+        let at_most = |secs: u32| Lifetime {
+            promised: secs.min(MAX_TICKET_LIFETIME),
+            ..lifetime
+        };
+        at_most(lifetime.promised).allows(age)
             // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
-            && whole_age <= MAX_TICKET_LIFETIME.into()
+            && at_most(MAX_TICKET_LIFETIME).allows(whole_age)
             // RFC 6066 §3: not under another name
             && self.server_name == server_name.map(AsRef::as_ref)
             && self.client_auth == config.client_auth()

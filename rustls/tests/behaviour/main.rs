@@ -14,6 +14,7 @@ mod compared;
 mod connected;
 mod failing;
 mod fleet;
+mod fleet_clocks;
 mod floods;
 mod fragmentation;
 mod in_place;

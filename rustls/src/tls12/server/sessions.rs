@@ -14,11 +14,11 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
-use crate::session::MAX_TICKET_LIFETIME;
 use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::server_auth::ServerAuth;
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
+use crate::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
 
@@ -95,8 +95,7 @@ pub(super) fn find_session(
 /// A session as it was kept.
 struct Kept {
     value: ServerSessionValue,
-    /// For how many seconds.
-    lifetime: u32,
+    lifetime: Lifetime,
     is_stored: bool,
 }
 
@@ -105,10 +104,13 @@ fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
     match hello.extensions.session_ticket {
         Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Kept {
             value: config.ticketer.decrypt(ticket)?.into(),
-            lifetime: match config.ticketer.lifetime() {
-                // RFC 5077 §3.3: it is not specified, so the ticketer's keys decide
-                0 => MAX_TICKET_LIFETIME,
-                secs => secs,
+            lifetime: Lifetime {
+                promised: match config.ticketer.lifetime() {
+                    // RFC 5077 §3.3: it is not specified, so the ticketer's keys decide
+                    0 => MAX_TICKET_LIFETIME,
+                    secs => secs,
+                },
+                clock_tolerance: config.ticketer.clock_tolerance(),
             },
             is_stored: false,
         }),
@@ -117,7 +119,7 @@ fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
             let key = storage_key(&hello.legacy_session_id);
             Some(Kept {
                 value: config.session_storage.get_session(&key)?,
-                lifetime: STORED_LIFETIME,
+                lifetime: Lifetime::exactly(STORED_LIFETIME),
                 is_stored: true,
             })
         }

@@ -25,12 +25,13 @@ const MAX_AGE_DIFFERENCE: u64 = 60_000;
 /// to by another configuration; one record's worth is tolerated.
 const TOLERATED: usize = 1 << 14;
 
-/// How many bytes of early data that is not accepted are skipped.
-pub(super) fn skipped_limit(config: &ServerConfig) -> usize {
-    // RFC 9846 §4.3.10: up to the configured max_early_data_size
-    match config.max_early_data_size {
+/// Returns how many bytes of early data are skipped that is not accepted. `of_ticket` is what the client's ticket allows
+/// it to send, as far as that is known.
+pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
+    // RFC 9846 §4.3.10: up to the configured max_early_data_size. It may have been more when the ticket was made
+    match config.max_early_data_size.max(of_ticket) {
         0 => TOLERATED,
-        configured => usize::try_from(configured).unwrap_or(usize::MAX),
+        limit => usize::try_from(limit).unwrap_or(usize::MAX),
     }
 }
 

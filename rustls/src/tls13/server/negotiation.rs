@@ -9,6 +9,7 @@ use super::hello_checks::check_hello;
 use super::parameters::{Parameters, Selection, select_signer};
 use super::resumption::find_session;
 use super::retry::{Retry, check_repeated, check_second_hello, send_hello_retry_request};
+use super::tickets::TicketKind;
 use crate::conn::HandshakeKind;
 use crate::enums::ProtocolVersion;
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
@@ -63,10 +64,14 @@ pub(crate) fn negotiate<'a>(
     // for another flight
     cx.transport.check_aligned()?;
     // RFC 9846 §4.3.10: early data that is not agreed on is skipped
-    let skipped_early_data = hello
-        .extensions
-        .early_data
-        .then(|| early_data::skipped_limit(config));
+    let skipped_early_data = hello.extensions.early_data.then(|| {
+        let of_ticket = match &selection {
+            // the session is looked at later
+            Selection::Agreed(_) => 0,
+            Selection::NeedsShare { .. } => offered_early_data(hello, config),
+        };
+        early_data::skipped_limit(config, of_ticket)
+    });
     cx.transport.skip_early_data(skipped_early_data);
 
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
@@ -85,6 +90,17 @@ pub(crate) fn negotiate<'a>(
             cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
             Ok(Negotiation::Retry(Box::new(retry)))
         }
+    }
+}
+
+/// Returns how much early data `hello` may be followed by, as far as the session that it comes with is known.
+fn offered_early_data(hello: &ClientHello<'_>, config: &ServerSettings) -> u32 {
+    let offered = hello.extensions.pre_shared_key.as_ref();
+    // RFC 9846 §4.3.10: early data belongs to the first session
+    let first = offered.and_then(|offered| offered.identities.first());
+    match (first, TicketKind::of(config)) {
+        (Some(first), Some(kind)) => kind.early_data_size(first.identity, config),
+        _ => 0,
     }
 }
 

@@ -21,9 +21,8 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::server_auth::ServerAuth;
-use crate::session::stored::ServerSessionValue;
 use crate::session::value::{SessionValue, Tls13Session};
-use crate::suites::Tls13CipherSuite;
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::key_schedule::EarlySecret;
 
 /// How many of the offered sessions are looked for. Clients offer one; each may cost a look into a storage
@@ -68,7 +67,7 @@ pub(super) fn find_session(
     parameters: &Parameters<'_>,
     server: &ServerAuth<'_>,
     config: &ServerSettings,
-    cx: &ServerContext<'_>,
+    cx: &mut ServerContext<'_>,
 ) -> Result<Option<(Resumed, EarlySecret)>, PeerMisbehaved> {
     let extensions = &hello.extensions;
     let (Some(offered), true) = (&extensions.pre_shared_key, accepts_resumption(extensions)) else {
@@ -83,9 +82,16 @@ pub(super) fn find_session(
         let Some(value) = kind.find(identity.identity, config) else {
             continue;
         };
-        let Some(session) = read_suitable(&value, kind, suite, server, config, cx, now) else {
+        let Ok(session) = Tls13Session::read(&value) else {
             continue;
         };
+        if index == 0 && extensions.early_data {
+            let limit = early_data::skipped_limit(config, session.max_early_data_size);
+            cx.transport.skip_early_data(Some(limit));
+        }
+        if !is_suitable(&session, kind, suite, server, config, cx, now) {
+            continue;
+        }
         // RFC 9846 §4.3.11: the binder is validated before the key is accepted; of the chosen session only
         let early_secret = EarlySecret::new(suite, Some(session.psk));
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
@@ -126,24 +132,22 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
     modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }
 
-/// The session in `value`, if it may be resumed here and now.
-fn read_suitable<'a>(
-    value: &'a ServerSessionValue,
+/// True if `session` may be resumed here and now.
+fn is_suitable(
+    session: &Tls13Session<'_>,
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
     server: &ServerAuth<'_>,
     config: &ServerSettings,
     cx: &ServerContext<'_>,
     now: UnixTime,
-) -> Option<Tls13Session<'a>> {
-    let session = Tls13Session::read(value).ok()?;
-    let suites = &config.provider.cipher_suites;
-    let before = suites
-        .iter()
-        .find(|suite| suite.suite() == session.suite)?
-        .tls13()?;
+) -> bool {
+    let mut suites = config.provider.cipher_suites.iter();
+    let before = suites.find(|suite| suite.suite() == session.suite);
     // RFC 9846 §4.7.1: only with a cipher suite of the same hash
-    suite.can_resume_from(before)?;
+    let has_hash = before
+        .and_then(SupportedCipherSuite::tls13)
+        .is_some_and(|before| suite.can_resume_from(before).is_some());
     let has_psk_of_hash = session.psk.len() == suite.common.hash_provider.output_len();
     let server_name = cx.data.server_name.as_ref();
     let lifetime = kind.lifetime(config);
@@ -151,5 +155,5 @@ fn read_suitable<'a>(
         .facts
         .fits(config, server, server_name, lifetime, now);
     let has_carrier = config.carrier.goes_with_session_of(session.carrier);
-    (has_psk_of_hash && fits && has_carrier).then_some(session)
+    has_hash && has_psk_of_hash && fits && has_carrier
 }

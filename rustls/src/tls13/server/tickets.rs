@@ -16,10 +16,10 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::server::ServerConfig;
-use crate::session::lifetime_left;
 use crate::session::server_auth::ServerAuthId;
 use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls13Session};
+use crate::session::{Lifetime, lifetime_left};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::TicketPsks;
 
@@ -161,7 +161,7 @@ impl TicketSender<'_> {
                 messages.reserve(len * self.count.min(4));
             }
             NewSessionTicket {
-                lifetime: kind.lifetime(config).min(left),
+                lifetime: kind.lifetime(config).promised.min(left),
                 age_add: session.age_add,
                 nonce: &nonce,
                 ticket: ticket.as_ref(),
@@ -234,10 +234,29 @@ impl TicketKind {
         }
     }
 
-    pub(super) fn lifetime(self, config: &ServerConfig) -> u32 {
+    /// Returns how much early data goes with the session that `ticket` stands for; 0 if there is none. The session
+    /// stays where it is.
+    pub(super) fn early_data_size(self, ticket: &[u8], config: &ServerConfig) -> u32 {
+        let value = match self {
+            // no early data goes with these
+            Self::Sealed => None,
+            Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
+                config.session_storage.get_session(ticket)
+            }
+            Self::Stored => None,
+        };
+        value.map_or(0, |value| {
+            Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)
+        })
+    }
+
+    pub(super) fn lifetime(self, config: &ServerConfig) -> Lifetime {
         match self {
-            Self::Sealed => config.ticketer.lifetime(),
-            Self::Stored => STORED_LIFETIME,
+            Self::Sealed => Lifetime {
+                promised: config.ticketer.lifetime(),
+                clock_tolerance: config.ticketer.clock_tolerance(),
+            },
+            Self::Stored => Lifetime::exactly(STORED_LIFETIME),
         }
     }
 

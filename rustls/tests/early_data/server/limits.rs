@@ -1,7 +1,10 @@
 //! How much early data is taken, to the byte: accepted or skipped.
 
-use harness::configs::PROVIDERS;
-use harness::servers::{Server, Settings};
+use std::sync::Arc;
+
+use harness::configs::{self, PROVIDERS};
+use harness::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
+use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, settings};
@@ -109,6 +112,54 @@ fn empty_records_are_counted() {
                 .expect("a bound");
             if !matches!(server, Server::Upstream(_)) {
                 assert_eq!(refused.error, "PeerMisbehaved(TooManyEmptyFragments)");
+            }
+        }
+    }
+}
+
+/// A client goes by its ticket. RFC 9846 §4.3.10: up to what that allows is skipped, also where a
+/// HelloRetryRequest comes before the session is looked at.
+#[test]
+fn what_older_tickets_allow_is_skipped() {
+    /// Little enough for the client's buffer.
+    const BEFORE: u32 = 60_000;
+
+    for provider in PROVIDERS {
+        for (lowered, retries) in [(100, false), (0, false), (100, true), (0, true)] {
+            let allows = Settings {
+                max_early_data_size: BEFORE,
+                ..settings(provider)
+            };
+            let before = allows.ours();
+            let mut after = if retries {
+                let mut crypto = provider.this();
+                ask_for_another_share(&mut crypto);
+                configs::this::server(crypto, KEY_TYPE, allows.auth)
+            } else {
+                before.clone()
+            };
+            after.session_storage = before.session_storage.clone();
+            after.max_early_data_size = lowered;
+            let (before, after) = (Arc::new(before), Arc::new(after));
+            for second in [Server::Buffered(after.clone()), Server::Unbuffered(after)] {
+                let mut config =
+                    configs::upstream::client(provider.upstream(), KEY_TYPE, allows.auth);
+                config.enable_early_data = true;
+                let config = Arc::new(config);
+                let client = || {
+                    let name = configs::server_name();
+                    let conn = rustls_upstream::ClientConnection::new(config.clone(), name);
+                    UpstreamBuffered::new(conn.unwrap())
+                };
+                let mut first = Server::Buffered(before.clone()).accept();
+                exchange(&mut client(), &mut *first).unwrap();
+
+                let (mut client, mut server) = (client(), second.accept());
+                let sent = client.send_early(&[7; BEFORE as usize]);
+                assert_eq!(sent, BEFORE as usize);
+                exchange(&mut client, &mut *server).unwrap();
+                assert_eq!(early_data(&mut *server), b"");
+                talk_and_close(&mut client, &mut *server);
             }
         }
     }

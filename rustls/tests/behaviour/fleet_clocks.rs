@@ -1,0 +1,142 @@
+//! Sessions of a fleet whose machines' clocks differ.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
+use rustls::ServerConfig;
+use rustls::crypto::{aws_lc_rs, ring};
+use rustls::pki_types::UnixTime;
+use rustls::time_provider::TimeProvider;
+
+const SECRET: [u8; 32] = [0x5e; 32];
+const EPOCH: u32 = 6 * 60 * 60;
+const WEEK: u64 = 7 * 24 * 60 * 60;
+
+/// The seconds by which clocks may differ.
+const TOLERANCE: u64 = 300;
+
+/// When an epoch begins.
+const BEGIN: u64 = 80_000 * EPOCH as u64;
+
+/// A clock that is set.
+#[derive(Clone, Debug)]
+struct Clock(Arc<AtomicU64>);
+
+impl TimeProvider for Clock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let secs = Duration::from_secs(self.0.load(Ordering::Relaxed));
+        Some(UnixTime::since_unix_epoch(secs))
+    }
+}
+
+struct Machine {
+    config: Arc<ServerConfig>,
+    clock: Clock,
+}
+
+impl Machine {
+    fn new(provider: Provider, versions: Versions) -> Self {
+        let auth = ClientAuth::None;
+        let mut config =
+            configs::this::server_of(versions, provider.this(), KeyType::Ed25519, auth);
+        let clock = Clock(Arc::new(AtomicU64::new(BEGIN)));
+        let of_ticketer = clock.clone();
+        let now = move || of_ticketer.current_time();
+        let ticketer = match provider {
+            Provider::AwsLc => aws_lc_rs::Ticketer::for_fleet_with_clock(&SECRET, EPOCH, now),
+            Provider::Ring => ring::Ticketer::for_fleet_with_clock(&SECRET, EPOCH, now),
+        };
+        config.ticketer = ticketer.unwrap();
+        config.time_provider = Arc::new(clock.clone());
+        Self {
+            config: Arc::new(config),
+            clock,
+        }
+    }
+
+    /// Serves `client` when this machine's clock shows `secs`; true if it resumes.
+    fn resumes(&self, secs: u64, client: &Arc<rustls_upstream::ClientConfig>) -> bool {
+        self.clock.0.store(secs, Ordering::Relaxed);
+        let conn = rustls_upstream::ClientConnection::new(client.clone(), server_name());
+        let mut client = UpstreamBuffered::new(conn.unwrap());
+        let conn = rustls::ServerConnection::new(self.config.clone()).unwrap();
+        let mut server = ThisBuffered::new(conn);
+        handshake(&mut client, &mut server);
+        server.conn.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
+    }
+}
+
+fn client(provider: Provider, versions: Versions) -> Arc<rustls_upstream::ClientConfig> {
+    let auth = ClientAuth::None;
+    configs::upstream::client_of(versions, provider.upstream(), KeyType::Ed25519, auth).into()
+}
+
+fn for_each(test: impl Fn(Provider, Versions)) {
+    for provider in PROVIDERS {
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            test(provider, versions);
+        }
+    }
+}
+
+/// A client comes back at the end of the lifetime that it was told, and meets a clock that is ahead.
+#[test]
+fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
+    for_each(|provider, versions| {
+        let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
+        let lifetime = u64::from(one.config.ticketer.lifetime());
+        assert_eq!(lifetime, u64::from(EPOCH) - TOLERANCE);
+        for (ahead, resumes) in [
+            (0, true),
+            (290, true),
+            (TOLERANCE, true),
+            (TOLERANCE + 1, false),
+        ] {
+            let client = client(provider, versions);
+            assert!(!one.resumes(BEGIN, &client));
+            let now = BEGIN + lifetime + ahead;
+            assert_eq!(
+                other.resumes(now, &client),
+                resumes,
+                "{ahead} seconds ahead"
+            );
+        }
+    });
+}
+
+/// A ticket is dated in the future by clocks that are behind, and of an epoch that has not begun.
+#[test]
+fn a_ticket_is_good_at_once_by_clocks_that_are_behind() {
+    for_each(|provider, versions| {
+        let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
+        let client = client(provider, versions);
+        assert!(!one.resumes(BEGIN, &client));
+        for behind in [1, 290, TOLERANCE] {
+            assert!(other.resumes(BEGIN - behind, &client));
+        }
+    });
+}
+
+/// The time left of a week is promised, too, to sessions that follow each other.
+#[test]
+fn the_last_ticket_of_a_chain_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
+    for_each(|provider, versions| {
+        let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
+        for (ahead, resumes) in [(TOLERANCE, true), (TOLERANCE + 1, false)] {
+            let client = client(provider, versions);
+            assert!(!one.resumes(BEGIN, &client));
+            for hours in (5..7 * 24).step_by(5) {
+                assert!(one.resumes(BEGIN + hours * 60 * 60, &client));
+            }
+            let now = BEGIN + WEEK + ahead;
+            assert_eq!(
+                other.resumes(now, &client),
+                resumes,
+                "{ahead} seconds ahead"
+            );
+        }
+    });
+}
