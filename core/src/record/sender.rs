@@ -479,32 +479,34 @@ pub struct InPlaceRoom {
     pub tailroom: usize,
 }
 
-/// Why plaintext was not sealed where it lies. The buffer and the connection are as they were, unless a cipher
-/// has failed, which is [`Self::EncryptExhausted`].
+/// An error of sealing plaintext in place. The buffer and the connection are unchanged, unless a cipher has failed,
+/// which is [`Self::EncryptExhausted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InPlaceError {
-    /// Fewer bytes than this lie before the payload.
+    /// There is too little room before the payload.
     HeadroomTooShort {
-        /// How many bytes are needed before the payload.
+        /// The number of bytes needed before the payload.
         required: usize,
     },
-    /// Fewer bytes than this lie behind the payload.
+    /// There is too little room after the payload.
     TailroomTooShort {
-        /// How many bytes are needed behind the payload.
+        /// The number of bytes needed after the payload.
         required: usize,
     },
-    /// The payload does not fit one record.
+    /// The payload does not fit into one record.
     PayloadTooLong {
-        /// How many bytes one record carries at the most.
+        /// The most bytes that one record carries.
         max: usize,
     },
-    /// The range given for the payload is not within the buffer.
+    /// The payload's range is not within the buffer.
     PayloadOutOfBounds,
-    /// Bytes written before wait to be sent and would be overtaken: send them first.
+    /// Earlier output waits to be sent. Send it first, or the record would overtake it.
     OutputPending,
-    /// The connection cannot send application data, or can no longer. If that is because the cipher has failed
-    /// just now, the payload and the room around it are unspecified.
+    /// Application data cannot be sent yet: the handshake is not complete.
+    HandshakeNotComplete,
+    /// The connection can no longer send application data. If the cipher failed during this call, the contents of the
+    /// payload and of the room around it are unspecified.
     EncryptExhausted,
 }
 
@@ -522,14 +524,15 @@ impl fmt::Display for InPlaceError {
                 write!(f, "{required} bytes are needed before the payload")
             }
             Self::TailroomTooShort { required } => {
-                write!(f, "{required} bytes are needed behind the payload")
+                write!(f, "{required} bytes are needed after the payload")
             }
             Self::PayloadTooLong { max } => {
                 write!(f, "the payload is longer than one record's {max} bytes")
             }
             Self::PayloadOutOfBounds => f.write_str("the payload is not within the buffer"),
             Self::OutputPending => f.write_str("earlier output must be sent first"),
-            Self::EncryptExhausted => f.write_str("the connection cannot encrypt"),
+            Self::HandshakeNotComplete => f.write_str("the handshake is not complete"),
+            Self::EncryptExhausted => f.write_str("the connection can no longer encrypt"),
         }
     }
 }

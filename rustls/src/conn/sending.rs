@@ -336,8 +336,15 @@ impl CommonState {
     /// Makes sure that a record can go out next, with new keys if the present ones are worn out.
     #[cold]
     fn prepare_in_place(&mut self) -> Result<(), InPlaceError> {
-        if self.records.sending != Sending::Traffic {
-            return Err(InPlaceError::EncryptExhausted);
+        match self.records.sending {
+            Sending::Traffic => {}
+            Sending::Handshake | Sending::EarlyData { .. } => {
+                return Err(InPlaceError::HandshakeNotComplete);
+            }
+            Sending::HandshakeThenClose
+            | Sending::TrafficThenClose
+            | Sending::Closed
+            | Sending::Elsewhere => return Err(InPlaceError::EncryptExhausted),
         }
         // a peer that asks for many KeyUpdates and reads none makes the output no longer: one is answered behind a
         // KeyUpdate that waits only once that is sent

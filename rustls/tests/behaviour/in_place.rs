@@ -250,7 +250,9 @@ fn neither_before_the_handshake_nor_after_the_end() {
     for_all(|provider, role| {
         let mut buf = [7; 100];
         let mut conn = fresh(provider, role);
-        conn.encrypt(&mut buf, 20..30).unwrap_err();
+        let early = conn.encrypt(&mut buf, 20..30).unwrap_err();
+        assert_eq!(early, InPlaceError::HandshakeNotComplete);
+        assert_eq!(early.to_string(), "the handshake is not complete");
         let (mut conn, _) = connected(provider, role);
         conn.send_close_notify();
         conn.pending();

@@ -601,7 +601,11 @@ fn errors_say_what_is_missing() {
         (InPlaceError::PayloadTooLong { max: 16384 }, "16384 bytes"),
         (InPlaceError::PayloadOutOfBounds, "not within the buffer"),
         (InPlaceError::OutputPending, "sent first"),
-        (InPlaceError::EncryptExhausted, "cannot encrypt"),
+        (
+            InPlaceError::HandshakeNotComplete,
+            "the handshake is not complete",
+        ),
+        (InPlaceError::EncryptExhausted, "no longer encrypt"),
     ] {
         assert!(error.to_string().contains(text), "{error}");
     }
