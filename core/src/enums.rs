@@ -17,11 +17,12 @@ pub use hpke::{HpkeAead, HpkeKdf, HpkeKem};
 
 /// Defines an enum of the wire, its conversions from and to its integer, and its codec.
 ///
-/// `Debug` prints the name of a known value and `Name(0x..)` for an unknown one.
+/// `Debug` prints the name of a known value, and `Name(0x..)` for an unknown one. With `named if`, it prints names only
+/// of the values for which the function that follows returns true.
 macro_rules! wire_enum {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident($integer:ident) {
+        pub enum $name:ident($integer:ident) $(named if $is_named:ident)? {
             $($(#[$variant_meta:meta])* $variant:ident = $value:literal,)+
         }
     ) => {
@@ -69,7 +70,8 @@ macro_rules! wire_enum {
 
         impl core::fmt::Debug for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                $crate::enums::debug_wire(f, self.as_str(), stringify!($name), &$integer::from(*self))
+                let name = self.as_str()$(.filter(|_| $is_named(self)))?;
+                $crate::enums::debug_wire(f, name, stringify!($name), &$integer::from(*self))
             }
         }
 
@@ -92,11 +94,11 @@ use wire_enum;
 
 fn debug_wire(
     f: &mut fmt::Formatter<'_>,
-    known: Option<&str>,
+    name: Option<&str>,
     type_name: &str,
     value: &dyn fmt::LowerHex,
 ) -> fmt::Result {
-    match known {
+    match name {
         Some(name) => f.write_str(name),
         None => write!(f, "{type_name}({value:#x})"),
     }

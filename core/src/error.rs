@@ -14,10 +14,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::error::Error as StdError;
 use core::fmt::{self, Display};
-use core::net::{Ipv4Addr, Ipv6Addr};
 
 pub use peer::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
-use pki_types::{AlgorithmIdentifier, IpAddr, ServerName, UnixTime};
+use pki_types::{AlgorithmIdentifier, ServerName, UnixTime};
 
 use crate::enums::{AlertDescription, ContentType, HandshakeType};
 
@@ -81,78 +80,71 @@ pub enum Error {
     Other(OtherError),
 }
 
+/// Programs log, compare and send these texts, so each is the one that rustls 0.23 prints.
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InappropriateMessage {
                 expect_types,
                 got_type,
-            } => write!(
-                f,
-                "unexpected message: expected {}, got {got_type:?}",
-                Alternatives(expect_types)
-            ),
+            } => {
+                write!(
+                    f,
+                    "received unexpected message: got {got_type:?} when expecting "
+                )?;
+                write_alternatives(f, expect_types)
+            }
             Self::InappropriateHandshakeMessage {
                 expect_types,
                 got_type,
-            } => write!(
-                f,
-                "unexpected handshake message: expected {}, got {got_type:?}",
-                Alternatives(expect_types)
-            ),
-            Self::InvalidEncryptedClientHello(cause) => {
-                write!(f, "cannot use encrypted client hello: {cause:?}")
-            }
-            Self::InvalidMessage(cause) => write!(f, "malformed message from peer: {cause:?}"),
-            Self::NoCertificatesPresented => f.write_str("the peer presented no certificate"),
-            Self::UnsupportedNameType => {
-                f.write_str("this kind of server name is not supported here")
-            }
-            Self::DecryptError => f.write_str("a record from the peer could not be decrypted"),
-            Self::EncryptError => f.write_str("a record could not be encrypted"),
-            Self::PeerIncompatible(cause) => {
+            } => {
                 write!(
                     f,
-                    "the peer and this configuration are incompatible: {cause:?}"
-                )
+                    "received unexpected handshake message: got {got_type:?} when expecting "
+                )?;
+                write_alternatives(f, expect_types)
             }
-            Self::PeerMisbehaved(cause) => write!(f, "the peer broke the protocol: {cause:?}"),
-            // the two that applications match on most often keep the wording 0.23 prints
+            Self::InvalidEncryptedClientHello(cause) => {
+                write!(f, "encrypted client hello failure: {cause:?}")
+            }
+            Self::InvalidMessage(cause) => {
+                write!(f, "received corrupt message of type {cause:?}")
+            }
+            Self::NoCertificatesPresented => f.write_str("peer sent no certificates"),
+            Self::UnsupportedNameType => f.write_str("presented server name type wasn't supported"),
+            Self::DecryptError => f.write_str("cannot decrypt peer's message"),
+            Self::EncryptError => f.write_str("cannot encrypt message"),
+            Self::PeerIncompatible(cause) => write!(f, "peer is incompatible: {cause:?}"),
+            Self::PeerMisbehaved(cause) => write!(f, "peer misbehaved: {cause:?}"),
             Self::AlertReceived(alert) => write!(f, "received fatal alert: {alert:?}"),
             Self::InvalidCertificate(cause) => write!(f, "invalid peer certificate: {cause}"),
             Self::InvalidCertRevocationList(cause) => {
-                write!(f, "unusable certificate revocation list: {cause:?}")
+                write!(f, "invalid certificate revocation list: {cause:?}")
             }
-            Self::General(message) => write!(f, "error: {message}"),
-            Self::FailedToGetCurrentTime => f.write_str("the current time is not available"),
-            Self::FailedToGetRandomBytes => f.write_str("the random number generator failed"),
-            Self::HandshakeNotComplete => f.write_str("the handshake has not finished yet"),
-            Self::PeerSentOversizedRecord => f.write_str("the peer sent a record that is too long"),
-            Self::NoApplicationProtocol => {
-                f.write_str("the peer supports none of the application protocols offered")
+            Self::General(message) => write!(f, "unexpected error: {message}"),
+            Self::FailedToGetCurrentTime => f.write_str("failed to get current time"),
+            Self::FailedToGetRandomBytes => f.write_str("failed to get random bytes"),
+            Self::HandshakeNotComplete => f.write_str("handshake not complete"),
+            Self::PeerSentOversizedRecord => f.write_str("peer sent excess record size"),
+            Self::NoApplicationProtocol => f.write_str("peer doesn't support any known protocol"),
+            Self::BadMaxFragmentSize => {
+                f.write_str("the supplied max_fragment_size was too small or large")
             }
-            Self::BadMaxFragmentSize => f.write_str("the maximum fragment size is out of range"),
-            Self::InconsistentKeys(cause) => {
-                write!(f, "the private key does not fit the certificate: {cause:?}")
-            }
-            Self::Other(cause) => write!(f, "other: {cause}"),
+            Self::InconsistentKeys(cause) => write!(f, "keys may not be consistent: {cause:?}"),
+            Self::Other(cause) => write!(f, "other error: {cause}"),
         }
     }
 }
 
 impl StdError for Error {}
 
-/// Prints what could have come instead: `A`, `A or B`.
-struct Alternatives<'a, T>(&'a [T]);
-
-impl<T: fmt::Debug> Display for Alternatives<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [first, rest @ ..] = self.0 else {
-            return f.write_str("nothing");
-        };
-        write!(f, "{first:?}")?;
-        rest.iter().try_for_each(|next| write!(f, " or {next:?}"))
+/// Prints `A or B or C`.
+fn write_alternatives<T: fmt::Debug>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
+    for (i, item) in items.iter().enumerate() {
+        let separator = if i == 0 { "" } else { " or " };
+        write!(f, "{separator}{item:?}")?;
     }
+    Ok(())
 }
 
 impl From<InvalidMessage> for Error {
@@ -303,70 +295,79 @@ impl Display for CertificateError {
         match self {
             Self::ExpiredContext { time, not_after } => write!(
                 f,
-                "certificate expired {} seconds ago (now {}, not after {}, in Unix time)",
-                seconds_between(not_after, time),
+                "certificate expired: verification time {} (UNIX), \
+                 but certificate is not valid after {} ({} seconds ago)",
                 time.as_secs(),
                 not_after.as_secs(),
+                seconds_between(not_after, time),
             ),
             Self::NotValidYetContext { time, not_before } => write!(
                 f,
-                "certificate not valid for another {} seconds (now {}, not before {}, in Unix time)",
-                seconds_between(time, not_before),
+                "certificate not valid yet: verification time {} (UNIX), \
+                 but certificate is not valid before {} ({} seconds in future)",
                 time.as_secs(),
                 not_before.as_secs(),
+                seconds_between(time, not_before),
             ),
             Self::ExpiredRevocationListContext { time, next_update } => write!(
                 f,
-                "revocation list expired {} seconds ago (now {}, next update {}, in Unix time)",
-                seconds_between(next_update, time),
+                "certificate revocation list expired: verification time {} (UNIX), \
+                 but CRL is not valid after {} ({} seconds ago)",
                 time.as_secs(),
                 next_update.as_secs(),
+                seconds_between(next_update, time),
             ),
             Self::NotValidForNameContext {
                 expected,
                 presented,
             } => {
-                f.write_str("certificate is not for ")?;
-                write_name(f, expected)?;
-                f.write_str(" but for ")?;
-                write_list(f, presented)
+                write!(
+                    f,
+                    "certificate not valid for name {:?}; certificate is ",
+                    expected.to_str()
+                )?;
+                write_names(f, presented)
             }
             Self::InvalidPurposeContext {
                 required,
                 presented,
             } => {
-                write!(f, "certificate is not for {required} but for ")?;
+                write!(
+                    f,
+                    "certificate does not allow extended key usage for {required}, allows "
+                )?;
                 write_list(f, presented)
             }
-            Self::Other(cause) => write!(f, "other: {cause}"),
-            // for the others the name says it all, and is what 0.23 prints
             other => write!(f, "{other:?}"),
         }
     }
 }
 
-/// Zero if `later` is not later.
+/// Returns 0 if `later` is not later.
 fn seconds_between(earlier: &UnixTime, later: &UnixTime) -> u64 {
     later.as_secs().saturating_sub(earlier.as_secs())
 }
 
-/// Prints a DNS name in quotes, and an address as addresses are written.
-fn write_name(f: &mut fmt::Formatter<'_>, name: &ServerName<'_>) -> fmt::Result {
-    match name {
-        ServerName::DnsName(name) => write!(f, "{:?}", name.as_ref()),
-        ServerName::IpAddress(IpAddr::V4(address)) => Ipv4Addr::from(*address.as_ref()).fmt(f),
-        ServerName::IpAddress(IpAddr::V6(address)) => Ipv6Addr::from(*address.as_ref()).fmt(f),
-        other => write!(f, "{other:?}"),
+/// Prints the names that a certificate is for: `only valid for a, b or c`.
+fn write_names(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
+    let Some((last, others)) = names.split_last() else {
+        return f.write_str("not valid for any names (according to its subjectAltName extension)");
+    };
+    f.write_str("only valid for ")?;
+    if !others.is_empty() {
+        write_list(f, others)?;
+        f.write_str(" or ")?;
     }
+    f.write_str(last)
 }
 
-/// Prints `a, b, c`, or `nothing`.
+/// Prints `a, b, c`.
 fn write_list<T: Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
-    let [first, rest @ ..] = items else {
-        return f.write_str("nothing");
-    };
-    write!(f, "{first}")?;
-    rest.iter().try_for_each(|item| write!(f, ", {item}"))
+    for (i, item) in items.iter().enumerate() {
+        let separator = if i == 0 { "" } else { ", " };
+        write!(f, "{separator}{item}")?;
+    }
+    Ok(())
 }
 
 /// What a certificate may be used for: an extended key usage of RFC 5280 §4.2.1.12.
@@ -385,13 +386,7 @@ impl Display for ExtendedKeyPurpose {
         match self {
             Self::ClientAuth => f.write_str("client authentication"),
             Self::ServerAuth => f.write_str("server authentication"),
-            Self::Other(oid) => {
-                let [first, rest @ ..] = oid.as_slice() else {
-                    return f.write_str("an unnamed purpose");
-                };
-                write!(f, "{first}")?;
-                rest.iter().try_for_each(|number| write!(f, ".{number}"))
-            }
+            Self::Other(oid) => write_list(f, oid),
         }
     }
 }

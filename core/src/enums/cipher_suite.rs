@@ -6,7 +6,7 @@ wire_enum! {
     /// `CipherSuite`: IANA's "TLS Cipher Suites" registry. Being listed here does not mean being supported.
     #[allow(non_camel_case_types)] // IANA's spelling, and 0.23's
     #[allow(missing_docs)] // a registry: the name spells out all there is to say
-    pub enum CipherSuite(u16) {
+    pub enum CipherSuite(u16) named if is_printed_by_name {
         TLS_NULL_WITH_NULL_NULL = 0x0000,
         TLS_RSA_WITH_NULL_MD5 = 0x0001,
         TLS_RSA_WITH_NULL_SHA = 0x0002,
@@ -384,4 +384,35 @@ wire_enum! {
         SSL_RSA_FIPS_WITH_DES_CBC_SHA = 0xfefe,
         SSL_RSA_FIPS_WITH_3DES_EDE_CBC_SHA = 0xfeff,
     }
+}
+
+/// Returns true for the suites whose names `Debug` prints. It prints the numbers of all others, as rustls 0.23 does:
+/// programs log and compare these texts.
+fn is_printed_by_name(suite: &CipherSuite) -> bool {
+    matches!(
+        suite,
+        CipherSuite::TLS_NULL_WITH_NULL_NULL
+            | CipherSuite::TLS_PSK_WITH_AES_128_GCM_SHA256
+            | CipherSuite::TLS_PSK_WITH_AES_256_GCM_SHA384
+            | CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV
+            | CipherSuite::TLS13_AES_128_GCM_SHA256
+            | CipherSuite::TLS13_AES_256_GCM_SHA384
+            | CipherSuite::TLS13_CHACHA20_POLY1305_SHA256
+            | CipherSuite::TLS13_AES_128_CCM_SHA256
+            | CipherSuite::TLS13_AES_128_CCM_8_SHA256
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+            | CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256
+    )
 }

@@ -128,6 +128,14 @@ fn debug_prints_the_name_or_the_value() {
         format!("{:?}", CipherSuite::from(0x4242)),
         "CipherSuite(0x4242)"
     );
+    assert_eq!(
+        format!("{:?}", CipherSuite::TLS13_AES_128_GCM_SHA256),
+        "TLS13_AES_128_GCM_SHA256"
+    );
+    assert_eq!(
+        format!("{:?}", CipherSuite::TLS_RSA_WITH_RC4_128_MD5),
+        "CipherSuite(0x4)"
+    );
 }
 
 #[test]

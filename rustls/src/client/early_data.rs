@@ -137,10 +137,8 @@ impl From<EncryptError> for EarlyDataError {
 impl fmt::Display for EarlyDataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ExceededAllowedEarlyData => {
-                f.write_str("this is more early data than the server allows")
-            }
-            Self::Encrypt(error) => write!(f, "early data cannot be encrypted: {error}"),
+            Self::ExceededAllowedEarlyData => f.write_str("cannot send any more early data"),
+            Self::Encrypt(error) => error.fmt(f),
         }
     }
 }

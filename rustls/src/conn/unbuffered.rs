@@ -552,8 +552,11 @@ impl From<InsufficientSizeError> for EncodeError {
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InsufficientSize(error) => error.fmt(f),
-            Self::AlreadyEncoded => f.write_str("these bytes were encoded before"),
+            Self::InsufficientSize(InsufficientSizeError { required_size }) => write!(
+                f,
+                "cannot encode due to insufficient size, {required_size} bytes are required"
+            ),
+            Self::AlreadyEncoded => f.write_str("cannot encode, data has already been encoded"),
         }
     }
 }

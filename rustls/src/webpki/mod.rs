@@ -47,9 +47,9 @@ impl From<CertRevocationListError> for VerifierBuilderError {
 impl fmt::Display for VerifierBuilderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoRootAnchors => f.write_str("there is no root certificate to trust"),
+            Self::NoRootAnchors => f.write_str("no root trust anchors were provided"),
             Self::InvalidCrl(cause) => {
-                write!(f, "unusable certificate revocation list: {cause:?}")
+                write!(f, "provided CRL could not be parsed: {cause:?}")
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::talk::{CLIENT, SERVER, Stop, Talk, good};
 
 /// What every call says of a connection whose callback has panicked.
 pub(crate) const OVER: &str =
-    "error: the connection is over: a call of the application's code has panicked";
+    "unexpected error: the connection is over: a call of the application's code has panicked";
 
 /// Connections of one setup, each of which may resume the one before.
 struct Scene {

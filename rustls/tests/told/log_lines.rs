@@ -354,7 +354,10 @@ const FACTS: [Fact; 14] = [
         theirs: &["TLS alert warning received"],
     },
     Fact {
-        ours: &["unexpected message", "unexpected handshake message"],
+        ours: &[
+            "received unexpected message",
+            "received unexpected handshake message",
+        ],
         theirs: &["Received a "],
     },
 ];

@@ -255,8 +255,11 @@ impl From<InsufficientSizeError> for EncryptError {
 impl fmt::Display for EncryptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InsufficientSize(error) => error.fmt(f),
-            Self::EncryptExhausted => f.write_str("the connection can encrypt no more"),
+            Self::InsufficientSize(InsufficientSizeError { required_size }) => write!(
+                f,
+                "cannot encrypt due to insufficient size, {required_size} bytes are required"
+            ),
+            Self::EncryptExhausted => f.write_str("encrypter has been exhausted"),
         }
     }
 }

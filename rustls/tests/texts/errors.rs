@@ -1,0 +1,368 @@
+//! Every error of the public API, with each text that a program can print of it.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rustls_upstream::pki_types::{ServerName, UnixTime, alg_id};
+
+use crate::peer_errors;
+use crate::shown::{Shown, named};
+
+fn at(seconds: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(seconds))
+}
+
+fn name(name: &'static str) -> ServerName<'static> {
+    ServerName::try_from(name).unwrap()
+}
+
+macro_rules! errors {
+    ($module:ident, $tls:ident) => {
+        pub mod $module {
+            use $tls::client::{EarlyDataError, VerifierBuilderError};
+            use $tls::crypto::GetRandomFailed;
+            use $tls::crypto::cipher::UnsupportedOperationError;
+            use $tls::unbuffered::{EncodeError, EncryptError, InsufficientSizeError};
+            use $tls::{
+                AlertDescription, CertRevocationListError, CertificateError, ContentType,
+                EncryptedClientHelloError, Error, ExtendedKeyPurpose, HandshakeType,
+                InconsistentKeys, OtherError,
+            };
+
+            use super::*;
+
+            fn other() -> OtherError {
+                OtherError(Arc::new(std::fmt::Error))
+            }
+
+            fn purposes() -> Vec<(&'static str, ExtendedKeyPurpose)> {
+                named![
+                    ExtendedKeyPurpose::ClientAuth,
+                    ExtendedKeyPurpose::ServerAuth,
+                    ExtendedKeyPurpose::Other(vec![]),
+                    ExtendedKeyPurpose::Other(vec![7]),
+                    ExtendedKeyPurpose::Other(vec![1, 3, 6]),
+                ]
+            }
+
+            #[allow(deprecated)] // every variant is shown
+            fn certificate_errors() -> Vec<(&'static str, CertificateError)> {
+                let mut errors = named![
+                    CertificateError::BadEncoding,
+                    CertificateError::Expired,
+                    CertificateError::ExpiredContext {
+                        time: at(10),
+                        not_after: at(7)
+                    },
+                    CertificateError::ExpiredContext {
+                        time: at(10),
+                        not_after: at(9)
+                    },
+                    CertificateError::ExpiredContext {
+                        time: at(7),
+                        not_after: at(10)
+                    },
+                    CertificateError::ExpiredContext {
+                        time: at(7),
+                        not_after: at(7)
+                    },
+                    CertificateError::NotValidYet,
+                    CertificateError::NotValidYetContext {
+                        time: at(7),
+                        not_before: at(10)
+                    },
+                    CertificateError::NotValidYetContext {
+                        time: at(9),
+                        not_before: at(10)
+                    },
+                    CertificateError::NotValidYetContext {
+                        time: at(10),
+                        not_before: at(7)
+                    },
+                    CertificateError::Revoked,
+                    CertificateError::UnhandledCriticalExtension,
+                    CertificateError::UnknownIssuer,
+                    CertificateError::UnknownRevocationStatus,
+                    CertificateError::ExpiredRevocationList,
+                    CertificateError::ExpiredRevocationListContext {
+                        time: at(10),
+                        next_update: at(7)
+                    },
+                    CertificateError::ExpiredRevocationListContext {
+                        time: at(10),
+                        next_update: at(9)
+                    },
+                    CertificateError::ExpiredRevocationListContext {
+                        time: at(7),
+                        next_update: at(10)
+                    },
+                    CertificateError::BadSignature,
+                    CertificateError::UnsupportedSignatureAlgorithm,
+                    CertificateError::UnsupportedSignatureAlgorithmContext {
+                        signature_algorithm_id: vec![],
+                        supported_algorithms: vec![]
+                    },
+                    CertificateError::UnsupportedSignatureAlgorithmContext {
+                        signature_algorithm_id: vec![1, 0xab],
+                        supported_algorithms: vec![alg_id::ED25519, alg_id::ECDSA_SHA256]
+                    },
+                    CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+                        signature_algorithm_id: vec![1, 0xab],
+                        public_key_algorithm_id: vec![]
+                    },
+                    CertificateError::NotValidForName,
+                    CertificateError::InvalidPurpose,
+                    CertificateError::InvalidOcspResponse,
+                    CertificateError::ApplicationVerificationFailure,
+                    CertificateError::Other(other()),
+                ];
+                let presented: [&[&str]; 4] = [
+                    &[],
+                    &["DnsName(\"b.example\")"],
+                    &["b.example", "*.c.example"],
+                    &["b.example", "c.example", "d.example"],
+                ];
+                for expected in ["a.example", "A.Example.", "192.0.2.1", "2001:db8::1", "::"] {
+                    for presented in presented {
+                        errors.extend(named![CertificateError::NotValidForNameContext {
+                            expected: name(expected),
+                            presented: presented.iter().map(|name| name.to_string()).collect()
+                        }]);
+                    }
+                }
+                for (_, required) in purposes() {
+                    for len in 0..=purposes().len() {
+                        let presented = purposes().into_iter().take(len);
+                        errors.extend(named![CertificateError::InvalidPurposeContext {
+                            required: required.clone(),
+                            presented: presented.map(|(_, purpose)| purpose).collect()
+                        }]);
+                    }
+                }
+                errors
+            }
+
+            #[allow(deprecated)] // every variant is shown
+            fn revocation_list_errors() -> Vec<(&'static str, CertRevocationListError)> {
+                named![
+                    CertRevocationListError::BadSignature,
+                    CertRevocationListError::UnsupportedSignatureAlgorithm,
+                    CertRevocationListError::UnsupportedSignatureAlgorithmContext {
+                        signature_algorithm_id: vec![1],
+                        supported_algorithms: vec![alg_id::ED25519]
+                    },
+                    CertRevocationListError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+                        signature_algorithm_id: vec![1],
+                        public_key_algorithm_id: vec![2]
+                    },
+                    CertRevocationListError::InvalidCrlNumber,
+                    CertRevocationListError::InvalidRevokedCertSerialNumber,
+                    CertRevocationListError::IssuerInvalidForCrl,
+                    CertRevocationListError::Other(other()),
+                    CertRevocationListError::ParseError,
+                    CertRevocationListError::UnsupportedCrlVersion,
+                    CertRevocationListError::UnsupportedCriticalExtension,
+                    CertRevocationListError::UnsupportedDeltaCrl,
+                    CertRevocationListError::UnsupportedIndirectCrl,
+                    CertRevocationListError::UnsupportedRevocationReason,
+                ]
+            }
+
+            fn ech_errors() -> Vec<(&'static str, EncryptedClientHelloError)> {
+                named![
+                    EncryptedClientHelloError::InvalidConfigList,
+                    EncryptedClientHelloError::NoCompatibleConfig,
+                    EncryptedClientHelloError::SniRequired,
+                ]
+            }
+
+            fn inconsistent_keys() -> Vec<(&'static str, InconsistentKeys)> {
+                named![InconsistentKeys::KeyMismatch, InconsistentKeys::Unknown]
+            }
+
+            fn encrypt_errors() -> Vec<(&'static str, EncryptError)> {
+                let short = InsufficientSizeError { required_size: 77 };
+                named![
+                    EncryptError::InsufficientSize(short),
+                    EncryptError::EncryptExhausted,
+                ]
+            }
+
+            /// Errors that hold no other error.
+            fn plain_errors() -> Vec<(&'static str, Error)> {
+                let mut errors = named![
+                    Error::NoCertificatesPresented,
+                    Error::UnsupportedNameType,
+                    Error::DecryptError,
+                    Error::EncryptError,
+                    Error::General("a text".into()),
+                    Error::General(String::new()),
+                    Error::FailedToGetCurrentTime,
+                    Error::FailedToGetRandomBytes,
+                    Error::HandshakeNotComplete,
+                    Error::PeerSentOversizedRecord,
+                    Error::NoApplicationProtocol,
+                    Error::BadMaxFragmentSize,
+                ];
+                let content = [
+                    ContentType::Handshake,
+                    ContentType::Alert,
+                    ContentType::Unknown(9),
+                ];
+                let handshake = [
+                    HandshakeType::ClientHello,
+                    HandshakeType::Unknown(77),
+                    HandshakeType::Finished,
+                ];
+                for len in 0..=3 {
+                    errors.extend(named![
+                        Error::InappropriateMessage {
+                            expect_types: content[..len].to_vec(),
+                            got_type: ContentType::ApplicationData
+                        },
+                        Error::InappropriateMessage {
+                            expect_types: content[..len].to_vec(),
+                            got_type: ContentType::Unknown(200)
+                        },
+                        Error::InappropriateHandshakeMessage {
+                            expect_types: handshake[..len].to_vec(),
+                            got_type: HandshakeType::Unknown(78)
+                        },
+                        Error::InappropriateHandshakeMessage {
+                            expect_types: handshake[..len].to_vec(),
+                            got_type: HandshakeType::CertificateURL
+                        },
+                    ]);
+                }
+                for number in 0..=u8::MAX {
+                    errors.extend(named![Error::AlertReceived(AlertDescription::from(number))]);
+                }
+                errors
+            }
+
+            /// Shows each of `causes`, and the [`Error`] that it becomes.
+            fn show<T: Clone + std::fmt::Debug>(
+                log: &mut Vec<Shown>,
+                error: &str,
+                causes: &[(&str, T)],
+            ) where
+                Error: From<T>,
+            {
+                for (path, cause) in causes {
+                    log.push(Shown::debug(&format!("rustls::{path}"), cause));
+                    log.push(Shown::error(
+                        &format!("rustls::Error::{error}"),
+                        &Error::from(cause.clone()),
+                    ));
+                }
+            }
+
+            pub fn all() -> Vec<Shown> {
+                use peer_errors::$module::*;
+
+                let mut log = Vec::new();
+                show(&mut log, "InvalidMessage", &invalid_messages());
+                show(&mut log, "PeerMisbehaved", &peer_misbehaved());
+                show(&mut log, "PeerIncompatible", &peer_incompatible());
+                show(&mut log, "InvalidCertificate", &certificate_errors());
+                show(
+                    &mut log,
+                    "InvalidCertRevocationList",
+                    &revocation_list_errors(),
+                );
+                show(&mut log, "InvalidEncryptedClientHello", &ech_errors());
+                show(&mut log, "InconsistentKeys", &inconsistent_keys());
+                show(&mut log, "Other", &[("OtherError", other())]);
+                show(
+                    &mut log,
+                    "General",
+                    &[(
+                        "crypto::cipher::UnsupportedOperationError",
+                        UnsupportedOperationError,
+                    )],
+                );
+                for (path, error) in plain_errors() {
+                    log.push(Shown::error(&format!("rustls::{path}"), &error));
+                }
+                log.push(Shown::error(
+                    "rustls::Error::FailedToGetRandomBytes",
+                    &Error::from(GetRandomFailed),
+                ));
+                let no_time = SystemTime::UNIX_EPOCH
+                    .duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(1));
+                log.push(Shown::error(
+                    "rustls::Error::FailedToGetCurrentTime",
+                    &Error::from(no_time.unwrap_err()),
+                ));
+                for (path, error) in certificate_errors() {
+                    log.push(Shown::display(&format!("rustls::{path}"), &error));
+                }
+                for (path, purpose) in purposes() {
+                    log.push(Shown::display(&format!("rustls::{path}"), &purpose));
+                }
+                log.push(Shown::error("rustls::OtherError", &other()));
+                log.push(Shown::error(
+                    "rustls::crypto::cipher::UnsupportedOperationError",
+                    &UnsupportedOperationError,
+                ));
+                for (_, error) in revocation_list_errors() {
+                    for path in ["client", "server"] {
+                        log.push(Shown::error(
+                            &format!("rustls::{path}::VerifierBuilderError::InvalidCrl"),
+                            &VerifierBuilderError::from(error.clone()),
+                        ));
+                    }
+                }
+                for path in ["client", "server"] {
+                    log.push(Shown::error(
+                        &format!("rustls::{path}::VerifierBuilderError::NoRootAnchors"),
+                        &VerifierBuilderError::NoRootAnchors,
+                    ));
+                }
+                for (path, error) in encrypt_errors() {
+                    log.push(Shown::error(&format!("rustls::unbuffered::{path}"), &error));
+                    log.push(Shown::error(
+                        "rustls::client::EarlyDataError::Encrypt",
+                        &EarlyDataError::Encrypt(error),
+                    ));
+                }
+                log.push(Shown::error(
+                    "rustls::client::EarlyDataError::ExceededAllowedEarlyData",
+                    &EarlyDataError::ExceededAllowedEarlyData,
+                ));
+                let short = InsufficientSizeError { required_size: 77 };
+                for (path, error) in named![
+                    EncodeError::InsufficientSize(short),
+                    EncodeError::AlreadyEncoded,
+                ] {
+                    log.push(Shown::error(&format!("rustls::unbuffered::{path}"), &error));
+                }
+                for (path, value) in [
+                    (
+                        "unbuffered::InsufficientSizeError",
+                        &short as &dyn std::fmt::Debug,
+                    ),
+                    ("crypto::GetRandomFailed", &GetRandomFailed),
+                    (
+                        "crypto::tls13::OutputLengthError",
+                        &$tls::crypto::tls13::OutputLengthError,
+                    ),
+                    (
+                        "compress::CompressionFailed",
+                        &$tls::compress::CompressionFailed,
+                    ),
+                    (
+                        "compress::DecompressionFailed",
+                        &$tls::compress::DecompressionFailed,
+                    ),
+                ] {
+                    log.push(Shown::debug(&format!("rustls::{path}"), value));
+                }
+                log
+            }
+        }
+    };
+}
+
+errors!(this, rustls);
+errors!(upstream, rustls_upstream);

@@ -1,0 +1,79 @@
+//! Texts that programs print, log and compare are those of 0.23.
+//!
+//! `Display` and `Debug` of each variant of each public enum are compared. The listing of 0.23's public API names the
+//! variants and the types, so none can be forgotten.
+
+#![allow(unreachable_pub, reason = "the macros over both crates make modules")]
+
+mod enums;
+mod errors;
+mod listing;
+mod peer_errors;
+mod shown;
+
+use std::collections::BTreeSet;
+
+use shown::Shown;
+
+/// Enums that hold connections, keys or bytes, and have no text of their own.
+const WITHOUT_TEXT: [&str; 8] = [
+    "rustls::Connection::",
+    "rustls::ConnectionTrafficSecrets::",
+    "rustls::client::EchMode::",
+    "rustls::compress::CompressionCache::",
+    "rustls::crypto::cipher::OutboundChunks::",
+    "rustls::quic::Connection::",
+    "rustls::quic::KeyChange::",
+    "rustls::unbuffered::ConnectionState::",
+];
+
+fn this() -> Vec<Shown> {
+    [errors::this::all(), enums::this::all()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn upstream() -> Vec<Shown> {
+    [errors::upstream::all(), enums::upstream::all()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+#[test]
+fn every_value_has_the_texts_of_0_23() {
+    let (ours, theirs) = (this(), upstream());
+    let pairs = ours.iter().zip(&theirs);
+    let different: Vec<_> = pairs
+        .filter(|(ours, theirs)| ours != theirs)
+        .map(|(ours, theirs)| format!("ours   {ours:?}\ntheirs {theirs:?}"))
+        .collect();
+    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert_eq!(ours.len(), theirs.len());
+}
+
+#[test]
+fn every_variant_of_every_public_enum_is_compared() {
+    let compared: BTreeSet<_> = upstream().into_iter().map(|shown| shown.path).collect();
+    let mut listed = listing::variants();
+    listed.retain(|path| !WITHOUT_TEXT.iter().any(|prefix| path.starts_with(prefix)));
+    let forgotten: Vec<_> = listed.difference(&compared).collect();
+    assert!(forgotten.is_empty(), "{forgotten:?}");
+    assert_eq!(listed.len(), 731);
+}
+
+#[test]
+fn every_type_with_a_display_is_compared() {
+    let displayed: BTreeSet<_> = upstream()
+        .into_iter()
+        .filter(Shown::has_display)
+        .map(|shown| shown.path)
+        .collect();
+    for listed in listing::displayed() {
+        assert!(
+            displayed.iter().any(|path| path.starts_with(&listed)),
+            "{listed}"
+        );
+    }
+}
