@@ -21,6 +21,7 @@
 //!   limited ───── a crypto provider whose keys are worn out soon
 //!   recorded ──── what ends receive in genuine conversations, to be changed and replayed, and what comes of it
 //!   deviations ── where an answer to wrong bytes is not upstream's, and why
+//!   texts ─────── errors that have nothing but a text, compared with upstream's
 //!   middle ────── a man in the middle of two ends, without keys
 //!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
 //!   wire, client_hello ── messages byte by byte
@@ -57,6 +58,7 @@ pub mod recorded;
 pub mod refusing;
 pub mod scripted;
 pub mod servers;
+pub mod texts;
 pub mod transparent;
 pub mod wire;
 

@@ -154,7 +154,9 @@ fn usable_versions(
     asked: EnabledVersions,
 ) -> Result<EnabledVersions, Error> {
     if asked.iter().next().is_none() {
-        return Err(Error::General("no protocol version is enabled".into()));
+        return Err(Error::General(
+            "no usable cipher suites configured: no protocol version is enabled".into(),
+        ));
     }
     let with_suite = asked.only(|version| {
         let mut suites = provider.cipher_suites.iter();
@@ -162,8 +164,24 @@ fn usable_versions(
     });
     if with_suite.iter().next().is_none() {
         return Err(Error::General(format!(
-            "the crypto provider has no cipher suite for {asked:?}"
+            "no usable cipher suites configured: the crypto provider has none for {asked:?}"
         )));
+    }
+    if provider.kx_groups.is_empty() {
+        return Err(Error::General("no kx groups configured".into()));
+    }
+    for suite in &provider.cipher_suites {
+        let mut groups = provider.kx_groups.iter();
+        if let SupportedCipherSuite::Tls12(tls12) = suite
+            && !groups.any(|group| works_with(suite, group.name()))
+        {
+            return Err(Error::General(format!(
+                "Ciphersuite {:?} requires [{kx:?}] key exchange, but no [{kx:?}]-compatible key \
+                 exchange groups were present in `CryptoProvider`'s `kx_groups` field",
+                tls12.common.suite,
+                kx = tls12.kx
+            )));
+        }
     }
     let usable = with_suite.only(|version| {
         let mut groups = provider.kx_groups.iter();
@@ -181,17 +199,6 @@ fn usable_versions(
         )));
     }
 
-    for suite in &provider.cipher_suites {
-        let mut groups = provider.kx_groups.iter();
-        if let SupportedCipherSuite::Tls12(tls12) = suite
-            && !groups.any(|group| works_with(suite, group.name()))
-        {
-            return Err(Error::General(format!(
-                "the crypto provider has cipher suite {:?} but no key exchange group for {:?}",
-                tls12.common.suite, tls12.kx
-            )));
-        }
-    }
     Ok(usable)
 }
 

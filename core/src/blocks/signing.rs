@@ -163,7 +163,11 @@ impl<E: fmt::Display> From<E> for KeyRejected {
 pub fn any_supported_type<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {
-    load::<K>(der, |_| true)
+    load::<K>(der, |_| true).map_err(|rejections| {
+        Error::General(format!(
+            "failed to parse private key as RSA, ECDSA, or EdDSA ({rejections})"
+        ))
+    })
 }
 
 /// Makes a signing key of an ECDSA key in PKCS#8 (RFC 5958) or SEC1 (RFC 5915) encoding.
@@ -172,7 +176,11 @@ pub fn any_supported_type<K: KeyPair>(
 ///
 /// [`Error::General`] when `der` is no such key, or its curve is not one of the library's.
 pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
-    load::<K>(der, |kind| kind.algorithm() == SignatureAlgorithm::ECDSA)
+    load::<K>(der, |kind| kind.algorithm() == SignatureAlgorithm::ECDSA).map_err(|rejections| {
+        Error::General(format!(
+            "failed to parse ECDSA private key as PKCS#8 or SEC1 ({rejections})"
+        ))
+    })
 }
 
 /// Makes a signing key of an Ed25519 key in PKCS#8 encoding (RFC 8410).
@@ -183,30 +191,32 @@ pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Sig
 pub fn any_eddsa_type<K: KeyPair>(
     der: &PrivatePkcs8KeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {
-    let der = PrivateKeyDer::Pkcs8(der.secret_pkcs8_der().into());
-    load::<K>(&der, |kind| kind == KeyKind::Ed25519)
+    let kind = KeyKind::Ed25519;
+    match K::from_pkcs8(kind, der.secret_pkcs8_der()) {
+        Ok(key_pair) => Ok(LibraryKey::new(key_pair, kind)),
+        Err(KeyRejected(reason)) => Err(Error::General(format!(
+            "failed to parse Ed25519 private key: {reason}"
+        ))),
+    }
 }
 
-/// Loads the key in `der`, as the first of the kinds `wanted` that the library accepts it as.
+/// Loads the key in `der` as the first of the kinds `wanted` that the library accepts.
+///
+/// # Errors
+///
+/// The reason why the library rejected each kind.
 fn load<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
     wanted: fn(KeyKind) -> bool,
-) -> Result<Arc<dyn SigningKey>, Error> {
-    let mut reasons = String::new();
+) -> Result<Arc<dyn SigningKey>, String> {
+    let mut rejections = Vec::new();
     for kind in KeyKind::ALL.into_iter().filter(|kind| wanted(*kind)) {
         match load_as::<K>(kind, der) {
-            Ok(key_pair) => {
-                return Ok(Arc::new(LibraryKey {
-                    key_pair: Arc::new(key_pair),
-                    kind,
-                }));
-            }
-            Err(KeyRejected(reason)) => reasons += &format!("; as {kind:?}: {reason}"),
+            Ok(key_pair) => return Ok(LibraryKey::new(key_pair, kind)),
+            Err(KeyRejected(reason)) => rejections.push(format!("as {kind:?}: {reason}")),
         }
     }
-    Err(Error::General(format!(
-        "the private key cannot be used{reasons}"
-    )))
+    Err(rejections.join("; "))
 }
 
 fn load_as<K: KeyPair>(kind: KeyKind, der: &PrivateKeyDer<'_>) -> Result<K, KeyRejected> {
@@ -254,6 +264,15 @@ impl<K> fmt::Debug for KeyLoader<K> {
 struct LibraryKey<K> {
     key_pair: Arc<K>,
     kind: KeyKind,
+}
+
+impl<K: KeyPair> LibraryKey<K> {
+    fn new(key_pair: K, kind: KeyKind) -> Arc<dyn SigningKey> {
+        Arc::new(Self {
+            key_pair: Arc::new(key_pair),
+            kind,
+        })
+    }
 }
 
 impl<K: KeyPair> SigningKey for LibraryKey<K> {

@@ -97,7 +97,10 @@ fn only_versions_that_the_provider_serves_are_enabled() {
             .cipher_suites
             .retain(|suite| suite.version().version == version);
         assert_eq!(enabled(&provider, ALL_VERSIONS), [version]);
-        assert_refused(verdict(&provider, &[asked]), "no cipher suite");
+        assert_refused(
+            verdict(&provider, &[asked]),
+            "no usable cipher suites configured",
+        );
 
         let mut provider = any_provider();
         provider.kx_groups = match version {
@@ -105,7 +108,7 @@ fn only_versions_that_the_provider_serves_are_enabled() {
             _ => vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_3)],
         };
         assert_eq!(enabled(&provider, ALL_VERSIONS), [version]);
-        assert_refused(verdict(&provider, &[asked]), "no key exchange group");
+        assert_refused(verdict(&provider, &[asked]), "no key exchange group for");
     }
 }
 
@@ -115,9 +118,15 @@ fn provider_without_suites() {
     provider
         .cipher_suites
         .retain(|suite| suite.tls13().is_none());
-    assert_refused(verdict(&provider, &[&TLS13]), "no cipher suite");
+    assert_refused(
+        verdict(&provider, &[&TLS13]),
+        "no usable cipher suites configured",
+    );
     provider.cipher_suites.clear();
-    assert_refused(verdict(&provider, ALL_VERSIONS), "no cipher suite");
+    assert_refused(
+        verdict(&provider, ALL_VERSIONS),
+        "no usable cipher suites configured",
+    );
 }
 
 #[test]
@@ -125,10 +134,10 @@ fn provider_without_groups() {
     let mut provider = any_provider();
 
     provider.kx_groups.clear();
-    assert_refused(verdict(&provider, ALL_VERSIONS), "no key exchange group");
+    assert_refused(verdict(&provider, ALL_VERSIONS), "no kx groups configured");
 
     provider.kx_groups = vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_2)];
-    assert_refused(verdict(&provider, &[&TLS13]), "no key exchange group");
+    assert_refused(verdict(&provider, &[&TLS13]), "no key exchange group for");
 
     provider.kx_groups = vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_3)];
     assert_eq!(verdict(&provider, ALL_VERSIONS), Ok(()));
@@ -138,7 +147,7 @@ fn provider_without_groups() {
     #[cfg(feature = "tls12")]
     assert_refused(
         verdict(&provider, ALL_VERSIONS),
-        "no key exchange group for ECDHE",
+        "no [ECDHE]-compatible key exchange groups",
     );
     provider
         .cipher_suites

@@ -311,12 +311,12 @@ impl CommonState {
         let records = &self.records;
         if established.owes_update() {
             return Err(Error::General(
-                "secrets cannot be extracted while a KeyUpdate is to be answered: refresh_traffic_keys does".into(),
+                "secrets cannot be extracted before the peer's KeyUpdate is answered: call refresh_traffic_keys".into(),
             ));
         }
         if !records.outgoing.is_empty() {
             return Err(Error::General(
-                "secrets cannot be extracted while TLS records wait to be sent".into(),
+                "cannot convert into an KernelConnection while there are still buffered TLS records to send".into(),
             ));
         }
         if records.has_received() {
@@ -347,9 +347,9 @@ impl CommonState {
     }
 }
 
-/// The connection is consumed: what it has received, nobody would ever see, nor miss.
+/// Extraction consumes the connection, so unread data would be silently lost.
 pub(super) fn received_would_be_lost() -> Error {
-    Error::General("secrets cannot be extracted while received data waits to be read".into())
+    Error::General("secrets cannot be extracted while received data is unread".into())
 }
 
 impl fmt::Debug for CommonState {

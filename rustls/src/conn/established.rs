@@ -205,7 +205,7 @@ impl Established {
     ) -> Result<(), Error> {
         if output.is_empty() {
             return Err(Error::General(
-                "no keying material is asked for: the output is empty".into(),
+                "export_keying_material with zero-length output".into(),
             ));
         }
         match self {
@@ -474,7 +474,7 @@ pub(crate) struct ExporterSecret {
 impl ExporterSecret {
     fn export(&self, output: &mut [u8], label: &[u8], context: Option<&[u8]>) -> Result<(), Error> {
         key_schedule::exporter(self.suite, &self.secret, label, context, output)
-            .map_err(|_| Error::General("the exporter's output or label is too long".into()))
+            .map_err(|_| Error::General("exporting too much".into()))
     }
 }
 

@@ -46,13 +46,17 @@ impl<'a> Reader<'a> {
         } else if records.seen_eof {
             Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "peer closed connection without sending TLS close_notify",
+                UNEXPECTED_EOF_MESSAGE,
             ))
         } else {
             Err(io::ErrorKind::WouldBlock.into())
         }
     }
 }
+
+/// Programs compare it with the text that rustls prints, address included.
+const UNEXPECTED_EOF_MESSAGE: &str = "peer closed connection without sending TLS close_notify: \
+     https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof";
 
 impl io::Read for Reader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {

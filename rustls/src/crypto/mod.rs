@@ -67,12 +67,16 @@ pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
         // losing a race here is fine: there is a provider either way
         let _ = provider.install_default();
     }
-    CryptoProvider::get_default().expect(
-        "no default CryptoProvider: install one with `CryptoProvider::install_default()`, or enable \
-         exactly one of the features `aws-lc-rs` and `ring` of the crate `rustls`, and not \
-         `custom-provider`",
-    )
+    CryptoProvider::get_default().expect(NO_DEFAULT_PROVIDER)
 }
+
+/// The text that 0.23 panics with: tests of programs expect it.
+const NO_DEFAULT_PROVIDER: &str = "
+Could not automatically determine the process-level CryptoProvider from Rustls crate features.
+Call CryptoProvider::install_default() before this point to select a provider manually, \
+or make sure exactly one of the 'aws-lc-rs' and 'ring' features is enabled.
+See the documentation of the CryptoProvider type for more information.
+            ";
 
 /// The provider that the crate's features select; `None` when they do not select exactly one.
 fn provider_from_crate_features() -> Option<CryptoProvider> {

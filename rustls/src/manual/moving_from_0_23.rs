@@ -33,8 +33,8 @@
 //!   included, and its keys are gone.
 //! - **Tests that compare error values or alerts of wrong messages**: where RFC 9846 or RFC 5246 names another alert than
 //!   0.23 sends, this library sends that one.
-//! - **Log filters, and code that decides by the text of an error**: levels of logs and values of errors are the same, texts
-//!   are not. Match on [`Error`](crate::Error) instead.
+//! - **Log filters**: messages of logs have the same levels as in 0.23, but other texts. Values and texts of errors are
+//!   the same.
 //! - **A toolchain older than Rust 1.88**, which this crate asks for.
 //!
 //! README has the whole list, with the reason for each ("Where it differs from 0.23"). What is not on it and differs is a

@@ -96,7 +96,9 @@ impl Acceptor {
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         match &mut self.connection {
             Some(connection) => connection.read_tls(rd),
-            None => Err(io::Error::other("the acceptor has finished already")),
+            None => Err(io::Error::other(
+                "acceptor cannot read after successful acceptance",
+            )),
         }
     }
 

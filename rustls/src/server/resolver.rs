@@ -93,7 +93,7 @@ impl ResolvesServerCertUsingSni {
     /// - [`Error::InvalidCertificate`] when it cannot be parsed, or is not for `name`.
     pub fn add(&mut self, name: &str, ck: CertifiedKey) -> Result<(), Error> {
         let name = DnsName::try_from(name)
-            .map_err(|_| Error::General(format!("not a DNS name: {name:?}")))?
+            .map_err(|_| Error::General(format!("Bad DNS name: {name:?}")))?
             .to_lowercase_owned();
 
         let cert = ParsedCertificate::try_from(ck.end_entity_cert()?)?;

@@ -1,5 +1,5 @@
-//! Calls that make no sense where a connection stands: each returns what upstream's returns, in every state, and
-//! panics where upstream's does. Of errors that have nothing but a text, the text is this crate's own.
+//! Calls that make no sense in a connection's state return what upstream's return, in every state, and panic where
+//! upstream's do. An error that has nothing but a text begins with upstream's.
 
 use std::fmt::Debug;
 use std::io::{Read, Write};
@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::texts::agree;
 
 use crate::connected::{KEY_TYPE, ROLES, Role};
 
@@ -89,17 +90,11 @@ const CALLS: [Call; 24] = [
     Call::Process,
 ];
 
-/// What came of a call; of errors that are only a text, that they are errors.
+/// Returns the `Debug` of a value or an error.
 fn outcome<T: Debug, E: Debug>(result: Result<T, E>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
-        Err(error) => {
-            let shown = format!("{error:?}");
-            match shown.contains("General(") {
-                true => "General".to_string(),
-                false => shown,
-            }
-        }
+        Err(error) => format!("{error:?}"),
     }
 }
 
@@ -257,7 +252,7 @@ macro_rules! misuse {
             }
 
             fn io<T: Debug>(result: std::io::Result<T>) -> String {
-                outcome(result.map_err(|error| error.kind()))
+                outcome(result.map_err(|error| (error.kind(), error.to_string())))
             }
 
             fn facts(conn: &Connection) -> String {
@@ -331,7 +326,7 @@ fn calls_in_every_state() {
                     }
                     let ours = this::run(provider, versions, role, stands, call);
                     let theirs = upstream::run(provider, versions, role, stands, call);
-                    if ours != theirs {
+                    if !agree(&ours, &theirs) {
                         different.push(format!(
                             "{provider:?} {versions:?} {role:?} {stands:?} {call:?}: \
                              ours {ours}, theirs {theirs}"

@@ -1,9 +1,11 @@
-//! Which error builders, constructors and what they are given return: the same as upstream's. Of errors that have
-//! nothing but a text, the text is this crate's own.
+//! Builders, constructors and what they are given return the same errors as upstream's. An error that has nothing but
+//! a text begins with upstream's.
 
 use std::sync::Arc;
 
 use harness::configs::{ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
+use harness::ffdhe::{self, Key};
+use harness::texts::agree;
 use rustls_upstream::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs1KeyDer,
     PrivatePkcs8KeyDer, PrivateSec1KeyDer, ServerName,
@@ -108,6 +110,12 @@ macro_rules! builders {
                             });
                             kx_groups.retain(|group| group.name() == NamedGroup::FFDHE2048);
                         }
+                        "finite-field groups only" => {
+                            let (name, params) =
+                                (NamedGroup::FFDHE2048, $tls::ffdhe_groups::FFDHE2048);
+                            *kx_groups =
+                                vec![ffdhe::$module::Group::leak(name, params, Key::Random)];
+                        }
                         "twice" => {
                             let suites = cipher_suites.clone();
                             cipher_suites.extend(suites);
@@ -136,6 +144,7 @@ macro_rules! builders {
                     "1.2 suites",
                     "1.3 suites",
                     "a suite without its group",
+                    "finite-field groups only",
                     "twice",
                     "hybrid only",
                 ] {
@@ -420,7 +429,7 @@ macro_rules! same {
                 let (ours, theirs) = (this::$log(provider), upstream::$log(provider));
                 let mut different = Vec::new();
                 for (ours, theirs) in ours.iter().zip(&theirs) {
-                    if ours != theirs {
+                    if !agree(ours, theirs) {
                         different.push(format!("ours   {ours}\ntheirs {theirs}"));
                     }
                 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use harness::bare_records::Records;
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
 use harness::endpoints::Endpoint;
+use harness::texts::agree;
 use rustls::Error;
 use rustls::unbuffered::ConnectionState;
 
@@ -76,18 +77,16 @@ macro_rules! conditions {
                 [client, server]
             }
 
-            /// What kind of answer it is.
-            fn kind<T>(extracted: Result<T, Error>) -> String {
+            /// Returns the error, or that there are secrets.
+            fn answer<T>(extracted: Result<T, Error>) -> String {
                 match extracted {
                     Ok(_) => "secrets".to_owned(),
-                    // the words differ
-                    Err(Error::General(_)) => "General".to_owned(),
                     Err(error) => format!("{error:?}"),
                 }
             }
 
             fn extract(conn: Connection) -> String {
-                kind(conn.dangerous_extract_secrets())
+                answer(conn.dangerous_extract_secrets())
             }
 
             pub(super) fn all(provider: Provider) -> Vec<String> {
@@ -104,10 +103,10 @@ macro_rules! conditions {
                                 .unwrap()
                         },
                     );
-                    log.push(kind(client().dangerous_extract_secrets()));
-                    log.push(kind(server().dangerous_extract_secrets()));
-                    log.push(kind(client().dangerous_into_kernel_connection()));
-                    log.push(kind(server().dangerous_into_kernel_connection()));
+                    log.push(answer(client().dangerous_extract_secrets()));
+                    log.push(answer(server().dangerous_extract_secrets()));
+                    log.push(answer(client().dangerous_into_kernel_connection()));
+                    log.push(answer(server().dangerous_into_kernel_connection()));
                 }
                 // the server's flight waits; was sent; the client's waits; was sent
                 for steps in 1..=4 {
@@ -159,7 +158,11 @@ conditions!(upstream, rustls_upstream);
 fn secrets_are_handed_out_when_upstream_does() {
     for provider in PROVIDERS {
         let log = this::all(provider);
-        assert_eq!(log, upstream::all(provider));
+        let theirs = upstream::all(provider);
+        for (ours, theirs) in log.iter().zip(&theirs) {
+            assert!(agree(ours, theirs), "ours {ours}, theirs {theirs}");
+        }
+        assert_eq!(log.len(), theirs.len());
         assert!(log.contains(&"secrets".to_owned()));
     }
 }

@@ -1,18 +1,23 @@
 //! Texts that programs print, log and compare are those of 0.23.
 //!
-//! `Display` and `Debug` of each variant of each public enum are compared. The listing of 0.23's public API names the
-//! variants and the types, so none can be forgotten.
+//! - `Display` and `Debug` of each variant of each public enum. The listing of 0.23's public API names the variants and
+//!   the types, so none can be forgotten.
+//! - Errors that have nothing but a text, from calls that fail in both crates. The text here may go on after 0.23's.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
+mod connections;
 mod enums;
 mod errors;
 mod listing;
+mod log;
 mod peer_errors;
+mod primitives;
 mod shown;
 
 use std::collections::BTreeSet;
 
+use harness::configs::PROVIDERS;
 use shown::Shown;
 
 /// Enums that hold connections, keys or bytes, and have no text of their own.
@@ -75,5 +80,21 @@ fn every_type_with_a_display_is_compared() {
             displayed.iter().any(|path| path.starts_with(&listed)),
             "{listed}"
         );
+    }
+}
+
+#[test]
+fn failed_calls_of_providers_and_verifiers_have_the_texts_of_0_23() {
+    for provider in PROVIDERS {
+        let theirs = primitives::upstream::all(provider);
+        primitives::this::all(provider).assert_agrees(&theirs);
+    }
+}
+
+#[test]
+fn failed_calls_of_connections_have_the_texts_of_0_23() {
+    for provider in PROVIDERS {
+        let theirs = connections::upstream::all(provider);
+        connections::this::all(provider).assert_agrees(&theirs);
     }
 }

@@ -63,9 +63,9 @@ fn refusal_names_the_reasons_of_the_library() {
     assert_eq!(
         refused,
         Error::General(
-            "the private key cannot be used; as Rsa: not in this encoding; \
+            "failed to parse private key as RSA, ECDSA, or EdDSA (as Rsa: not in this encoding; \
              as EcdsaP256: not EcdsaP256 indeed; as EcdsaP384: not EcdsaP384 indeed; \
-             as EcdsaP521: not EcdsaP521 indeed; as Ed25519: not in this encoding"
+             as EcdsaP521: not EcdsaP521 indeed; as Ed25519: not in this encoding)"
                 .into()
         )
     );

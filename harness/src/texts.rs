@@ -1,0 +1,42 @@
+//! Errors that have nothing but a text, compared with upstream's.
+
+/// Returns true if `ours` is `theirs`. Where both show an `Error::General`, the text of `ours` may go on after that of
+/// `theirs`.
+pub fn agree(ours: &str, theirs: &str) -> bool {
+    const GENERAL: &str = "General(\"";
+    const END: &str = "\")";
+    let (mut ours, mut theirs) = (ours.split(GENERAL), theirs.split(GENERAL));
+    if ours.next() != theirs.next() {
+        return false;
+    }
+    loop {
+        match (ours.next(), theirs.next()) {
+            (None, None) => return true,
+            (Some(ours), Some(theirs)) => {
+                let (our_text, our_rest) = ours.split_once(END).unwrap_or((ours, ""));
+                let (their_text, their_rest) = theirs.split_once(END).unwrap_or((theirs, ""));
+                if !our_text.starts_with(their_text) || our_rest != their_rest {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+}
+
+#[test]
+fn only_the_text_of_a_general_error_may_go_on() {
+    assert!(agree("fine", "fine"));
+    assert!(agree("a General(\"b\") c", "a General(\"b\") c"));
+    assert!(agree("a General(\"b and more\") c", "a General(\"b\") c"));
+    for (ours, theirs) in [
+        ("fine", "General(\"b\")"),
+        ("General(\"b\")", "fine"),
+        ("General(\"b\")", "General(\"b and more\")"),
+        ("General(\"b\") c", "General(\"b\") d"),
+        ("a General(\"b\")", "General(\"b\")"),
+        ("General(\"b\")", "General(\"b\") General(\"b\")"),
+    ] {
+        assert!(!agree(ours, theirs), "{ours} {theirs}");
+    }
+}

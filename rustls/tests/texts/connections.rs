@@ -1,0 +1,354 @@
+//! Calls of connections that fail: exporters, secrets for the kernel, QUIC, Acceptor, I/O.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+
+use crate::log::Log;
+
+const KEY_TYPE: KeyType = KeyType::Ed25519;
+const AUTH: ClientAuth = ClientAuth::None;
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+/// A transport that has these bytes, then ends, and takes all.
+struct Transport<'a>(&'a [u8]);
+
+impl Read for Transport<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl Write for Transport<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The kind and the text of an I/O error.
+type Told = (io::ErrorKind, String);
+
+fn told(error: io::Error) -> Told {
+    (error.kind(), error.to_string())
+}
+
+macro_rules! connections {
+    ($module:ident, $tls:ident) => {
+        // 0.23's `dangerous_extract_secrets` is deprecated for unbuffered connections
+        #[allow(deprecated)]
+        pub mod $module {
+            use $tls::client::UnbufferedClientConnection;
+            use $tls::kernel::KernelConnection;
+            use $tls::server::{Acceptor, UnbufferedServerConnection};
+            use $tls::unbuffered::{ConnectionState, UnbufferedConnectionCommon, UnbufferedStatus};
+            use $tls::{
+                ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection, Stream,
+                quic,
+            };
+
+            use super::*;
+
+            pub fn all(provider: Provider) -> Log {
+                let mut log = Log::default();
+                for versions in VERSIONS {
+                    export(&mut log, provider, versions);
+                    move_to_kernel(&mut log, provider, versions);
+                    start_quic(&mut log, provider, versions);
+                    read_and_write(&mut log, provider, versions);
+                }
+                accept(&mut log, provider);
+                log
+            }
+
+            fn client_config(provider: Provider, versions: Versions) -> ClientConfig {
+                let mut config =
+                    configs::$module::client_of(versions, provider.$module(), KEY_TYPE, AUTH);
+                config.enable_secret_extraction = true;
+                config
+            }
+
+            fn server_config(provider: Provider, versions: Versions) -> ServerConfig {
+                let mut config =
+                    configs::$module::server_of(versions, provider.$module(), KEY_TYPE, AUTH);
+                config.enable_secret_extraction = true;
+                config
+            }
+
+            fn client(provider: Provider, versions: Versions) -> ClientConnection {
+                let config = Arc::new(client_config(provider, versions));
+                ClientConnection::new(config, server_name()).unwrap()
+            }
+
+            fn server(provider: Provider, versions: Versions) -> ServerConnection {
+                ServerConnection::new(Arc::new(server_config(provider, versions))).unwrap()
+            }
+
+            fn output(conn: &mut Connection) -> Vec<u8> {
+                let mut bytes = Vec::new();
+                while conn.wants_write() {
+                    conn.write_tls(&mut bytes).unwrap();
+                }
+                bytes
+            }
+
+            fn input(conn: &mut Connection, mut bytes: &[u8]) {
+                while !bytes.is_empty() {
+                    conn.read_tls(&mut bytes).unwrap();
+                    conn.process_new_packets().unwrap();
+                }
+            }
+
+            fn connected(provider: Provider, versions: Versions) -> [Connection; 2] {
+                let mut client = Connection::from(client(provider, versions));
+                let mut server = Connection::from(server(provider, versions));
+                for _ in 0..3 {
+                    let bytes = output(&mut client);
+                    input(&mut server, &bytes);
+                    let bytes = output(&mut server);
+                    input(&mut client, &bytes);
+                }
+                [client, server]
+            }
+
+            fn export(log: &mut Log, provider: Provider, versions: Versions) {
+                let what = format!("export {versions:?}");
+                let fresh = client(provider, versions);
+                log.call(&what, || {
+                    fresh.export_keying_material([0; 32], b"label", None)
+                });
+                let [conn, _] = connected(provider, versions);
+                for len in [0, 1, 8160, 8161, 12_240, 12_241, 70_000] {
+                    for (label, context) in [
+                        (&b""[..], None),
+                        (b"label", Some(&b""[..])),
+                        (b"label", Some(&[7; 0xffff])),
+                    ] {
+                        log.call(&what, || {
+                            conn.export_keying_material(vec![0; len], label, context)
+                        });
+                    }
+                }
+            }
+
+            /// Sends `from`'s output to `to` until neither has any more.
+            fn drive<T, U>(
+                from: &mut UnbufferedConnectionCommon<T>,
+                to: &mut Vec<u8>,
+                incoming: &mut Vec<u8>,
+                process: for<'c, 'i> fn(
+                    &'c mut UnbufferedConnectionCommon<T>,
+                    &'i mut [u8],
+                ) -> UnbufferedStatus<'c, 'i, U>,
+            ) -> bool {
+                loop {
+                    let UnbufferedStatus { discard, state, .. } = process(from, incoming);
+                    let done = match state.unwrap() {
+                        ConnectionState::EncodeTlsData(mut state) => {
+                            let mut out = vec![0; 20_000];
+                            let len = state.encode(&mut out).unwrap();
+                            to.extend_from_slice(&out[..len]);
+                            false
+                        }
+                        ConnectionState::TransmitTlsData(state) => {
+                            state.done();
+                            false
+                        }
+                        ConnectionState::WriteTraffic(_) => true,
+                        _ => {
+                            incoming.drain(..discard);
+                            return false;
+                        }
+                    };
+                    incoming.drain(..discard);
+                    if done {
+                        return true;
+                    }
+                }
+            }
+
+            fn move_to_kernel(log: &mut Log, provider: Provider, versions: Versions) {
+                let what = format!("kernel {versions:?}");
+                let config = Arc::new(client_config(provider, versions));
+                let mut client = UnbufferedClientConnection::new(config, server_name()).unwrap();
+                let config = Arc::new(server_config(provider, versions));
+                let mut server = UnbufferedServerConnection::new(config).unwrap();
+                let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
+                loop {
+                    let client_done = drive(
+                        &mut client,
+                        &mut to_server,
+                        &mut to_client,
+                        |conn, bytes| conn.process_tls_records(bytes),
+                    );
+                    let server_done = drive(
+                        &mut server,
+                        &mut to_client,
+                        &mut to_server,
+                        |conn, bytes| conn.process_tls_records(bytes),
+                    );
+                    if client_done && server_done && to_client.is_empty() && to_server.is_empty() {
+                        break;
+                    }
+                }
+                let (_, mut client) = client.dangerous_into_kernel_connection().unwrap();
+                let (_, mut server) = server.dangerous_into_kernel_connection().unwrap();
+                for payload in [&[][..], &[0; 3], &[0; 40], &[0xff; 40]] {
+                    log.call(&what, || client.handle_new_session_ticket(payload));
+                }
+                update(log, &what, &mut client);
+                update(log, &what, &mut server);
+            }
+
+            fn update<T>(log: &mut Log, what: &str, conn: &mut KernelConnection<T>) {
+                log.call(what, || conn.update_tx_secret());
+                log.call(what, || conn.update_rx_secret());
+            }
+
+            fn start_quic(log: &mut Log, provider: Provider, versions: Versions) {
+                let what = format!("QUIC {versions:?}");
+                let params = || b"parameters".to_vec();
+                for has_quic in [false, true] {
+                    let (mut client, mut server) = (
+                        client_config(provider, versions),
+                        server_config(provider, versions),
+                    );
+                    if !has_quic {
+                        let mut without = provider.$module();
+                        let chacha = $tls::CipherSuite::TLS13_CHACHA20_POLY1305_SHA256;
+                        without
+                            .cipher_suites
+                            .retain(|suite| suite.suite() != chacha);
+                        without.cipher_suites.truncate(1);
+                        let without = Arc::new(without);
+                        client = ClientConfig::builder_with_provider(without)
+                            .with_safe_default_protocol_versions()
+                            .unwrap()
+                            .with_root_certificates(configs::$module::roots(KEY_TYPE))
+                            .with_no_client_auth();
+                    }
+                    log.call(&what, || {
+                        let version = quic::Version::V1;
+                        quic::ClientConnection::new(client.into(), version, server_name(), params())
+                    });
+                    for size in [0, 1, u32::MAX] {
+                        server.max_early_data_size = size;
+                        let server = Arc::new(server.clone());
+                        log.call(&what, || {
+                            quic::ServerConnection::new(server, quic::Version::V2, params())
+                        });
+                    }
+                }
+            }
+
+            fn read_and_write(log: &mut Log, provider: Provider, versions: Versions) {
+                let what = format!("I/O {versions:?}");
+                let http = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+                // a ClientHello, cut anywhere, or none; what is no TLS
+                let hello = output(&mut Connection::from(client(provider, versions)));
+                for bytes in [&[][..], &hello[..3], &hello[..20], &hello[..], http] {
+                    let mut conn = server(provider, versions);
+                    let mut transport = Transport(bytes);
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
+                    if bytes != http {
+                        log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(told));
+                    }
+                    log.call(&what, || conn.process_new_packets());
+                    let mut conn = client(provider, versions);
+                    let mut transport = Transport(bytes);
+                    log.call(&what, || {
+                        Stream::new(&mut conn, &mut transport)
+                            .read(&mut [0])
+                            .map_err(told)
+                    });
+                    log.call(&what, || {
+                        Stream::new(&mut conn, &mut transport)
+                            .write(b"data")
+                            .map_err(told)
+                    });
+                    log.call(&what, || {
+                        Stream::new(&mut conn, &mut transport).flush().map_err(told)
+                    });
+                }
+
+                // the end of the stream, with and without a close_notify
+                for closes in [false, true] {
+                    let [mut conn, mut peer] = connected(provider, versions);
+                    if closes {
+                        peer.send_close_notify();
+                    }
+                    let bytes = output(&mut peer);
+                    let mut transport = Transport(&bytes);
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
+                    log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(told));
+                    let Connection::Client(conn) = &mut conn else {
+                        panic!("the first is the client");
+                    };
+                    let mut stream = Stream::new(conn, &mut transport);
+                    log.call(&what, || stream.read(&mut [0; 9]).map_err(told));
+                    log.call(&what, || stream.write(b"data").map_err(told));
+                }
+
+                // more than there is room for
+                let [mut conn, mut peer] = connected(provider, versions);
+                let mut bytes = Vec::new();
+                for _ in 0..9 {
+                    peer.writer().write_all(&[7; 16_384]).unwrap();
+                    bytes.extend(output(&mut peer));
+                }
+                let mut rest = &bytes[..];
+                log.call(&what, || -> Result<(), Told> {
+                    while !rest.is_empty() {
+                        conn.read_tls(&mut rest).map_err(told)?;
+                        conn.process_new_packets().unwrap();
+                    }
+                    Ok(())
+                });
+                let [mut conn, _] = connected(provider, versions);
+                let mut rest = &bytes[..];
+                log.call(&what, || -> Result<(), Told> {
+                    while !rest.is_empty() {
+                        conn.read_tls(&mut rest).map_err(told)?;
+                    }
+                    Ok(())
+                });
+            }
+
+            fn accept(log: &mut Log, provider: Provider) {
+                let what = "acceptor";
+                let hello = output(&mut Connection::from(client(provider, Versions::Tls13)));
+                let tls12 = || Arc::new(server_config(provider, Versions::Tls12));
+                for bytes in [
+                    &hello[..],
+                    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+                    &[22, 3, 1, 0, 0],
+                ] {
+                    let mut acceptor = Acceptor::default();
+                    log.call(what, || acceptor.read_tls(&mut &bytes[..]).map_err(told));
+                    let accepted = acceptor.accept();
+                    log.call(what, || match accepted {
+                        Ok(Some(accepted)) => {
+                            let conn = accepted.into_connection(tls12());
+                            conn.map(|_| ()).map_err(|(error, _)| error)
+                        }
+                        Ok(None) => Ok(()),
+                        Err((error, _)) => Err(error),
+                    });
+                    log.call(what, || {
+                        acceptor.accept().map(|_| ()).map_err(|(error, _)| error)
+                    });
+                    log.call(what, || acceptor.read_tls(&mut &bytes[..]).map_err(told));
+                }
+            }
+        }
+    };
+}
+
+connections!(this, rustls);
+connections!(upstream, rustls_upstream);
