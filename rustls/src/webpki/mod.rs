@@ -22,6 +22,8 @@ pub use chain::{ParsedCertificate, verify_server_cert_signed_by_trust_anchor, ve
 pub use client_verifier::{ClientCertVerifierBuilder, WebPkiClientVerifier};
 pub(crate) use error::crl_error;
 pub use server_verifier::{ServerCertVerifierBuilder, WebPkiServerVerifier};
+#[cfg(feature = "tls12")]
+pub(crate) use signature::is_supported_in_tls12;
 pub use signature::{
     verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,
 };

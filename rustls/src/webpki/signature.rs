@@ -68,11 +68,7 @@ pub fn verify_tls12_signature(
     signature: &DigitallySignedStruct,
     supported_schemes: &WebPkiSupportedAlgorithms,
 ) -> Result<HandshakeSignatureValid, Error> {
-    // draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3 only
-    if matches!(
-        signature.scheme,
-        SignatureScheme::ML_DSA_44 | SignatureScheme::ML_DSA_65 | SignatureScheme::ML_DSA_87
-    ) {
+    if !is_supported_in_tls12(signature.scheme) {
         return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
     }
     let algorithms = algorithms(signature.scheme, supported_schemes)?;
@@ -80,6 +76,15 @@ pub fn verify_tls12_signature(
     verify_by(algorithms, |algorithm| {
         cert.verify_signature(algorithm, message, signature.signature())
     })
+}
+
+/// True if handshakes of TLS 1.2 may be signed with `scheme`.
+pub(crate) fn is_supported_in_tls12(scheme: SignatureScheme) -> bool {
+    // draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3 only
+    !matches!(
+        scheme,
+        SignatureScheme::ML_DSA_44 | SignatureScheme::ML_DSA_65 | SignatureScheme::ML_DSA_87
+    )
 }
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];

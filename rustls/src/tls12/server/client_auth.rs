@@ -12,6 +12,7 @@ use crate::logging::debug;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::session::chain::ChainKind;
+use crate::webpki::is_supported_in_tls12;
 
 /// Waits for the answer to CertificateRequest.
 pub(crate) struct WaitCertificate {
@@ -71,7 +72,9 @@ impl WaitCertificateVerify {
         let handshake = &mut next.handshake;
         let verifier = handshake.config.verifier();
         // RFC 5246 §7.4.8: an algorithm of the CertificateRequest
-        if !verifier.supported_verify_schemes().contains(&signed.scheme) {
+        if !is_supported_in_tls12(signed.scheme)
+            || !verifier.supported_verify_schemes().contains(&signed.scheme)
+        {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
         // RFC 5246 §7.4.8: over all messages so far, hashed as the signature's scheme says

@@ -24,6 +24,7 @@ use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
 use crate::sign::Signer;
+use crate::webpki::is_supported_in_tls12;
 
 /// How long the messages of the flight are beside certificates, at most in most cases: extensions, framing,
 /// a key and a signature.
@@ -104,13 +105,16 @@ fn add_certificate_request(flight: &mut Flight<'_>, config: &ServerSettings) -> 
     if !verifier.offer_client_auth() {
         return false;
     }
+    let mut signature_schemes = verifier.supported_verify_schemes();
+    // a verifier is for both versions
+    signature_schemes.retain(|scheme| is_supported_in_tls12(*scheme));
     flight.add(&CertificateRequest {
-        // RFC 8422 §5.5: the second includes EdDSA. Which of them it is, the schemes say
+        // RFC 8422 §5.5: the second includes EdDSA. The schemes say which of them is meant
         certificate_types: smallvec::smallvec![
             ClientCertificateType::RsaSign,
             ClientCertificateType::EcdsaSign,
         ],
-        signature_schemes: verifier.supported_verify_schemes().into(),
+        signature_schemes: signature_schemes.into(),
         authorities: verifier.root_hint_subjects().to_vec(),
     });
     true

@@ -8,7 +8,7 @@ use harness::configs::{ClientAuth, KeyType, PROVIDERS};
 use harness::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
-use harness::wire::{message, u16_vec, u16s};
+use harness::wire::{Reader, message, u16_vec, u16s};
 use rustls::ContentType::{Alert, ApplicationData, ChangeCipherSpec, Handshake};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -584,6 +584,39 @@ fn a_scheme_must_have_been_asked_for() {
             let refused = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme) / [2, 47]";
             let expected = if is_refused { refused } else { "fine" };
             assert_eq!(outcome(result), expected);
+        }
+    }
+}
+
+/// draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3. A server that offers it would refuse it.
+#[test]
+fn every_scheme_that_is_offered_is_accepted() {
+    for provider in PROVIDERS {
+        let setup = Setup {
+            auth: ClientAuth::Required,
+            ..Setup::new(provider)
+        };
+        let algorithms = provider.this().signature_verification_algorithms;
+        let expected = algorithms
+            .supported_schemes()
+            .into_iter()
+            .map(u16::from)
+            .filter(|scheme| !(0x0904..=0x0906).contains(scheme));
+        let expected: Vec<u16> = expected.collect();
+        for server in &servers(setup) {
+            let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+            let request = client.message_of(HandshakeType::CertificateRequest);
+            let mut body = Reader(&request.unwrap()[4..]);
+            let _types = body.vector(1);
+            let offered = body.vector(2).chunks_exact(2);
+            let offered = offered.map(|it| u16::from_be_bytes([it[0], it[1]]));
+            assert_eq!(offered.collect::<Vec<_>>(), expected);
+
+            // one that is not offered is refused as such
+            send_certificate(&mut client).unwrap();
+            let result = client.send(&ScriptedClient::certificate_verify_of(0x0904, &[1; 70]));
+            let refused = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme) / [2, 47]";
+            assert_eq!(outcome(result), refused);
         }
     }
 }
