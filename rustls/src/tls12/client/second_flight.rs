@@ -8,7 +8,7 @@ use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
 use crate::conn::transport::Transport;
 use crate::crypto::SupportedKxGroup;
-use crate::enums::{ClientCertificateType, SignatureAlgorithm, SignatureScheme};
+use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
@@ -18,6 +18,7 @@ use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 use crate::tls12::key_schedule::MasterSecret;
+use crate::webpki::is_supported_in_tls12;
 
 /// The server is authenticated: waits for the end of its flight, or a request for the client's certificate.
 pub(crate) struct WaitServerHelloDone {
@@ -123,19 +124,11 @@ impl WaitServerHelloDone {
     }
 }
 
-/// RFC 5246 §7.4.4: the schemes of the request, as far as a key for them is of one of its types.
+/// Returns the schemes of the request that TLS 1.2 has.
+///
+/// RFC 5246 §7.4.4 wants the key to be of one of `certificate_types`, too. wolfSSL's servers name one type whatever they
+/// accept, so the schemes alone decide.
 fn usable_schemes(request: &CertificateRequest) -> Vec<SignatureScheme> {
-    let takes = |scheme: &SignatureScheme| {
-        let typ = match scheme.algorithm() {
-            SignatureAlgorithm::RSA => ClientCertificateType::RsaSign,
-            // RFC 8422 §5.5: ecdsa_sign covers EdDSA
-            SignatureAlgorithm::ECDSA | SignatureAlgorithm::ED25519 | SignatureAlgorithm::ED448 => {
-                ClientCertificateType::EcdsaSign
-            }
-            _ => return false,
-        };
-        request.certificate_types.contains(&typ)
-    };
     let schemes = request.signature_schemes.iter().copied();
-    schemes.filter(takes).collect()
+    schemes.filter(|it| is_supported_in_tls12(*it)).collect()
 }

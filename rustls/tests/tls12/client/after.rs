@@ -18,7 +18,7 @@ use rustls::{
     ProtocolVersion, SignatureScheme,
 };
 
-use super::{End, clients, localhost, this_config};
+use super::{End, clients, clients_with, localhost, this_config};
 
 /// What was asked of a resolver: authorities and schemes.
 type Asked = (Vec<Vec<u8>>, Vec<SignatureScheme>);
@@ -113,20 +113,6 @@ fn requests_for_a_certificate() {
     ];
     assert_eq!(asked, [(vec![b"one".to_vec(), b"two".to_vec()], schemes)]);
 
-    // RFC 5246 §7.4.4: the key is of one of the types. RFC 8422 §5.5: EdDSA counts as ECDSA
-    for (key_type, types, sent) in [
-        (KeyType::EcdsaP256, [ECDSA], &with_certificate[..]),
-        (KeyType::EcdsaP256, [RSA], &without),
-        (KeyType::Ed25519, [ECDSA], &with_certificate),
-        (KeyType::Ed25519, [RSA], &without),
-        (KeyType::Rsa2048, [RSA], &with_certificate),
-        (KeyType::Rsa2048, [ECDSA], &without),
-        (KeyType::Rsa2048, [3], &without),
-    ] {
-        let schemes = [0x0403, 0x0807, 0x0804, 0x0401];
-        let (received, _) = answer(key(key_type), &types, &schemes, &[]);
-        assert_eq!(received, sent, "{key_type:?} {types:?}");
-    }
     // the scheme is one that was named
     for schemes in [&[0x0503_u16][..], &[0x0804], &[0xfefe]] {
         let (received, _) = answer(key(KeyType::EcdsaP256), &[ECDSA, RSA], schemes, &[]);
@@ -134,6 +120,60 @@ fn requests_for_a_certificate() {
     }
     let (received, asked) = answer(None, &[ECDSA], &[0x0403], &[]);
     assert_eq!((&received[..], asked.len()), (&without[..], 1));
+}
+
+/// wolfSSL's servers name one type of certificate whatever they accept: the schemes decide.
+#[test]
+fn types_of_certificates_withhold_none() {
+    let identity = Identity::new(Provider::AwsLc.this());
+    for key_type in [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::Rsa2048] {
+        let ours = key(key_type);
+        let of_client = &key_type.identities().client;
+        let provider = Provider::AwsLc.upstream();
+        let theirs = rustls_upstream::sign::CertifiedKey::from_der(
+            of_client.chain.clone(),
+            of_client.key(),
+            &provider,
+        );
+        let theirs = Arc::new(rustls_upstream::sign::SingleCertAndKey::from(
+            theirs.unwrap(),
+        ));
+        let clients = clients_with(
+            &identity,
+            Provider::AwsLc,
+            Versions::Tls12,
+            |config| {
+                let key = ours.clone().unwrap();
+                config.client_auth_cert_resolver =
+                    Arc::new(rustls::sign::SingleCertAndKey::from(key));
+            },
+            |config| config.client_auth_cert_resolver = theirs.clone(),
+        );
+        // RSA, ECDSA, fixed ECDH with ECDSA (RFC 8422 §5.5), and one that nobody knows
+        for types in [&[1][..], &[64], &[66], &[250], &[1, 64]] {
+            let schemes = u16_vec(&u16s(&[0x0403, 0x0807, 0x0804, 0x0401]));
+            let script = Script::with_request().edit(|script| {
+                script.request = [u8_vec(types), schemes.clone(), u16_vec(&[])].concat();
+            });
+            for client in &clients {
+                let outcome = client.run(&identity, &script);
+                assert_eq!(outcome.error, None);
+                assert!(
+                    outcome.received.contains(&HandshakeType::CertificateVerify),
+                    "{} {key_type:?} {types:?}",
+                    client.name
+                );
+            }
+        }
+    }
+}
+
+/// ML-DSA is for TLS 1.3, so resolvers do not hear of it.
+#[test]
+fn resolvers_are_asked_for_schemes_of_the_version() {
+    let schemes = [0x0904, 0x0403, 0x0905, 0x0906];
+    let (_, asked) = answer(key(KeyType::EcdsaP256), &[64], &schemes, &[]);
+    assert_eq!(asked[0].1, [SignatureScheme::ECDSA_NISTP256_SHA256]);
 }
 
 /// A resolver that denies having certificates, and then chooses one: the messages that the signature covers are
