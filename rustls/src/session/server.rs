@@ -127,27 +127,32 @@ mod memory {
     /// [`put_session`](StoresServerSessions::put_session).
     pub struct ServerSessionMemoryCache {
         sessions: Mutex<Sessions>,
+        stores_any: bool,
     }
 
     /// Keys are counted references, as the map has each of them twice.
     type Sessions = BoundedMap<Arc<[u8]>, ServerSessionValue>;
 
     impl ServerSessionMemoryCache {
-        /// A storage for as many as `size` sessions.
+        /// A storage for as many as `size` sessions. With a size of 0 it stores nothing, as [`NoServerSessionStorage`].
+        ///
+        /// [`NoServerSessionStorage`]: super::NoServerSessionStorage
         #[cfg(feature = "std")]
         #[allow(clippy::new_ret_no_self)] // 0.23's signature
         pub fn new(size: usize) -> Arc<Self> {
             Arc::new(Self {
                 sessions: Mutex::new(BoundedMap::new(size)),
+                stores_any: size != 0,
             })
         }
 
-        /// A storage for as many as `size` sessions, behind a lock that `M` makes.
+        /// A storage for as many as `size` sessions, behind a lock that `M` makes. With a size of 0 it stores nothing.
         #[cfg(not(feature = "std"))]
         #[allow(clippy::new_ret_no_self)] // 0.23's signature
         pub fn new<M: MakeMutex>(size: usize) -> Arc<Self> {
             Arc::new(Self {
                 sessions: Mutex::new::<M>(BoundedMap::new(size)),
+                stores_any: size != 0,
             })
         }
 
@@ -171,6 +176,9 @@ mod memory {
         }
 
         fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
+            if !self.stores_any {
+                return false;
+            }
             let Some(mut sessions) = self.sessions() else {
                 return false;
             };
@@ -190,7 +198,7 @@ mod memory {
         }
 
         fn can_cache(&self) -> bool {
-            true
+            self.stores_any
         }
     }
 

@@ -1,9 +1,12 @@
 //! How many tickets a client gets, and what the application has them say.
 
+use std::sync::Arc;
+
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
 use harness::servers::{KEY_TYPE, Server, Settings, hello};
 use harness::wire::Reader;
+use rustls::server::ServerSessionMemoryCache;
 use rustls_upstream as theirs;
 
 const TICKET_REQUEST: u16 = 58;
@@ -153,4 +156,18 @@ fn there_is_a_limit_to_what_the_application_says() {
     let config = Settings::new(PROVIDERS[0]).ours();
     let mut conn = rustls::ServerConnection::new(config.into()).unwrap();
     conn.set_resumption_data(&[0; 1 << 15]);
+}
+
+/// A ticket that resumes nothing is not sent.
+#[test]
+fn a_memory_for_no_sessions_gives_no_tickets() {
+    for provider in PROVIDERS {
+        let settings = Settings::new(provider);
+        let mut config = settings.ours();
+        config.session_storage = ServerSessionMemoryCache::new(0);
+        let config = Arc::new(config);
+        for server in [Server::Buffered(config.clone()), Server::Unbuffered(config)] {
+            assert!(server.tickets(&settings).is_empty());
+        }
+    }
 }
