@@ -2,18 +2,20 @@
 //!
 //! Parsing and encoding only. The handshake decides which entry a client uses and how. An entry that this
 //! client must ignore is kept as [`EchConfigPayload::Unknown`]; it does not make the whole list an error,
-//! unless its framing is broken.
+//! unless its framing is broken. `Debug` shows bytes in hexadecimal: an error holds retry configurations, and its text
+//! has them.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use pki_types::DnsName;
 
 use crate::codec::{Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix};
-use crate::enums::{EchVersion, HpkeAead, HpkeKdf, HpkeKem};
+use crate::enums::{EchVersion, ExtensionType, HpkeAead, HpkeKdf, HpkeKem};
 use crate::error::InvalidMessage;
 
 /// `ECHConfig`: one entry of the list.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum EchConfigPayload {
     /// An entry of the version this library implements.
     V18(EchConfigContents),
@@ -41,6 +43,28 @@ impl EchConfigPayload {
     /// Appends `list` as an `ECHConfigList` to `bytes`.
     pub fn encode_list(list: &[Self], bytes: &mut Vec<u8>) {
         encode_list(bytes, LengthSize::U16, list);
+    }
+}
+
+impl fmt::Debug for EchConfigPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V18(contents) => f.debug_tuple("V18").field(contents).finish(),
+            Self::Unknown { version, contents } => f
+                .debug_struct("Unknown")
+                .field("version", version)
+                .field("contents", &Hex(contents))
+                .finish(),
+        }
+    }
+}
+
+/// Bytes that `Debug` shows in hexadecimal.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Debug for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -148,7 +172,7 @@ fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
 }
 
 /// `HpkeKeyConfig`: an HPKE public key and what it may be used with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct HpkeKeyConfig {
     /// The server's name for this key.
     pub config_id: u8,
@@ -158,6 +182,17 @@ pub struct HpkeKeyConfig {
     pub public_key: Vec<u8>,
     /// What may be used with it, at least one; the client chooses.
     pub symmetric_cipher_suites: Vec<HpkeSymmetricCipherSuite>,
+}
+
+impl fmt::Debug for HpkeKeyConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HpkeKeyConfig")
+            .field("config_id", &self.config_id)
+            .field("kem_id", &self.kem_id)
+            .field("public_key", &Hex(&self.public_key))
+            .field("symmetric_cipher_suites", &self.symmetric_cipher_suites)
+            .finish()
+    }
 }
 
 impl Codec<'_> for HpkeKeyConfig {
@@ -215,7 +250,7 @@ impl Codec<'_> for HpkeSymmetricCipherSuite {
 }
 
 /// `ECHConfigExtension`: none is defined yet, so none is interpreted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct EchConfigExtension {
     /// Its type, of a registry of its own.
     pub extension_type: u16,
@@ -228,6 +263,26 @@ impl EchConfigExtension {
     pub fn is_mandatory(&self) -> bool {
         // RFC 9849 §4.2: the high-order bit of the type says so
         self.extension_type & 0x8000 != 0
+    }
+}
+
+impl fmt::Debug for EchConfigExtension {
+    /// Shows an extension that is not interpreted, as all of them are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct UnknownExtension<'a>(&'a EchConfigExtension);
+
+        impl fmt::Debug for UnknownExtension<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("UnknownExtension")
+                    .field("typ", &ExtensionType::from(self.0.extension_type))
+                    .field("payload", &Hex(&self.0.data))
+                    .finish()
+            }
+        }
+
+        f.debug_tuple("Unknown")
+            .field(&UnknownExtension(self))
+            .finish()
     }
 }
 

@@ -65,6 +65,8 @@ fn a_retry_with_the_retry_configs_succeeds() {
         let fresh = peers.key.clone().with(|config| {
             config.suites.insert(0, (9, 9));
             config.extensions.push((0x1a1a, vec![1, 2, 3]));
+            config.extensions.push((0, vec![]));
+            config.extensions.push((0x33, vec![0xab]));
         });
         let unknown = Config {
             version: 0xfe0c,
@@ -81,12 +83,14 @@ fn a_retry_with_the_retry_configs_succeeds() {
         for script in scripts(&fresh) {
             let mut script = script;
             script.encrypted_extensions.push(bytes(ECH, &list));
+            let mut errors = Vec::new();
             for stack in stacks() {
                 let run = fresh.run(stack, &setup, &script);
                 let error = run.conversation.outcome.error.clone().unwrap();
                 let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
                 assert!(error.starts_with(start), "{error}");
                 assert!(error.contains("config_id: 7"), "{error}");
+                errors.push(error);
                 assert_eq!(
                     run.conversation.outcome.alert,
                     Some(Alert::EncryptedClientHelloRequired)
@@ -106,6 +110,9 @@ fn a_retry_with_the_retry_configs_succeeds() {
                     .run(stack, &setup, &fresh.accepting())
                     .assert_accepted();
             }
+            // this error holds the list, and programs print it
+            errors.dedup();
+            assert_eq!(errors.len(), 1, "{errors:#?}");
         }
     }
 }
