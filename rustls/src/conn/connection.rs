@@ -1,6 +1,7 @@
 //! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls` move TLS,
 //! and the connection has the buffers in between.
 
+use alloc::format;
 use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
 use std::io;
@@ -299,20 +300,22 @@ pub(crate) fn write_outgoing(
     }
     // not `write`: some writers implement `write_vectored` only
     let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
-    let is_possible = written <= outgoing.len();
+    let len = outgoing.len();
     outgoing.consume(written);
-    if is_possible {
+    if written <= len {
         Ok(written)
     } else {
-        Err(impossible_write())
+        Err(impossible_write(written, len))
     }
 }
 
 // not a part of its caller, which is inlined
 #[cold]
 #[inline(never)]
-fn impossible_write() -> io::Error {
-    io::Error::other("write_vectored has returned more than it was given")
+fn impossible_write(written: usize, len: usize) -> io::Error {
+    io::Error::other(format!(
+        "illegal write_vectored return value ({written} > {len})"
+    ))
 }
 
 /// Why [`ConnectionCommon::write_all_tls`] stopped.

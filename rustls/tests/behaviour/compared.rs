@@ -9,16 +9,13 @@ use harness::endpoints::{Endpoint, exchange};
 
 use crate::connected::{ROLES, Role};
 
-/// A result as it can be compared: of an error its kind and its text.
+/// Returns a result for comparison: an error as its kind and text.
 pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
         Err(error) => {
             let error = error.borrow();
-            let text = error.to_string();
-            // upstream's may have an address to read on at its end
-            let text = text.split(": https").next().unwrap_or_default();
-            format!("{:?}: {text}", error.kind())
+            format!("{:?}: {error}", error.kind())
         }
     }
 }

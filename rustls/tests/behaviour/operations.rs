@@ -523,7 +523,7 @@ macro_rules! runs {
                         let process = self.process();
                         self.log.push(process);
                         if let Err(error) = self.conn.reader().read_to_end(&mut at_conn) {
-                            self.log.push(error.kind().to_string());
+                            self.log.push(format!("{:?}: {error}", error.kind()));
                         }
                     }
                     self.log.push(format!("peer has received {at_peer:?}"));

@@ -109,7 +109,12 @@ pub(crate) fn tried<T>(call: impl FnOnce() -> io::Result<T>) -> Tried<T> {
 fn note<T>(what: &str, tried: Tried<T>, log: &mut Vec<String>) {
     match tried {
         Tried::Returned(Ok(_)) => {}
-        Tried::Returned(Err(error)) => log.push(format!("{what}: {:?}", error.kind())),
+        Tried::Returned(Err(error)) => {
+            // the lengths of flights differ, and some texts name them
+            let text = error.to_string();
+            let text = text.split(" (").next().unwrap_or_default();
+            log.push(format!("{what}: {:?}: {text}", error.kind()));
+        }
         Tried::Panicked => log.push(format!("{what}: panicked")),
     }
 }
