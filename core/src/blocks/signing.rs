@@ -267,7 +267,7 @@ struct LibraryKey<K> {
 }
 
 impl<K: KeyPair> LibraryKey<K> {
-    fn new(key_pair: K, kind: KeyKind) -> Arc<dyn SigningKey> {
+    fn new(key_pair: K, kind: KeyKind) -> Arc<Self> {
         Arc::new(Self {
             key_pair: Arc::new(key_pair),
             kind,

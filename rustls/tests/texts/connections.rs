@@ -7,7 +7,7 @@ use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_nam
 
 use crate::log::Log;
 
-const KEY_TYPE: KeyType = KeyType::Ed25519;
+pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 const AUTH: ClientAuth = ClientAuth::None;
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 

@@ -39,9 +39,9 @@ macro_rules! enums {
                 }
             }
 
-            fn show<T: Debug>(log: &mut Vec<Shown>, module: &str, values: &[(&str, T)]) {
+            fn show<T: Debug>(log: &mut Vec<Shown>, module: &str, values: Vec<(&str, T)>) {
                 for (path, value) in values {
-                    log.push(Shown::debug(&format!("rustls::{module}{path}"), value));
+                    log.push(Shown::debug(&format!("rustls::{module}{path}"), &value));
                 }
             }
 
@@ -66,11 +66,11 @@ macro_rules! enums {
                     "CertificateCompressionAlgorithm",
                     CertificateCompressionAlgorithm::as_str,
                 );
-                show(&mut log, "", &named![Side::Client, Side::Server]);
+                show(&mut log, "", named![Side::Client, Side::Server]);
                 show(
                     &mut log,
                     "",
-                    &named![
+                    named![
                         HandshakeKind::Full,
                         HandshakeKind::FullWithHelloRetryRequest,
                         HandshakeKind::Resumed
@@ -79,7 +79,7 @@ macro_rules! enums {
                 show(
                     &mut log,
                     "client::",
-                    &named![
+                    named![
                         EchStatus::NotOffered,
                         EchStatus::Grease,
                         EchStatus::Offered,
@@ -90,7 +90,7 @@ macro_rules! enums {
                 show(
                     &mut log,
                     "client::",
-                    &named![
+                    named![
                         Tls12Resumption::Disabled,
                         Tls12Resumption::SessionIdOnly,
                         Tls12Resumption::SessionIdOrTickets
@@ -99,17 +99,17 @@ macro_rules! enums {
                 show(
                     &mut log,
                     "compress::",
-                    &named![CompressionLevel::Interactive, CompressionLevel::Amortized],
+                    named![CompressionLevel::Interactive, CompressionLevel::Amortized],
                 );
                 show(
                     &mut log,
                     "crypto::",
-                    &named![KeyExchangeAlgorithm::DHE, KeyExchangeAlgorithm::ECDHE],
+                    named![KeyExchangeAlgorithm::DHE, KeyExchangeAlgorithm::ECDHE],
                 );
                 show(
                     &mut log,
                     "quic::",
-                    &named![Version::V1Draft, Version::V1, Version::V2],
+                    named![Version::V1Draft, Version::V1, Version::V2],
                 );
                 for suite in PROVIDERS.iter().flat_map(|it| it.$module().cipher_suites) {
                     let path = match suite.tls13() {

@@ -6,6 +6,7 @@
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
+mod configs;
 mod connections;
 mod enums;
 mod errors;
@@ -96,5 +97,14 @@ fn failed_calls_of_connections_have_the_texts_of_0_23() {
     for provider in PROVIDERS {
         let theirs = connections::upstream::all(provider);
         connections::this::all(provider).assert_agrees(&theirs);
+    }
+}
+
+#[test]
+fn configurations_that_cannot_be_used_have_the_texts_of_0_23() {
+    let list = configs::list();
+    for provider in PROVIDERS {
+        let theirs = configs::upstream::all(provider, &list);
+        configs::this::all(provider, &list).assert_agrees(&theirs);
     }
 }
