@@ -118,7 +118,7 @@ pub trait ActiveKeyExchange: Send + Sync {
         _peer_pub_key: &[u8],
     ) -> Result<SharedSecret, Error> {
         Err(Error::General(
-            "this key exchange has no component to complete alone".into(),
+            "this key exchange has no component that can be completed alone".into(),
         ))
     }
 

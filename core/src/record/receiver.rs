@@ -346,8 +346,9 @@ impl RecordReceiver {
             check_outer_type(header.typ)?;
             check_inner_plaintext(plain.typ, plain.payload)?;
         }
-        let at = offset_in(body_at, header.payload_len, plain.payload)
-            .ok_or_else(|| Error::General("decrypter left its buffer".into()))?;
+        let at = offset_in(body_at, header.payload_len, plain.payload).ok_or_else(|| {
+            Error::General("the decrypter returned bytes outside its buffer".into())
+        })?;
         self.check_content(plain.typ, plain.payload.is_empty())?;
         let start = HEADER_LEN + at;
         Ok(OpenedRecord {

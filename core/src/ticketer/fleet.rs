@@ -98,12 +98,12 @@ impl<A: Aead> FleetTicketer<A> {
     ) -> Result<Self, Error> {
         if secret.len() < Self::MIN_SECRET_LEN {
             return Err(Error::General(
-                "a fleet's ticket secret has at least 32 bytes".into(),
+                "a fleet's ticket secret must have at least 32 bytes".into(),
             ));
         }
         if !(Self::MIN_EPOCH_SECS..=Self::MAX_EPOCH_SECS).contains(&epoch_secs) {
             return Err(Error::General(
-                "an epoch of tickets takes from 3600 to 302400 seconds".into(),
+                "an epoch of tickets must last from 3600 to 302400 seconds".into(),
             ));
         }
         Ok(Self {

@@ -28,7 +28,7 @@ impl Fingerprint {
         })?;
         // a provider is foreign code: nobody waits for it
         let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref()).map_err(|_| {
-            Error::General("the crypto provider's SHA-256 does not have 32 bytes".into())
+            Error::General("the crypto provider's SHA-256 does not return 32 bytes".into())
         })?;
         Ok(self.0.get_or_init(|| fingerprint))
     }

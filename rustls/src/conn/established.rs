@@ -174,7 +174,9 @@ impl Established {
         let secrets = self.refreshable().ok_or_else(no_updates)?;
         // RFC 9846 §4.7.3: the number of updates is limited
         if secrets.updates >= MAX_SENDING_UPDATES {
-            return Err(Error::General("the keys can be updated no more".into()));
+            return Err(Error::General(
+                "the keys have reached the limit of updates".into(),
+            ));
         }
         secrets.next();
         secrets.extract()

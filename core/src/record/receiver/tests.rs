@@ -517,7 +517,9 @@ fn decrypter_from_outside_must_return_a_slice_of_its_input() {
         receiver.set_decrypter(Box::new(Outsider(plaintext)), ProtocolVersion::TLSv1_3);
         open(&mut receiver, &record)
     };
-    let left = Err(Error::General("decrypter left its buffer".into()));
+    let left = Err(Error::General(
+        "the decrypter returned bytes outside its buffer".into(),
+    ));
     assert_eq!(open(|_| &ELSEWHERE[..3]), left);
     assert_eq!(open(|_| &ELSEWHERE), left);
     // no bytes may lie anywhere

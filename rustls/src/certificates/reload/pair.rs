@@ -115,7 +115,7 @@ impl CertifiedKeyFiles {
         // as where files were joined, one of which had no line break at its end
         if let Some(more @ 1..) = count_marks(&content, &CERTIFICATES).checked_sub(chain.len()) {
             return Err(malformed(format!(
-                "{more} marked as certificates, but not on a line of their own or in another format"
+                "{more} BEGIN marks of certificates are not on lines of their own, or are in another format"
             )));
         }
         if chain.is_empty() {

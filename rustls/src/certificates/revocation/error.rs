@@ -136,13 +136,13 @@ impl fmt::Display for CrlProblemReason {
             Self::List(error) => write!(f, "{error:?}"),
             Self::Marked(count) => write!(
                 f,
-                "{count} marked as revocation lists, but not on a line of their own"
+                "{count} BEGIN marks of revocation lists are not on lines of their own"
             ),
             Self::Empty => f.write_str("empty file"),
             Self::NoList => f.write_str("no revocation list in it"),
             Self::File(error) => error.fmt(f),
             Self::Older => f.write_str(
-                "older than the revocation list in use, which is kept, or dated in the future",
+                "older than the revocation list in use, or dated in the future; the one in use is kept",
             ),
             Self::Missing { issuer } => write!(
                 f,

@@ -116,7 +116,7 @@ impl fmt::Display for IgnoredReason {
             Self::Certificate(error) => error.fmt(f),
             Self::Marked(count) => write!(
                 f,
-                "{count} marked as certificates, but not on a line of their own or in another format"
+                "{count} BEGIN marks of certificates are not on lines of their own, or are in another format"
             ),
             Self::NoCertificate => f.write_str("no certificate"),
             Self::File(error) => error.fmt(f),

@@ -116,7 +116,7 @@ impl<Data> Receiver<Data> {
         let received = &self.driver.common.records.received;
         if received.unread() != 0 || !received.all_opened() {
             return Err(Error::General(
-                "what read_tls has read was not read or processed yet".into(),
+                "data that read_tls received must be processed and read first".into(),
             ));
         }
         self.hear();

@@ -13,7 +13,7 @@ pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Resu
         .all(|name| (1..=255).contains(&name.len()))
     {
         return Err(Error::General(
-            "an ALPN protocol name has 1 to 255 bytes".into(),
+            "an ALPN protocol name must have 1 to 255 bytes".into(),
         ));
     }
     let names = alpn_protocols.iter().map(|name| 1 + name.len());
@@ -21,7 +21,7 @@ pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Resu
     let hints = hints.iter().map(|name| 2 + name.as_ref().len());
     if names.chain(hints).sum::<usize>() > MAX_LISTS_LEN {
         return Err(Error::General(
-            "ALPN protocol names and hints at authorities exceed a ClientHello".into(),
+            "ALPN protocol names and certificate_authorities are too long for a ClientHello".into(),
         ));
     }
     Ok(())

@@ -114,8 +114,11 @@ impl WaitServerHelloDone {
         if let Some(Answer::Certificate(_, signer)) = client_auth {
             // RFC 5246 §7.4.8: the signature covers all messages so far. A resolver that said it has no
             // certificates has been asked for one anyway
-            let messages = messages
-                .ok_or_else(|| Error::General("has_certs() of the resolver is not true".into()))?;
+            let messages = messages.ok_or_else(|| {
+                Error::General(
+                    "the resolver returned a certificate although has_certs() is false".into(),
+                )
+            })?;
             let signature = signer.sign(&messages)?;
             flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
         }
