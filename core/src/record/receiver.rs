@@ -231,9 +231,9 @@ impl RecordReceiver {
             Err(error) => return self.skip_unopened(&header, error).map(Some),
         };
         self.seq += 1;
+        let at = (plain.payload.as_ptr() as usize).wrapping_sub(body_at);
         if matches!(plain.typ, ContentType::ApplicationData)
             && self.opened_any
-            && let at = (plain.payload.as_ptr() as usize).wrapping_sub(body_at)
             && at < payload_len
             && plain.payload.len() <= payload_len - at
             && !plain.payload.is_empty()
@@ -293,9 +293,7 @@ impl RecordReceiver {
         let Some(body) = buf.get_mut(HEADER_LEN..record_len) else {
             return Ok(None);
         };
-        if let Some(decrypter) = &mut self.decrypter
-            && !is_clear
-        {
+        if let Some(decrypter) = self.decrypter.as_mut().filter(|_| !is_clear) {
             // RFC 9846 §5.3: sequence numbers must not wrap
             if self.seq == u64::MAX {
                 return Err(Error::DecryptError);

@@ -94,11 +94,11 @@ impl RedisSessions {
 
     fn ask_before(&self, deadline: Instant, command: &[&[u8]]) -> io::Result<Answer> {
         let idle = self.idle().pop();
-        if let Some(mut connection) = idle
-            && let Ok(answer) = connection.ask(command, deadline)
-        {
-            self.keep(connection);
-            return Ok(answer);
+        if let Some(mut connection) = idle {
+            if let Ok(answer) = connection.ask(command, deadline) {
+                self.keep(connection);
+                return Ok(answer);
+            }
         }
         // Redis may have closed it since. To send the command again is safe: what was taken stays taken.
         let mut connection = Connection::open(self.address, deadline)?;

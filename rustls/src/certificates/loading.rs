@@ -138,9 +138,9 @@ impl<S: Source> LoadingCache<S> {
                 }
                 Turn::Wait(flight) => {
                     // the load may have begun before a change that this call has to see
-                    if let Some(outcome) = flight.wait()
-                        && flight.began_at(self.version(source).as_ref())
-                    {
+                    let outcome = flight.wait();
+                    let is_recent = |_: &_| flight.began_at(self.version(source).as_ref());
+                    if let Some(outcome) = outcome.filter(is_recent) {
                         return self.share(outcome);
                     }
                 }
@@ -249,10 +249,9 @@ impl<S: Source> LoadingCache<S> {
 
         let entry = map.entries.entry(source.clone()).or_default();
         entry.last_use = map.uses;
-        if let Some(held) = &entry.held
-            && !anew
-            && held.is_to_be_used(source, &self.policy, now, version)
-        {
+        let is_to_be_used =
+            |held: &&Held<S>| !anew && held.is_to_be_used(source, &self.policy, now, version);
+        if let Some(held) = entry.held.as_ref().filter(is_to_be_used) {
             map.counts.hits += 1;
             return Turn::Held(held.loaded.clone());
         }

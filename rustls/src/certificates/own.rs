@@ -94,9 +94,7 @@ impl OwnCertificates {
 
     /// No lock is held while certificates are hashed, compared, copied or freed.
     fn find_by(&self, hash: u64, der: &CertificateDer<'static>) -> Arc<Certificate> {
-        if let Some(found) = self.alive(hash)
-            && found.der() == der
-        {
+        if let Some(found) = self.alive(hash).filter(|found| found.der() == der) {
             return found;
         }
         let new = Arc::new(Certificate::new(der.clone()));

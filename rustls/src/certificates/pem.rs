@@ -66,7 +66,7 @@ fn label(text: &[u8]) -> Option<&str> {
         && label
             .iter()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b' ');
-    is_label.then(|| str::from_utf8(label).ok()).flatten()
+    is_label.then(|| core::str::from_utf8(label).ok()).flatten()
 }
 
 #[cfg(test)]

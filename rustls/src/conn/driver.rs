@@ -297,9 +297,10 @@ impl<Data> Driver<Data> {
     }
 
     fn handle_messages(&mut self) -> Result<(), Failure> {
-        while self.machine.is_ready()
-            && let Some(message) = self.common.joiner().next_message()?
-        {
+        while self.machine.is_ready() {
+            let Some(message) = self.common.joiner().next_message()? else {
+                break;
+            };
             let message_in = HandshakeMessage::new(&message)?;
             trace!("received {:?}, {} bytes", message_in.typ, message.len());
             let (machine, mut cx) = self.machine_and_context();

@@ -193,11 +193,10 @@ impl CommonState {
     /// Drops the traffic secrets as soon as they were handed out and the handshake needs them no more: RFC 9001 §6.1,
     /// the keys of a connection change, and who learns the present ones must not learn those before.
     fn drop_traffic_secrets(&mut self) {
-        if let (Some(quic), Some(established)) = (&self.quic, &mut self.established)
-            && quic.writing == Space::OneRtt
-            && !quic.is_handshaking
-        {
-            established.keep_exporter_secret();
+        if let (Some(quic), Some(established)) = (&self.quic, &mut self.established) {
+            if quic.writing == Space::OneRtt && !quic.is_handshaking {
+                established.keep_exporter_secret();
+            }
         }
     }
 }

@@ -198,9 +198,8 @@ impl Records {
     /// Ends both directions: sends `alert` unless sending is over, and drops keys and plaintext.
     pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
-        if let Some(description) = alert
-            && !matches!(self.sending, Sending::Closed | Sending::Elsewhere)
-        {
+        let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
+        if let Some(description) = alert.filter(|_| can_send) {
             // if the cipher refuses, there is no way left to tell the peer
             let _ = self.send_alert(AlertLevel::Fatal, description);
         }
@@ -374,13 +373,13 @@ impl Transport for Records {
 
     #[cfg(feature = "tls12")]
     fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error> {
-        if self.sending == Sending::Elsewhere
-            && let Some(link) = &self.other_half
-        {
-            // the one warning that what was received may call for
-            debug_assert_eq!(description, AlertDescription::NoRenegotiation);
-            link.owe_refusal();
-            return Ok(());
+        if self.sending == Sending::Elsewhere {
+            if let Some(link) = &self.other_half {
+                // the one warning that what was received may call for
+                debug_assert_eq!(description, AlertDescription::NoRenegotiation);
+                link.owe_refusal();
+                return Ok(());
+            }
         }
         // RFC 5246 §7.2.1: nothing follows a close_notify
         if self.is_closed() {

@@ -61,11 +61,11 @@ pub fn default_fips_provider() -> CryptoProvider {
 ///
 /// When none is installed, and the features name none or more than one.
 pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
-    if CryptoProvider::get_default().is_none()
-        && let Some(provider) = provider_from_crate_features()
-    {
-        // losing a race here is fine: there is a provider either way
-        let _ = provider.install_default();
+    if CryptoProvider::get_default().is_none() {
+        if let Some(provider) = provider_from_crate_features() {
+            // losing a race here is fine: there is a provider either way
+            let _ = provider.install_default();
+        }
     }
     CryptoProvider::get_default().expect(NO_DEFAULT_PROVIDER)
 }

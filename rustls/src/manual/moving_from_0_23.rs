@@ -35,7 +35,7 @@
 //!   0.23 sends, this library sends that one.
 //! - **Log filters**: messages of logs have the same levels as in 0.23, but other texts. Values and texts of errors are
 //!   the same.
-//! - **A toolchain older than Rust 1.88**, which this crate asks for.
+//! - **A toolchain older than Rust 1.85**, which this crate needs. 0.23 builds with Rust 1.71.
 //!
 //! README has the whole list, with the reason for each ("Where it differs from 0.23"). What is not on it and differs is a
 //! defect: please report it.

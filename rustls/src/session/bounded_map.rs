@@ -63,10 +63,10 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
             return None;
         }
         let mut evicted = None;
-        if self.entries.len() == self.capacity
-            && let Some((_, oldest)) = self.by_age.pop_first()
-        {
-            evicted = self.entries.remove(&oldest);
+        if self.entries.len() == self.capacity {
+            if let Some((_, oldest)) = self.by_age.pop_first() {
+                evicted = self.entries.remove(&oldest);
+            }
         }
 
         let number = self.next_number;

@@ -499,10 +499,10 @@ mod memory {
         }
 
         fn remove_tls12_session(&self, server_name: &ServerName<'static>) {
-            if let Some(mut servers) = self.servers()
-                && let Some(server) = servers.get_mut(server_name)
-            {
-                server.tls12 = None;
+            if let Some(mut servers) = self.servers() {
+                if let Some(server) = servers.get_mut(server_name) {
+                    server.tls12 = None;
+                }
             }
         }
 

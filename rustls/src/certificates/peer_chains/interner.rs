@@ -51,9 +51,7 @@ impl<S: BuildHasher> Interner<S> {
     ) -> Found {
         let hash = self.hash(kind, certificates.clone());
         let alive = self.alive(hash);
-        if let Some(chain) = alive
-            && chain.is(kind, certificates.clone())
-        {
+        if let Some(chain) = alive.filter(|chain| chain.is(kind, certificates.clone())) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Found::alone(chain);
         }

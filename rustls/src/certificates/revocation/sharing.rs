@@ -146,11 +146,11 @@ impl SharedLists {
         let (mut entries, mut bytes) = (0, 0);
         for list in self.lock().by_hash.values().flatten() {
             // counting must not make this the last owner of a list, which takes long to drop
-            if let Known::Parsed { list, len } = list
-                && list.strong_count() > 0
-            {
-                entries += 1;
-                bytes += len;
+            if let Known::Parsed { list, len } = list {
+                if list.strong_count() > 0 {
+                    entries += 1;
+                    bytes += len;
+                }
             }
         }
         CacheStats {

@@ -177,10 +177,10 @@ impl<Data> Receiver<Data> {
         context: Option<&[u8]>,
     ) -> Result<T, Error> {
         let common = &self.driver.common;
-        if !common.has_failed()
-            && let Some(failure) = self.link.failure()
-        {
-            return Err(failure.error.clone());
+        if !common.has_failed() {
+            if let Some(failure) = self.link.failure() {
+                return Err(failure.error.clone());
+            }
         }
         common.export_keying_material(output, label, context)
     }
@@ -195,14 +195,14 @@ impl<Data> Receiver<Data> {
 
     #[cold]
     fn fail_too(&mut self) {
-        if !self.driver.common.has_failed()
-            && let Some(failure) = self.link.failure()
-        {
-            // the other half has told the peer
-            self.driver.fail(Failure {
-                error: failure.error.clone(),
-                alert: None,
-            });
+        if !self.driver.common.has_failed() {
+            if let Some(failure) = self.link.failure() {
+                // the other half has told the peer
+                self.driver.fail(Failure {
+                    error: failure.error.clone(),
+                    alert: None,
+                });
+            }
         }
     }
 }

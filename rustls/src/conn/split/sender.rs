@@ -206,13 +206,11 @@ impl Sender {
             return;
         }
         let common = &mut self.common;
-        if news.update
-            && let Some(secrets) = common
-                .established
-                .as_mut()
-                .and_then(Established::refreshable)
-        {
-            secrets.answer_update(&mut common.records);
+        if news.update {
+            let established = common.established.as_mut();
+            if let Some(secrets) = established.and_then(Established::refreshable) {
+                secrets.answer_update(&mut common.records);
+            }
         }
         #[cfg(feature = "tls12")]
         if news.refusal {
@@ -236,10 +234,13 @@ impl Sender {
     /// makes the output no longer.
     fn settle(&mut self) {
         whole(&mut self.common, |common| {
-            if common.records.outgoing.is_empty()
-                && let Some(established) = &mut common.established
-                && let Err(error) = established.settle(&mut common.records)
-            {
+            if !common.records.outgoing.is_empty() {
+                return;
+            }
+            let Some(established) = &mut common.established else {
+                return;
+            };
+            if let Err(error) = established.settle(&mut common.records) {
                 common.fail(error.into());
             }
         });

@@ -218,11 +218,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// ) -> Result<usize, Box<dyn std::error::Error>> {
     ///     let mut used = 0;
     ///     let UnbufferedStatus { state, .. } = conn.process_tls_records(incoming);
-    ///     if let ConnectionState::PeerClosed = state?
-    ///         && let Some(mut traffic) = conn.write_traffic()
-    ///     {
-    ///         used += traffic.encrypt_to_vec(b"goodbye", outgoing, used)?;
-    ///         used += traffic.queue_close_notify_to_vec(outgoing, used)?;
+    ///     if let ConnectionState::PeerClosed = state? {
+    ///         if let Some(mut traffic) = conn.write_traffic() {
+    ///             used += traffic.encrypt_to_vec(b"goodbye", outgoing, used)?;
+    ///             used += traffic.queue_close_notify_to_vec(outgoing, used)?;
+    ///         }
     ///     }
     ///     Ok(used)
     /// }

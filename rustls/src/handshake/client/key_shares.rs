@@ -54,10 +54,10 @@ impl KeyShares {
             group: self.exchange.group(),
             payload: self.exchange.pub_key(),
         });
-        if self.component.is_some()
-            && let Some((group, payload)) = self.exchange.hybrid_component()
-        {
-            entries.push(KeyShareEntry { group, payload });
+        if self.component.is_some() {
+            if let Some((group, payload)) = self.exchange.hybrid_component() {
+                entries.push(KeyShareEntry { group, payload });
+            }
         }
         entries
     }

@@ -36,10 +36,13 @@ impl Offer {
         let Some(mut session) = session.filter(|it| is_offered(it.suite().common.suite)) else {
             return Ok(self);
         };
-        if let Some(ticket) = session.ticket()
-            && ticket.len() > SURELY_FITS
-            && self.client_hello(shares, None, None)?.len() + ticket.len() > MAX_LEN
-        {
+        let is_too_long = match session.ticket().map(<[u8]>::len) {
+            Some(len) if len > SURELY_FITS => {
+                self.client_hello(shares, None, None)?.len() + len > MAX_LEN
+            }
+            _ => false,
+        };
+        if is_too_long {
             session.drop_ticket();
             if !session.is_resumable() {
                 return Ok(self);

@@ -66,12 +66,12 @@ impl SentHello {
         let (encoded, mut transcript) = hello.encode(&mut session, &mut outer)?;
         transport.send_first_client_hello(sent_message(&encoded, outer.as_deref()))?;
         let mut ccs = CompatibilityCcs::default();
-        if let (Some(session), Some(transcript)) = (&session, &mut transcript)
-            && session.with_early_data
-        {
-            // RFC 9846 §E.4: with early data it stands right behind the first ClientHello
-            ccs.send_once(transport);
-            session.start_early_data(&offer, transcript.current(), transport);
+        if let (Some(session), Some(transcript)) = (&session, &mut transcript) {
+            if session.with_early_data {
+                // RFC 9846 §E.4: with early data it stands right behind the first ClientHello
+                ccs.send_once(transport);
+                session.start_early_data(&offer, transcript.current(), transport);
+            }
         }
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),

@@ -111,9 +111,10 @@ impl SessionInUse {
 
 /// RFC 5246 §7.2.2: the session of a connection that has failed is not resumed.
 pub(crate) fn forget(session: Option<&SessionInUse>) {
-    if let Some(session) = session
-        && let Some(store) = &session.config.resumption.store
-    {
+    let Some(session) = session else {
+        return;
+    };
+    if let Some(store) = &session.config.resumption.store {
         store.remove_tls12_session(&session.server_name);
     }
 }

@@ -108,9 +108,8 @@ fn check_extensions(
         ));
     }
     // RFC 8422 §5.2: the uncompressed format is there
-    if let Some(formats) = &extensions.ec_point_formats
-        && !formats.contains(&ECPointFormat::Uncompressed)
-    {
+    let formats = extensions.ec_point_formats.as_deref();
+    if formats.is_some_and(|formats| !formats.contains(&ECPointFormat::Uncompressed)) {
         return Err(PeerMisbehaved::ServerHelloMustOfferUncompressedEcPoints.into());
     }
     let config = &sent.offer.config;

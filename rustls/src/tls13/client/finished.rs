@@ -75,10 +75,10 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls13(secrets));
         cx.transport.start_sending();
 
-        if let (Some(store), Some(group)) = (store, cx.negotiated.kx_group)
-            && offer.kx_hint != Some(group.name())
-        {
-            store.set_kx_hint(offer.visible_name(), group.name());
+        if let (Some(store), Some(group)) = (store, cx.negotiated.kx_group) {
+            if offer.kx_hint != Some(group.name()) {
+                store.set_kx_hint(offer.visible_name(), group.name());
+            }
         }
         Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
     }
