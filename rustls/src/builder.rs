@@ -154,27 +154,24 @@ fn usable_versions(
     asked: EnabledVersions,
 ) -> Result<EnabledVersions, Error> {
     if asked.iter().next().is_none() {
-        return Err(Error::General(
-            "no usable cipher suites configured: no protocol version is enabled".into(),
-        ));
+        return Err(Error::General("no usable cipher suites configured".into()));
     }
     let with_suite = asked.only(|version| {
         let mut suites = provider.cipher_suites.iter();
         suites.any(|suite| suite.version().version == version)
     });
     if with_suite.iter().next().is_none() {
-        return Err(Error::General(format!(
-            "no usable cipher suites configured: the crypto provider has none for {asked:?}"
-        )));
+        return Err(Error::General("no usable cipher suites configured".into()));
     }
     if provider.kx_groups.is_empty() {
         return Err(Error::General("no kx groups configured".into()));
     }
     for suite in &provider.cipher_suites {
         let mut groups = provider.kx_groups.iter();
-        if let SupportedCipherSuite::Tls12(tls12) = suite
-            && !groups.any(|group| works_with(suite, group.name()))
-        {
+        let SupportedCipherSuite::Tls12(tls12) = suite else {
+            continue;
+        };
+        if !groups.any(|group| works_with(suite, group.name())) {
             return Err(Error::General(format!(
                 "Ciphersuite {:?} requires [{kx:?}] key exchange, but no [{kx:?}]-compatible key \
                  exchange groups were present in `CryptoProvider`'s `kx_groups` field",

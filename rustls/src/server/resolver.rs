@@ -3,7 +3,6 @@
 use alloc::borrow::ToOwned;
 #[cfg(not(any(feature = "std", feature = "hashbrown")))]
 use alloc::collections::BTreeMap as Map;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt::Debug;
@@ -93,7 +92,7 @@ impl ResolvesServerCertUsingSni {
     /// - [`Error::InvalidCertificate`] when it cannot be parsed, or is not for `name`.
     pub fn add(&mut self, name: &str, ck: CertifiedKey) -> Result<(), Error> {
         let name = DnsName::try_from(name)
-            .map_err(|_| Error::General(format!("Bad DNS name: {name:?}")))?
+            .map_err(|_| Error::General("Bad DNS name".into()))?
             .to_lowercase_owned();
 
         let cert = ParsedCertificate::try_from(ck.end_entity_cert()?)?;

@@ -66,10 +66,8 @@ impl SessionDigests {
         #[cfg(feature = "std")]
         let address = Arc::as_ptr(certified_key).addr();
         #[cfg(feature = "std")]
-        if let Some(certificates) = self.certificates.lock_even_poisoned()
-            && let Some((_, digest)) = certificates.get(&address)
-        {
-            return *digest;
+        if let Some(known) = self.known_certificate(address) {
+            return known;
         }
         // no lock is held while the provider hashes
         let end_entity = certified_key.cert.first().map_or(&[][..], AsRef::as_ref);
@@ -97,12 +95,8 @@ impl SessionDigests {
         #[cfg(feature = "std")]
         let address = (names.as_ptr().addr(), names.len());
         #[cfg(feature = "std")]
-        if let Some(authorities) = self.authorities.lock_even_poisoned()
-            && let Some(known) = &*authorities
-            && core::ptr::addr_eq(known.verifier.as_ptr(), Arc::as_ptr(verifier))
-            && known.names == address
-        {
-            return known.digest;
+        if let Some(known) = self.known_authorities(verifier, address) {
+            return known;
         }
         let digest = of_names(names, provider);
         #[cfg(feature = "std")]
@@ -118,6 +112,24 @@ impl SessionDigests {
         #[cfg(not(feature = "std"))]
         let _ = verifier;
         digest
+    }
+
+    #[cfg(feature = "std")]
+    fn known_certificate(&self, address: usize) -> Option<Digest> {
+        let certificates = self.certificates.lock_even_poisoned()?;
+        certificates.get(&address).map(|(_, digest)| *digest)
+    }
+
+    #[cfg(feature = "std")]
+    fn known_authorities(
+        &self,
+        verifier: &Arc<dyn ClientCertVerifier>,
+        names: (usize, usize),
+    ) -> Option<Digest> {
+        let authorities = self.authorities.lock_even_poisoned()?;
+        let known = authorities.as_ref()?;
+        let is_same = core::ptr::addr_eq(known.verifier.as_ptr(), Arc::as_ptr(verifier));
+        (is_same && known.names == names).then_some(known.digest)
     }
 }
 
