@@ -56,7 +56,7 @@ pub const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub const DEVIATIONS: [Deviation; 93] = [
+pub const DEVIATIONS: [Deviation; 89] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -125,12 +125,6 @@ pub const DEVIATIONS: [Deviation; 93] = [
         "*",
         "",
         "a record's version is one of TLS, or this is something else; upstream takes those of SSL 2 and DTLS as well",
-    ),
-    deviation(
-        "InvalidMessage(InvalidContentType) / 10",
-        "InvalidMessage(InvalidContentType) / 50",
-        "",
-        "RFC 9846 §5: an unexpected record type is an unexpected_message",
     ),
     // change_cipher_spec
     deviation(
@@ -281,12 +275,6 @@ pub const DEVIATIONS: [Deviation; 93] = [
         "RFC 9846 §4.2.4: the version is determined first",
     ),
     deviation(
-        "General(\"the ServerHello echoes another legacy_session_id\") / 47",
-        "*",
-        "",
-        "RFC 9846 §4.2.3: legacy_session_id_echo that does not match is an illegal_parameter",
-    ),
-    deviation(
         "PeerMisbehaved(SelectedTls12UsingTls13VersionExtension) / 47",
         "PeerIncompatible(ServerTlsVersionIsDisabledByOurConfig) / 70",
         "",
@@ -364,12 +352,6 @@ pub const DEVIATIONS: [Deviation; 93] = [
         "InvalidMessage(UnknownCertificateExtension) / 50",
         "",
         "RFC 9846 §4.3: not asked for is an unsupported_extension",
-    ),
-    deviation(
-        "InvalidCertificate(*Signature*) / 42",
-        "InvalidCertificate(*Signature*) / 51",
-        "",
-        "RFC 9846 §4.5.1.3, §6.2: a signature in the chain is a bad_certificate, one of the handshake a decrypt_error",
     ),
     // TLS 1.2
     deviation(
@@ -491,12 +473,6 @@ pub const DEVIATIONS: [Deviation; 93] = [
         "PeerIncompatible(*) / 70",
         "server's flight of 1.2",
         "RFC 5246 §7.4.1.4: an extension that was not offered is an unsupported_extension; a client of TLS 1.2 alone offers no supported_versions",
-    ),
-    deviation(
-        "AlertReceived(CloseNotify) / none",
-        "none / none",
-        "1.2",
-        "RFC 5246 §7.2.1: a close_notify ends the connection; before the handshake is complete that is an error, as it authenticates nothing",
     ),
     deviation(
         "PeerMisbehaved(SelectedUnusableCipherSuiteForVersion) / 47",

@@ -8,7 +8,7 @@ use crate::enums::AlertDescription;
 
 impl Error {
     /// The alert that is sent to the peer when a connection fails with this error, unless the handshake
-    /// knows better: a signature that is bad is a decrypt_error, but a bad_certificate if it is one in the chain.
+    /// names another.
     ///
     /// `None` if none is due: the peer has already closed the connection with an alert of its own, the record
     /// to carry one could not be sealed, or errors of this kind end no connection.
@@ -57,9 +57,6 @@ impl From<InvalidMessage> for AlertDescription {
             | InvalidMessage::PreSharedKeyIsNotFinalExtension
             | InvalidMessage::UnsupportedCompression => Self::IllegalParameter,
 
-            // RFC 9846 §5: an unexpected record type
-            InvalidMessage::InvalidContentType => Self::UnexpectedMessage,
-
             InvalidMessage::UnknownCertificateExtension
             | InvalidMessage::UnknownHelloRetryRequestExtension => Self::UnsupportedExtension,
 
@@ -71,6 +68,7 @@ impl From<InvalidMessage> for AlertDescription {
             | InvalidMessage::InvalidCcs
             | InvalidMessage::InvalidCertRequest
             | InvalidMessage::InvalidCertificateStatusType
+            | InvalidMessage::InvalidContentType
             | InvalidMessage::InvalidDhParams
             | InvalidMessage::InvalidEmptyPayload
             | InvalidMessage::InvalidKeyUpdate

@@ -39,7 +39,7 @@ const INVALID_MESSAGES: &[(InvalidMessage, Alert)] = &[
         InvalidMessage::InvalidCertificateStatusType,
         Alert::DecodeError,
     ),
-    (InvalidMessage::InvalidContentType, Alert::UnexpectedMessage),
+    (InvalidMessage::InvalidContentType, Alert::DecodeError),
     (InvalidMessage::InvalidDhParams, Alert::DecodeError),
     (InvalidMessage::InvalidEmptyPayload, Alert::DecodeError),
     (InvalidMessage::InvalidKeyUpdate, Alert::DecodeError),

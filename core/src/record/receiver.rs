@@ -191,7 +191,8 @@ impl RecordReceiver {
     ///
     /// # Errors
     ///
-    /// Those of [`RecordHeader::read`]; [`Error::PeerSentOversizedRecord`] as soon as the header says so; those
+    /// Those of [`RecordHeader::read`]; [`InvalidMessage::MessageTooLarge`] when no record may be so long, and
+    /// [`Error::PeerSentOversizedRecord`] when this one may not, as soon as the header says so; those
     /// of the decrypter; and those that its content decides:
     /// [`InvalidMessage::InvalidContentType`]; of a protected TLS 1.3 record
     /// [`Error::InappropriateMessage`] for its outer type,
@@ -286,6 +287,9 @@ impl RecordReceiver {
             return Ok(None);
         };
         let is_clear = passes_in_the_clear(self.protection, &header, self.opened_any);
+        if header.payload_len > MAX_WIRE_PAYLOAD_LEN {
+            return Err(InvalidMessage::MessageTooLarge.into());
+        }
         if header.payload_len > self.longest_payload(&header, is_clear) {
             return Err(Error::PeerSentOversizedRecord);
         }

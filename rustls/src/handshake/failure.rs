@@ -1,7 +1,7 @@
 //! Why a connection ends, and what the peer is told of it.
 
 use crate::enums::AlertDescription;
-use crate::error::{CertificateError, Error};
+use crate::error::Error;
 
 /// An error, and the alert that goes with it.
 ///
@@ -29,23 +29,6 @@ impl Failure {
         Self {
             error: error.into(),
             alert: None,
-        }
-    }
-
-    /// A verifier refused a chain of certificates. RFC 9846 §4.5.1.3, §6.2: bad_certificate when it is for a signature in
-    /// it, as decrypt_error is for those of the handshake.
-    pub(crate) fn refused_chain(error: Error) -> Self {
-        match error {
-            Error::InvalidCertificate(
-                CertificateError::BadSignature
-                | CertificateError::UnsupportedSignatureAlgorithmContext { .. }
-                | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. },
-            ) => Self::new(error, AlertDescription::BadCertificate),
-            #[allow(deprecated)] // verifiers of applications may still say so
-            Error::InvalidCertificate(CertificateError::UnsupportedSignatureAlgorithm) => {
-                Self::new(error, AlertDescription::BadCertificate)
-            }
-            _ => Self::refused_by_verifier(error),
         }
     }
 

@@ -17,8 +17,8 @@ use super::connection::configure;
 use super::{ServerConfig, ServerConnection, ServerConnectionData};
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
-use crate::conn::connection::write_outgoing;
 use crate::conn::driver::Driver;
+use crate::conn::write_outgoing::write_outgoing;
 use crate::enums::{CertificateType, CipherSuite, NamedGroup, Side, SignatureScheme};
 use crate::error::Error;
 use crate::handshake::Failure;
@@ -107,8 +107,8 @@ impl Acceptor {
     /// # Errors
     ///
     /// Whatever may be wrong with the records and the ClientHello, whichever the configuration, with the alert
-    /// that tells the client; [`Error::General`] without an alert after an [`Accepted`] or an error was
-    /// returned before.
+    /// that tells the client; [`Error::InappropriateMessage`] without an alert for what is no handshake;
+    /// [`Error::General`] without an alert after an [`Accepted`] or an error was returned before.
     pub fn accept(&mut self) -> Result<Option<Accepted>, (Error, AcceptedAlert)> {
         let Some(mut connection) = self.connection.take() else {
             let error = Error::General("Acceptor polled after completion".into());
@@ -123,6 +123,8 @@ impl Acceptor {
                 self.connection = Some(connection);
                 Ok(None)
             }
+            // a client that sends something else than a handshake is not told, as with 0.23
+            Err(error @ Error::InappropriateMessage { .. }) => Err((error, AcceptedAlert::none())),
             Err(error) => Err((error, connection.into())),
         }
     }

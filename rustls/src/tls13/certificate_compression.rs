@@ -70,11 +70,13 @@ pub(super) fn decompress(
     Ok(certificate)
 }
 
-/// Reads the body of a Certificate that was compressed.
-pub(super) fn read_certificate(body: &[u8]) -> Result<CertificateMsg<'_>, InvalidMessage> {
+/// Reads the body of a Certificate that was compressed. A body that cannot be read is a bad_certificate, as one that
+/// cannot be decompressed is.
+pub(super) fn read_certificate(body: &[u8]) -> Result<CertificateMsg<'_>, Failure> {
     let mut r = Reader::new(body);
-    let certificate = CertificateMsg::read(&mut r)?;
-    r.expect_empty("HandshakeMessagePayload")?;
+    let certificate = CertificateMsg::read(&mut r).map_err(bad_certificate)?;
+    r.expect_empty("HandshakeMessagePayload")
+        .map_err(bad_certificate)?;
     Ok(certificate)
 }
 

@@ -8,7 +8,7 @@ use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::pki_types::UnixTime;
 
-use crate::compared::{alerting_of_the_chain, assert_same, for_all, outcome};
+use crate::compared::{assert_same, for_all, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
 
 /// What the server asks for.
@@ -324,7 +324,7 @@ fn verifiers_of_the_application() {
         assert_same(
             &format!("{provider:?}"),
             &ours,
-            &alerting_of_the_chain(upstream::verifiers(provider)),
+            &upstream::verifiers(provider),
         );
         assert!(ours.iter().all(|end| end.contains("then")), "{ours:#?}");
     }

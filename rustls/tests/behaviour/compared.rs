@@ -39,16 +39,6 @@ pub fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
     ))
 }
 
-/// What 0.23 makes of verifiers that refuse a chain first and a signature of the handshake then, each as a
-/// [`BadSignature`](rustls::CertificateError::BadSignature); but with the alert of RFC 9846 §6.2 for the first.
-pub fn alerting_of_the_chain(mut theirs: Vec<String>) -> Vec<String> {
-    let mut ends = theirs.iter_mut();
-    let chain = ends.find(|end| end.contains("(BadSignature)")).unwrap();
-    assert!(chain.contains("DecryptError"), "{chain}");
-    *chain = chain.replace("DecryptError", "BadCertificate");
-    theirs
-}
-
 /// Runs a test with every provider in every role.
 pub fn for_all(test: impl Fn(Provider, Role)) {
     for provider in PROVIDERS {

@@ -8,7 +8,7 @@ use harness::configs::{KeyType, PROVIDERS, Provider};
 use harness::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::{ServerName, UnixTime};
 
-use crate::compared::{alerting_of_the_chain, assert_same, outcome};
+use crate::compared::{assert_same, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
 
 /// A clock that stands still.
@@ -239,7 +239,7 @@ fn verifiers_of_the_application() {
         assert_same(
             &format!("{provider:?}"),
             &ours,
-            &alerting_of_the_chain(upstream::verifier(provider)),
+            &upstream::verifier(provider),
         );
         assert!(!ours[0].contains("then"), "{}", ours[0]);
         assert!(

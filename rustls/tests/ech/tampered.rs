@@ -128,11 +128,6 @@ struct Deviation {
 
 const DEVIATIONS: &[Deviation] = &[
     Deviation {
-        ours: "General(\"the ServerHello echoes another legacy_session_id\") Some(IllegalParameter)",
-        theirs: "",
-        why: "RFC 9846 §4.2.3: a wrong legacy_session_id_echo is an illegal_parameter",
-    },
-    Deviation {
         ours: "PeerIncompatible(ServerDoesNotSupportTls12Or13) Some(ProtocolVersion)",
         theirs: "DecryptError",
         why: "RFC 9846 §4.2.3: legacy_version is 0x0303, in a HelloRetryRequest too",

@@ -75,19 +75,13 @@ impl Peers {
     }
 }
 
-/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, legacy_version and
-/// the echo of the session id, or names another alert than 0.23 sends.
+/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, legacy_version, or names another
+/// alert than 0.23 sends.
 fn difference((ours, theirs): (Outcome, Outcome), offset: usize, how: &str) -> Option<String> {
-    let deliberate = [
-        refused(
-            PeerIncompatible::ServerDoesNotSupportTls12Or13,
-            Alert::ProtocolVersion,
-        ),
-        refused(
-            Error::General("the ServerHello echoes another legacy_session_id".into()),
-            Alert::IllegalParameter,
-        ),
-    ];
+    let deliberate = [refused(
+        PeerIncompatible::ServerDoesNotSupportTls12Or13,
+        Alert::ProtocolVersion,
+    )];
     let alert_of_rfc = [
         refused(
             PeerMisbehaved::SelectedUnofferedCipherSuite,

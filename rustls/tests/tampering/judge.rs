@@ -254,7 +254,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
 
 /// What only real encryption, or both ends, bring about.
 #[rustfmt::skip] // a table
-const MORE: [Deviation; 27] = [
+const MORE: [Deviation; 26] = [
     deviation(
         "DecryptError / 20",
         "none / none",
@@ -376,13 +376,7 @@ const MORE: [Deviation; 27] = [
         "RFC 9846 §4.3.10: it is skipped, as it is within max_early_data_size; upstream counts it again with each call",
     ),
     deviation(
-        "AlertReceived(CloseNotify) / none",
-        "*",
-        "of 1.2*Change(Replace([21, 3, 1, 0, 2, 1, 0]))",
-        "RFC 5246 §7.2.1: a close_notify ends the connection; upstream goes on, and refuses the record behind it",
-    ),
-    deviation(
-        "InvalidMessage(InvalidContentType) / 10",
+        "InvalidMessage(InvalidContentType) / 50",
         "InvalidMessage(UnknownProtocolVersion) / 50",
         "server's flight of 1.2, by ticket: record 1 Change(Flip { at: Byte(4), bit: 7 })",
         "by chance: the next header is read where the ticket has a random name, and its first byte may be a type",

@@ -173,7 +173,7 @@ fn unprotected_records_are_taken_as_they_are() {
         invalid(InvalidMessage::InvalidContentType)
     );
     let alert = Error::from(InvalidMessage::InvalidContentType).alert();
-    assert_eq!(alert, Some(AlertDescription::UnexpectedMessage));
+    assert_eq!(alert, Some(AlertDescription::DecodeError));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use alloc::boxed::Box;
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
 use crate::certificates::Found;
-use crate::enums::AlertDescription;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Failure, ServerContext};
 use crate::logging::debug;
@@ -32,11 +31,7 @@ impl WaitCertificate {
         handshake.transcript.add(encoded);
         let [end_entity, intermediates @ ..] = certificates.0.as_slice() else {
             if verifier.client_auth_mandatory() {
-                // RFC 5246 §7.4.6: handshake_failure. The alert of TLS 1.3 is unknown here
-                return Err(Failure::new(
-                    Error::NoCertificatesPresented,
-                    AlertDescription::HandshakeFailure,
-                ));
+                return Err(Error::NoCertificatesPresented.into());
             }
             debug!("client authentication: the client has no certificate");
             // no CertificateVerify will come
@@ -46,7 +41,7 @@ impl WaitCertificate {
         let now = handshake.config.current_time()?;
         verifier
             .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::refused_chain)?;
+            .map_err(Failure::refused_by_verifier)?;
         let chains = &handshake.config.peer_chains;
         next.found = Some(chains.find(ChainKind::X509, certificates.chain()));
         Ok(next)

@@ -6,7 +6,7 @@ use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::conn::HandshakeKind;
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::PeerMisbehaved;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
@@ -25,7 +25,7 @@ pub(super) fn read_server_hello(
     cx: &mut ClientContext<'_>,
 ) -> Result<WaitEncryptedExtensions, Failure> {
     let suite = check_suite(&sent, hello)?;
-    check_legacy_fields(&sent, hello)?;
+    check_compression(hello)?;
     if let Some(status) = sent.settle_ech(suite, encoded)? {
         cx.data.ech_status = status;
     }
@@ -141,17 +141,11 @@ fn resumed_session(
     Ok(Some(session))
 }
 
-fn check_legacy_fields(sent: &SentHello, hello: &ServerHello<'_>) -> Result<(), Failure> {
-    // RFC 9846 §4.2.3: null compression, and the session id that was sent
+/// RFC 9846 §4.2.3: the compression is null. The legacy_session_id_echo is not looked at: servers were deployed that
+/// answer without it, and nothing depends on it.
+fn check_compression(hello: &ServerHello<'_>) -> Result<(), PeerMisbehaved> {
     if hello.compression != Compression::Null {
-        return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
-    }
-    if hello.legacy_session_id_echo != sent.offer.session_id {
-        // 0.23 does not look at it, and has no error for it
-        return Err(Failure::new(
-            Error::General("the ServerHello echoes another legacy_session_id".into()),
-            AlertDescription::IllegalParameter,
-        ));
+        return Err(PeerMisbehaved::SelectedUnofferedCompression);
     }
     Ok(())
 }

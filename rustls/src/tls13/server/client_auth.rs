@@ -81,7 +81,7 @@ impl WaitCertificate {
         let now = finished.config.current_time()?;
         verifier
             .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::refused_chain)?;
+            .map_err(Failure::refused_by_verifier)?;
 
         finished.transcript.add(encoded);
         Ok(ClientChain::Verified(Box::new(WaitCertificateVerify {

@@ -46,10 +46,6 @@ fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Optio
             Alert::ProtocolVersion,
         ),
         refused(
-            Error::General("the ServerHello echoes another legacy_session_id".into()),
-            Alert::IllegalParameter,
-        ),
-        refused(
             Error::General("early data was accepted under another application protocol".into()),
             Alert::IllegalParameter,
         ),
