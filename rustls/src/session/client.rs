@@ -21,6 +21,7 @@ use crate::client::ResolvesClientCert;
 use crate::conn::carrier::Carrier;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::NamedGroup;
+use crate::logging::trace;
 use crate::suites::Tls13CipherSuite;
 use crate::verify::ServerCertVerifier;
 
@@ -217,8 +218,15 @@ impl ClientSessionCommon {
         verifier: &Arc<dyn ServerCertVerifier>,
         client_auth: &Arc<dyn ResolvesClientCert>,
     ) -> bool {
-        ptr::addr_eq(self.verifier.as_ptr(), Arc::as_ptr(verifier))
-            && ptr::addr_eq(self.client_auth.as_ptr(), Arc::as_ptr(client_auth))
+        if !ptr::addr_eq(self.verifier.as_ptr(), Arc::as_ptr(verifier)) {
+            trace!("resumption not allowed between different ServerCertVerifiers");
+            return false;
+        }
+        if !ptr::addr_eq(self.client_auth.as_ptr(), Arc::as_ptr(client_auth)) {
+            trace!("resumption not allowed between different ResolvesClientCert values");
+            return false;
+        }
+        true
     }
 
     /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than

@@ -262,26 +262,29 @@ impl KeyBlock {
     ///
     /// [`Error::General`] when the crypto provider does not hand out keys.
     pub(crate) fn extract_sending(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
-        let (key, iv, explicit) = self.keys(side);
-        let mut explicit = explicit.to_vec();
-        if let Some(highest) = explicit.first_mut() {
-            *highest ^= 0x80;
-        }
-        Ok(self.suite.aead_alg.extract_keys(key, iv, &explicit)?)
+        self.extract(side)
     }
 
-    /// The keys with which `side` receives. The explicit part of nonces is in the records.
+    /// The keys with which `side` receives, equal to those with which its peer sends. The explicit part of nonces is in
+    /// the records.
     ///
     /// # Errors
     ///
     /// As for [`Self::extract_sending`].
     pub(crate) fn extract_receiving(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
-        let peer = match side {
+        self.extract(match side {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
-        };
-        let (key, iv, explicit) = self.keys(peer);
-        Ok(self.suite.aead_alg.extract_keys(key, iv, explicit)?)
+        })
+    }
+
+    fn extract(&self, sender: Side) -> Result<ConnectionTrafficSecrets, Error> {
+        let (key, iv, explicit) = self.keys(sender);
+        let mut explicit = explicit.to_vec();
+        if let Some(highest) = explicit.first_mut() {
+            *highest ^= 0x80;
+        }
+        Ok(self.suite.aead_alg.extract_keys(key, iv, &explicit)?)
     }
 
     /// How many records a key of this block may protect.

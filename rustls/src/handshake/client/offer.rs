@@ -56,7 +56,7 @@ pub(crate) struct Offer {
     pub(crate) verification: Option<Verification>,
     /// What the server is to know of the transport, where the carrier has an extension for it.
     transport_parameters: Vec<u8>,
-    extension_order: u32,
+    extension_order: u16,
 }
 
 impl Offer {
@@ -86,7 +86,7 @@ impl Offer {
                 .parameters()
                 .map(<[u8]>::to_vec)
                 .unwrap_or_default(),
-            extension_order: u32::from_ne_bytes(randoms.extension_order),
+            extension_order: u16::from_ne_bytes(randoms.extension_order),
             config,
             server_name,
             alpn_protocols,
@@ -173,7 +173,7 @@ impl Offer {
             layout: self.ech.layout(),
             // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share, cookie, early_data and
             // pre_shared_key
-            order_seed: self.extension_order,
+            order_seed: self.extension_order.into(),
             ..ClientExtensions::default()
         };
         #[cfg(feature = "tls12")]
@@ -337,7 +337,7 @@ impl Offer {
                 ocsp_response,
                 now,
             )
-            .map_err(Failure::refused_chain)?;
+            .map_err(Failure::refused_by_verifier)?;
         let not_after = match verified.not_after() {
             None if !verifier.requires_raw_public_keys() => not_after(end_entity),
             known => known,
@@ -382,16 +382,16 @@ fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
 struct Randoms {
     random: [u8; 32],
     session_id: [u8; 32],
-    extension_order: [u8; 4],
+    extension_order: [u8; 2],
 }
 
 impl Randoms {
     fn draw(provider: &CryptoProvider) -> Result<Self, Error> {
-        let bytes: [u8; 68] = random_bytes(provider)?;
+        let bytes: [u8; 66] = random_bytes(provider)?;
         let mut all = Self {
             random: [0; 32],
             session_id: [0; 32],
-            extension_order: [0; 4],
+            extension_order: [0; 2],
         };
         let (random, rest) = bytes.split_at(all.random.len());
         let (session_id, extension_order) = rest.split_at(all.session_id.len());

@@ -24,7 +24,7 @@ pub(crate) struct OfferedSession {
     pub(crate) value: Tls13ClientSessionValue,
     /// One with the session's hash, and the session's if it is on offer; but of this configuration's provider, as the
     /// session may have been made with another one's.
-    suite: &'static Tls13CipherSuite,
+    pub(super) suite: &'static Tls13CipherSuite,
     pub(crate) early_secret: EarlySecret,
     /// Whether `early_data` is offered, too.
     pub(crate) with_early_data: bool,
@@ -56,16 +56,12 @@ impl OfferedSession {
         let of_session = suites.find(|suite| *suite == value.suite());
         let mut suites = offer.tls13_suites();
         let suite = of_session.or_else(|| suites.find(|suite| value.has_hash_of(suite)))?;
-        // RFC 9846 §4.3.10: early data has the session's suite and protocol, so both must be on offer. A
-        // session without a protocol goes with any: the server may select none again
-        let mut protocols = offer.alpn_protocols.iter();
+        // RFC 9846 §4.3.10: early data has the session's suite, so that must be on offer. If its protocol is not, the
+        // server cannot select it, and rejects the early data
         let with_early_data = config.enable_early_data
             && value.max_early_data_size() != 0
             && config.carrier.allows_early_data_of(value.carrier)
-            && of_session.is_some()
-            && value
-                .alpn_protocol()
-                .is_none_or(|protocol| protocols.any(|offered| offered == protocol));
+            && of_session.is_some();
         Some(Box::new(Self {
             suite,
             early_secret: EarlySecret::new(suite, Some(value.psk())),

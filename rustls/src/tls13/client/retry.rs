@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use crate::conn::HandshakeKind;
 use crate::enums::{ExtensionType, NamedGroup, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::client::key_shares::KeyShares;
@@ -47,6 +48,7 @@ pub(crate) fn read_hello_retry_request(
     if first.sent_len() - session_len + added > usize::from(u16::MAX) {
         return Err(InvalidMessage::MessageTooLarge.into());
     }
+    cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
     let retry = Retry {
         suite,
         transcript,

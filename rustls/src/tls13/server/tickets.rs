@@ -26,8 +26,11 @@ use crate::tls13::key_schedule::TicketPsks;
 /// How long a session may be resumed from the storage, in seconds.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
+/// Length in bytes of a `ticket_nonce`. It is that of 0.23: tests of programs count the bytes of flights.
+const NONCE_LEN: usize = 32;
+
 /// Length in bytes of a NewSessionTicket without its ticket, at most.
-const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + 8) + 2 + (2 + 8);
+const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
 
 /// How long a ticket may be to be sent.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
@@ -133,7 +136,8 @@ impl TicketSender<'_> {
                 random.fill(age_adds.as_flattened_mut())?;
             }
             // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
-            let nonce = (number as u64).to_be_bytes();
+            let mut nonce = [0; NONCE_LEN];
+            nonce[NONCE_LEN - 8..].copy_from_slice(&(number as u64).to_be_bytes());
             let psk = psks.psk(&nonce);
             let session = Tls13Session {
                 suite: self.suite.common.suite,
