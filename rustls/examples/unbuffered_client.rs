@@ -74,13 +74,11 @@ fn exchange(
     let mut failure: Option<rustls::Error> = None;
 
     loop {
-        let UnbufferedStatus { mut discard, state } =
-            conn.process_tls_records(incoming.unprocessed());
+        let UnbufferedStatus { discard, state } = conn.process_tls_records(incoming.unprocessed());
         let next = match state {
             Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                while let Some(record) = traffic.next_record() {
+                if let Some(record) = traffic.next_record() {
                     let record = record?;
-                    discard += record.discard;
                     response.receive(record.payload)?;
                 }
                 Next::Process

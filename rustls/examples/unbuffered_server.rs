@@ -100,13 +100,12 @@ impl Worker<'_> {
         let mut failure: Option<rustls::Error> = None;
 
         loop {
-            let UnbufferedStatus { mut discard, state } =
+            let UnbufferedStatus { discard, state } =
                 conn.process_tls_records(incoming.unprocessed());
             let next = match state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    while let Some(record) = traffic.next_record() {
+                    if let Some(record) = traffic.next_record() {
                         let record = record?;
-                        discard += record.discard;
                         head.receive(record.payload);
                     }
                     Next::Process

@@ -446,7 +446,7 @@ fn receive(
 ) -> usize {
     let mut used = 0;
     while !wire.is_empty() {
-        let UnbufferedStatus { mut discard, state } = server.process_tls_records(wire);
+        let UnbufferedStatus { discard, state } = server.process_tls_records(wire);
         let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
             panic!("{state:?}");
         };
@@ -455,7 +455,6 @@ fn receive(
             let end = used + record.payload.len();
             assert_eq!(record.payload, &plaintext[used..end]);
             used = end;
-            discard += record.discard;
         }
         wire = wire.split_at_mut(discard).1;
     }

@@ -300,9 +300,8 @@ fn in_place_on_buffered_connections() {
     }
 }
 
-/// Data that was announced and not taken stays where it is.
 #[test]
-fn read_traffic_that_is_dropped_comes_again() {
+fn data_that_was_only_looked_at_comes_again() {
     let provider = Provider::Ring;
     let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
     let mut peer = upstream_client(provider);
@@ -310,34 +309,54 @@ fn read_traffic_that_is_dropped_comes_again() {
     peer.send(b"first");
     peer.send(b"second");
     let mut incoming = peer.take_output();
-    for _ in 0..3 {
+    for round in 0..3 {
         let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
-        assert_eq!(discard, 0);
+        assert_eq!(discard != 0, round == 0, "the record is counted once");
         match state {
             Ok(ConnectionState::ReadTraffic(state)) => {
                 assert_eq!(state.peek_len().unwrap().get(), 5);
             }
             other => panic!("{other:?}"),
         }
+        incoming.drain(..discard);
     }
     // what follows the record that was taken stays, too
-    let UnbufferedStatus { mut discard, state } = conn.process(&mut incoming);
-    let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
-        panic!("{state:?}");
-    };
-    let record = state.next_record().unwrap().unwrap();
-    assert_eq!(record.payload, b"first");
-    discard += record.discard;
-    assert!(state.peek_len().is_none());
-    incoming.drain(..discard);
-    let UnbufferedStatus { mut discard, state } = conn.process(&mut incoming);
-    let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
-        panic!("{state:?}");
-    };
-    let record = state.next_record().unwrap().unwrap();
-    assert_eq!(record.payload, b"second");
-    discard += record.discard;
-    assert!(state.next_record().is_none());
-    incoming.drain(..discard);
+    for expected in [&b"first"[..], b"second"] {
+        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
+        let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        let record = state.next_record().unwrap().unwrap();
+        assert_eq!((record.payload, record.discard), (expected, 0));
+        assert!(state.peek_len().is_none() && state.next_record().is_none());
+        incoming.drain(..discard);
+    }
     assert!(incoming.is_empty());
+}
+
+#[test]
+fn data_that_was_not_looked_at_is_missed() {
+    let provider = Provider::Ring;
+    let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
+    let mut peer = upstream_client(provider);
+    handshake(&mut conn, &mut peer, b"");
+    peer.send(b"first");
+    let mut incoming = peer.take_output();
+    let state = conn.process(&mut incoming).state;
+    assert!(matches!(state, Ok(ConnectionState::ReadTraffic(_))));
+    let error = conn.process(&mut []).state.unwrap_err();
+    assert!(matches!(error, rustls::Error::General(_)), "{error:?}");
+    // the peer is told, and the error stays
+    let mut alert = Vec::new();
+    let Ok(ConnectionState::EncodeTlsData(mut state)) = conn.process(&mut []).state else {
+        panic!("no alert");
+    };
+    state.encode_to_vec(&mut alert, 0).unwrap();
+    let told = peer.receive(&alert).unwrap_err();
+    assert_eq!(told, "AlertReceived(InternalError)");
+    let Ok(ConnectionState::TransmitTlsData(state)) = conn.process(&mut []).state else {
+        panic!("nothing to transmit");
+    };
+    state.done();
+    assert_eq!(conn.process(&mut []).state.unwrap_err(), error);
 }

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+use super::outgoing_records::OutgoingRecords;
 use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN, pool};
 use crate::copy::copy;
 
@@ -67,6 +68,8 @@ pub struct OutgoingBuffer {
     memory: Vec<u8>,
     start: usize,
     end: usize,
+    /// How many bytes at `start` belong to a record whose beginning was sent.
+    cut: usize,
 }
 
 impl OutgoingBuffer {
@@ -74,6 +77,12 @@ impl OutgoingBuffer {
     #[inline]
     pub fn pending(&self) -> &[u8] {
         &self.memory[self.start..self.end]
+    }
+
+    /// The records that wait to be sent, one by one; of the first perhaps only the rest.
+    #[inline]
+    pub fn records(&self) -> OutgoingRecords<'_> {
+        OutgoingRecords::new(self.pending(), self.cut)
     }
 
     /// How many bytes wait to be sent.
@@ -132,14 +141,18 @@ impl OutgoingBuffer {
     /// Drops the first `len` bytes that wait, or all when there are fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
-        self.start += Ord::min(len, self.len());
+        let len = Ord::min(len, self.len());
+        if len < self.len() {
+            self.cut = self.records().cut_after(len);
+        }
+        self.start += len;
         self.release_if_empty();
     }
 
     #[inline]
     fn release_if_empty(&mut self) {
         if self.is_empty() {
-            (self.start, self.end) = (0, 0);
+            (self.start, self.end, self.cut) = (0, 0, 0);
             release(&mut self.memory);
         }
     }

@@ -21,6 +21,8 @@ pub mod buffer;
 pub mod framing;
 #[doc(hidden)]
 pub mod joiner;
+#[doc(hidden)]
+pub mod outgoing_records;
 mod pool;
 #[doc(hidden)]
 pub mod receiver;

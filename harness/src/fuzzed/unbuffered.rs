@@ -7,7 +7,7 @@ use rustls::Error;
 use rustls::client::{ClientConnectionData, MayEncryptEarlyData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncodeTlsData, ReadEarlyData, TransmitTlsData,
+    ConnectionState, EncodeError, EncodeTlsData, ReadEarlyData, ReadTraffic, TransmitTlsData,
     UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
 };
 
@@ -54,37 +54,56 @@ trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
         state: &'s mut TransmitTlsData<'_, Self::Data>,
     ) -> Option<MayEncryptEarlyData<'s>>;
 
-    /// Reads at most so many records.
-    fn read_early(state: ReadEarlyData<'_, '_, Self::Data>, most: usize)
-    -> Result<Received, Error>;
+    /// Uses the state as `reading` says.
+    fn read_early(
+        state: ReadEarlyData<'_, '_, Self::Data>,
+        reading: Reading,
+    ) -> Result<Received, Error>;
 }
 
-/// What was received, and how many more bytes it took.
+/// What is done with application data that a state shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Reading {
+    /// Its length is asked for, and it is left for the next state.
+    Peek,
+    Take,
+    PeekAndTake,
+}
+
+/// What was received.
 #[derive(Default)]
 struct Received {
     plaintext: Vec<u8>,
-    discard: usize,
+    /// The next state shows it again.
+    is_left: bool,
 }
 
 macro_rules! receive {
-    ($state:ident, $most:expr) => {{
-        let mut received = Received::default();
-        for _ in 0..$most {
-            let peeked = $state.peek_len();
-            let Some(record) = $state.next_record() else {
-                assert_eq!(peeked, None);
-                break;
-            };
-            let record = record?;
-            if let Some(len) = peeked {
-                assert_eq!(record.payload.len(), len.get());
-            }
-            assert!(!record.payload.is_empty());
-            received.plaintext.extend_from_slice(record.payload);
-            received.discard += record.discard;
+    ($state:ident, $reading:expr) => {{
+        let peeked = match $reading {
+            Reading::Take => None,
+            _ => Some($state.peek_len().unwrap().get()),
+        };
+        if $reading == Reading::Peek {
+            return Ok(Received {
+                plaintext: Vec::new(),
+                is_left: true,
+            });
         }
-        Ok(received)
+        let record = $state.next_record().unwrap()?;
+        let plaintext = record.payload.to_vec();
+        assert!(!plaintext.is_empty() && record.discard == 0);
+        assert!(peeked.is_none_or(|len| len == plaintext.len()));
+        assert!($state.peek_len().is_none() && $state.next_record().is_none());
+        Ok(Received {
+            plaintext,
+            is_left: false,
+        })
     }};
+}
+
+fn read<D>(mut state: ReadTraffic<'_, '_, D>, reading: Reading) -> Result<Received, Error> {
+    receive!(state, reading)
 }
 
 impl Unbuffered for UnbufferedClientConnection {
@@ -103,7 +122,7 @@ impl Unbuffered for UnbufferedClientConnection {
         state.may_encrypt_early_data()
     }
 
-    fn read_early(_: ReadEarlyData<'_, '_, Self::Data>, _: usize) -> Result<Received, Error> {
+    fn read_early(_: ReadEarlyData<'_, '_, Self::Data>, _: Reading) -> Result<Received, Error> {
         panic!("no server sends early data");
     }
 }
@@ -126,9 +145,9 @@ impl Unbuffered for UnbufferedServerConnection {
 
     fn read_early(
         mut state: ReadEarlyData<'_, '_, Self::Data>,
-        most: usize,
+        reading: Reading,
     ) -> Result<Received, Error> {
-        receive!(state, most)
+        receive!(state, reading)
     }
 }
 
@@ -148,6 +167,8 @@ struct World<C> {
     peer_has_failed: bool,
     told_of_close: bool,
     is_changed: bool,
+    /// Application data was shown, and left.
+    is_left: bool,
 }
 
 impl<C: Unbuffered> World<C> {
@@ -166,6 +187,7 @@ impl<C: Unbuffered> World<C> {
             peer_has_failed: false,
             told_of_close: false,
             is_changed: false,
+            is_left: false,
         }
     }
 
@@ -228,8 +250,11 @@ impl<C: Unbuffered> World<C> {
             return;
         };
         assert!(record.record_len <= self.incoming.len());
+        let is_left = self.is_left;
         let step = self.process(record.record_len, input);
-        assert!(step.received <= record.max_payload && step.discarded <= record.record_len);
+        // data that was left came before the record
+        assert!(is_left || step.received <= record.max_payload);
+        assert!(step.discarded <= record.record_len);
     }
 
     /// Has the connection process at most so many of the bytes that have arrived, and does something with the state that
@@ -242,12 +267,11 @@ impl<C: Unbuffered> World<C> {
         let (sent, of_peer) = (&mut self.sent, &mut self.of_peer);
         let mut is_idle = false;
         let received = match state {
-            Ok(ConnectionState::ReadTraffic(mut state)) => {
-                let most = most_records(input);
-                (|| receive!(state, most))().map(|it| (it, &mut of_peer.stream))
+            Ok(ConnectionState::ReadTraffic(state)) => {
+                read(state, reading(input)).map(|it| (it, &mut of_peer.stream))
             }
             Ok(ConnectionState::ReadEarlyData(state)) => {
-                C::read_early(state, most_records(input)).map(|it| (it, &mut self.early_of_peer))
+                C::read_early(state, reading(input)).map(|it| (it, &mut self.early_of_peer))
             }
             Ok(other) => {
                 match other {
@@ -293,7 +317,7 @@ impl<C: Unbuffered> World<C> {
                     stream.receive(&received.plaintext);
                 }
                 step.received = received.plaintext.len();
-                step.discarded += received.discard;
+                self.is_left = received.is_left;
             }
             Err(error) => self.fail(error),
         }
@@ -396,11 +420,11 @@ struct Step {
     is_idle: bool,
 }
 
-/// How many records are read of those that can be.
-fn most_records(input: &mut Input<'_>) -> usize {
+fn reading(input: &mut Input<'_>) -> Reading {
     match input.byte() {
-        choice @ 0..4 => usize::from(choice),
-        _ => usize::MAX,
+        0 => Reading::Peek,
+        1 => Reading::PeekAndTake,
+        _ => Reading::Take,
     }
 }
 

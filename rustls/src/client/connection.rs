@@ -189,7 +189,7 @@ impl ClientConnection {
         self,
     ) -> Result<(Sender, Receiver<ClientConnectionData>), IntoSplitError<Self>> {
         match self.inner.driver.common.check_splittable() {
-            Ok(()) => Ok(split(self.inner.driver, None)),
+            Ok(()) => Ok(split(self.inner.driver)),
             Err(error) => Err(IntoSplitError::new(self, error)),
         }
     }

@@ -11,9 +11,9 @@ use super::driver::Driver;
 use super::reader::Reader;
 use super::records::Receiving;
 use super::sending::invalid_data;
+use super::write_outgoing::write_outgoing;
 use super::writer::Writer;
 use crate::error::Error;
-use crate::record::buffer::OutgoingBuffer;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::suites::ExtractedSecrets;
 
@@ -287,35 +287,6 @@ impl<Data> ConnectionCommon<Data> {
     ) -> Result<Range<usize>, InPlaceError> {
         self.driver.common.encrypt_in_place(buf, payload)
     }
-}
-
-/// Writes what waits in `outgoing` to `wr`, with one call at most.
-#[inline]
-pub(crate) fn write_outgoing(
-    outgoing: &mut OutgoingBuffer,
-    wr: &mut dyn io::Write,
-) -> Result<usize, io::Error> {
-    if outgoing.is_empty() {
-        return Ok(0);
-    }
-    // not `write`: some writers implement `write_vectored` only
-    let written = wr.write_vectored(&[io::IoSlice::new(outgoing.pending())])?;
-    let len = outgoing.len();
-    outgoing.consume(written);
-    if written <= len {
-        Ok(written)
-    } else {
-        Err(impossible_write(written, len))
-    }
-}
-
-// not a part of its caller, which is inlined
-#[cold]
-#[inline(never)]
-fn impossible_write(written: usize, len: usize) -> io::Error {
-    io::Error::other(format!(
-        "illegal write_vectored return value ({written} > {len})"
-    ))
 }
 
 /// Why [`ConnectionCommon::write_all_tls`] stopped.

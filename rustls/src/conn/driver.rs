@@ -30,6 +30,8 @@ pub(crate) struct Driver<Data> {
     machine: Box<dyn Machine<Data>>,
     tolerance: Tolerance,
     change_cipher_specs: u8,
+    /// Length in bytes of the record whose content has ended the connection.
+    refused_len: usize,
 }
 
 /// A record that was taken in and acted upon.
@@ -65,7 +67,14 @@ impl<Data> Driver<Data> {
             machine,
             tolerance: Tolerance::default(),
             change_cipher_specs: 0,
+            refused_len: 0,
         }
+    }
+
+    /// Returns the length of the record whose content has caused the last error, once; 0 when there is none, as when
+    /// it could not be opened.
+    pub(crate) fn take_refused_len(&mut self) -> usize {
+        core::mem::take(&mut self.refused_len)
     }
 
     /// Takes one record from the front of `buf` and acts on it; `None` when it is not complete.
@@ -106,8 +115,21 @@ impl<Data> Driver<Data> {
                 record_len: record.record_len,
                 plaintext: record.payload,
             })),
-            Err(failure) => Err(self.fail(failure)),
+            Err(failure) => Err(self.refuse(failure, record.record_len)),
         }
+    }
+
+    /// Ends the connection because of what a record of `record_len` bytes carries.
+    #[cold]
+    fn refuse(&mut self, failure: Failure, record_len: usize) -> Error {
+        // 0.23 takes a record off its input once the message in it is complete, and reads these errors before
+        let is_taken = !matches!(
+            failure.error,
+            Error::InvalidMessage(InvalidMessage::HandshakePayloadTooLarge)
+                | Error::PeerMisbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage)
+        );
+        self.refused_len = if is_taken { record_len } else { 0 };
+        self.fail(failure)
     }
 
     /// Processes all records that wait in the connection's own receive buffer. Plaintext stays there to be
@@ -338,8 +360,8 @@ impl<Data> Driver<Data> {
     }
 
     /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other
-    /// alert ends the connection, whatever level it claims. Before TLS 1.3 is negotiated the peer may send
-    /// warnings (RFC 5246 §7.2).
+    /// alert ends the connection, whatever level it claims. Unless TLS 1.3 is negotiated the peer may send
+    /// warnings (RFC 5246 §7.2). A close_notify during a handshake of TLS 1.2 is one: nobody has authenticated it.
     fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
         let (level, description) = match *content {
             [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
@@ -362,12 +384,7 @@ impl<Data> Driver<Data> {
             return Ok(());
         }
         let is_tolerated = description == AlertDescription::UserCanceled
-            || match self.common.negotiated.version {
-                None => true,
-                Some(ProtocolVersion::TLSv1_3) => false,
-                // RFC 5246 §7.2.1: whoever receives a close_notify closes too. Here it ends the handshake
-                Some(_) => description != AlertDescription::CloseNotify,
-            };
+            || self.common.negotiated.version != Some(ProtocolVersion::TLSv1_3);
         if level == AlertLevel::Warning && is_tolerated {
             warn!("received warning alert {description:?}");
             return Ok(self.tolerance.count_warning()?);

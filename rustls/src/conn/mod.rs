@@ -42,7 +42,10 @@ mod stream;
 pub(crate) mod tolerance;
 pub(crate) mod transport;
 pub(crate) mod unbuffered;
+mod unsent_plaintext;
 pub(crate) mod unwinding;
+#[cfg(feature = "std")]
+pub(crate) mod write_outgoing;
 #[cfg(feature = "std")]
 mod writer;
 

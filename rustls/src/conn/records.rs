@@ -12,7 +12,6 @@
 #[cfg(feature = "std")]
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use std::io;
 
@@ -21,6 +20,7 @@ use super::carrier::Carrier;
 use super::received_early_data::ReceivedEarlyData;
 use super::split::Link;
 use super::transport::{Level, Transport};
+use super::unsent_plaintext::UnsentPlaintext;
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::tls13::OkmBlock;
 #[cfg(feature = "tls12")]
@@ -57,7 +57,7 @@ pub(crate) struct Records {
     /// Handshake messages on their way to the handshake.
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to send it with.
-    pub(crate) unsent_plaintext: Vec<u8>,
+    pub(crate) unsent_plaintext: UnsentPlaintext,
     /// The other direction, if the connection is split.
     pub(super) other_half: Option<Arc<Link>>,
     /// Early data that waits to be read; none unless a buffered server accepts it.
@@ -111,7 +111,7 @@ impl Records {
             outgoing: OutgoingBuffer::default(),
             received: ReceiveBuffer::default(),
             joiner: HandshakeJoiner::default(),
-            unsent_plaintext: Vec::new(),
+            unsent_plaintext: UnsentPlaintext::default(),
             other_half: None,
             #[cfg(feature = "std")]
             early_data: None,
@@ -208,7 +208,7 @@ impl Records {
         self.sender.close();
         self.receiver.close();
         self.joiner = HandshakeJoiner::default();
-        self.unsent_plaintext = Vec::new();
+        self.unsent_plaintext = UnsentPlaintext::default();
     }
 
     /// Nothing more is sent. The half of a split connection that sends saves the other from waking it in vain.

@@ -6,11 +6,10 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::num::NonZeroUsize;
-use core::ops::{Deref, Range};
+use core::ops::Deref;
 
 use super::common_state::{CommonState, received_would_be_lost};
-use super::driver::{Driver, Processed};
+use super::driver::Driver;
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
 use super::split::{Receiver, Sender, split};
@@ -22,12 +21,14 @@ use crate::suites::ExtractedSecrets;
 
 mod read_early_data;
 mod read_traffic;
+mod shown;
 pub(crate) mod to_vec;
 mod waiting;
 mod write_traffic;
 
 pub use read_early_data::ReadEarlyData;
 pub use read_traffic::{AppDataRecord, ReadTraffic};
+use shown::Shown;
 use to_vec::write_to_vec;
 pub use write_traffic::{EncryptError, WriteTraffic};
 
@@ -35,9 +36,8 @@ pub use write_traffic::{EncryptError, WriteTraffic};
 pub struct UnbufferedConnectionCommon<Data> {
     driver: Driver<Data>,
     progress: Progress,
-    /// How many bytes at the front of the incoming ones are processed, and the plaintext in them that was not
-    /// handed out yet.
-    opened: Option<Processed>,
+    /// The application data of the last state.
+    shown: Shown,
 }
 
 /// What the caller has been told so far.
@@ -80,7 +80,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         Self {
             driver,
             progress: Progress::default(),
-            opened: None,
+            shown: Shown::default(),
         }
     }
 
@@ -89,7 +89,21 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
-        // an application that writes asks so each time
+        if !self.shown.is_done() {
+            if let Err(error) = self.check_unread() {
+                return UnbufferedStatus {
+                    discard: 0,
+                    state: Err(error),
+                };
+            }
+            if self.shown.waits() {
+                return UnbufferedStatus {
+                    discard: 0,
+                    state: Ok(self.read_state(&[])),
+                };
+            }
+        }
+        // a fast path: an application that writes calls with no input each time
         if incoming_tls.is_empty() && self.is_ready_to_write() {
             return UnbufferedStatus {
                 discard: 0,
@@ -98,47 +112,33 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
         let mut discard = 0;
         let next = loop {
-            let rest = &mut incoming_tls[discard..];
-            if let Some(opened) = &self.opened {
-                if opened.record_len > rest.len() {
-                    // the application keeps bytes back; what is to be sent does not wait for them
-                    if let Some(next) = self.before_next_record() {
-                        break next;
-                    }
-                    match self.driver.check_failed() {
-                        Ok(()) => break Next::Idle,
-                        Err(error) => {
-                            return UnbufferedStatus {
-                                discard,
-                                state: Err(error),
-                            };
-                        }
-                    }
-                }
-                if !opened.plaintext.is_empty() {
-                    break Next::Read;
-                }
-                discard += opened.record_len;
-                self.opened = None;
-                continue;
-            }
             if let Some(next) = self.before_next_record() {
-                if let Next::Closing = next {
-                    // RFC 9846 §6.1: data received after a closure alert is ignored
-                    discard = incoming_tls.len();
-                }
                 break next;
             }
-            let result = match self.driver.check_failed() {
-                Ok(()) => self.driver.process_record(rest),
-                Err(error) => Err(error),
-            };
-            match result {
+            if let Err(error) = self.driver.check_failed() {
+                if self.progress.wants_transmit {
+                    break Next::Idle;
+                }
+                return UnbufferedStatus {
+                    // RFC 9846 §6: nothing is received after a failure
+                    discard: incoming_tls.len(),
+                    state: Err(error),
+                };
+            }
+            match self.driver.process_record(&mut incoming_tls[discard..]) {
                 Ok(None) => break Next::Idle,
-                Ok(opened) => self.opened = opened,
+                Ok(Some(record)) if record.plaintext.is_empty() => discard += record.record_len,
+                Ok(Some(record)) => {
+                    let (record_len, plaintext) = (record.record_len, record.plaintext);
+                    self.shown.show();
+                    return UnbufferedStatus {
+                        discard: discard + record_len,
+                        state: Ok(self.read_state(&incoming_tls[discard..][plaintext])),
+                    };
+                }
                 Err(error) => {
                     return UnbufferedStatus {
-                        discard,
+                        discard: discard + self.driver.take_refused_len(),
                         state: Err(error),
                     };
                 }
@@ -146,7 +146,29 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         };
         UnbufferedStatus {
             discard,
-            state: Ok(self.connection_state(next, &mut incoming_tls[discard..])),
+            state: Ok(self.connection_state(next)),
+        }
+    }
+
+    /// Makes sure that the application data of the last state was handed out, or can still be.
+    #[cold]
+    fn check_unread(&mut self) -> Result<(), Error> {
+        self.shown.drop_copy_if_taken();
+        if !self.shown.is_lost() {
+            return Ok(());
+        }
+        self.driver.check_failed()?;
+        let error = "received data was discarded, and next_record was not called for it";
+        Err(self.driver.fail(Error::General(error.into()).into()))
+    }
+
+    /// The state that hands out `payload`, or the copy of it.
+    #[inline]
+    fn read_state<'c, 'i>(&'c mut self, payload: &'i [u8]) -> ConnectionState<'c, 'i, Data> {
+        if self.receives_early_data() {
+            ReadEarlyData::new(self, payload).into()
+        } else {
+            ReadTraffic::new(self, payload).into()
         }
     }
 
@@ -159,7 +181,6 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             && records.receiving == Receiving::Traffic
             && records.outgoing.is_empty()
             && !self.progress.wants_transmit
-            && self.opened.is_none()
     }
 
     /// What has to be done before the next incoming record is processed.
@@ -167,8 +188,6 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     fn before_next_record(&self) -> Option<Next> {
         if self.driver.common.wants_write() {
             Some(Next::Encode)
-        } else if self.progress.wants_transmit {
-            Some(Next::Transmit)
         } else if self.driver.common.records.receiving == Receiving::Closed {
             Some(Next::Closing)
         } else {
@@ -176,7 +195,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// True when application data, as long as it waits, is early.
+    /// True when application data that was received last is early.
     #[inline]
     fn receives_early_data(&self) -> bool {
         matches!(
@@ -185,79 +204,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         )
     }
 
-    /// The application data of the next record behind the `used` bytes of `incoming_tls` that were handed out:
-    /// one that is open, or one to be opened as long as `goes_on`.
     #[inline]
-    fn next_record<'i>(
-        &mut self,
-        incoming_tls: &'i mut [u8],
-        used: &mut usize,
-        goes_on: impl Fn(&Self) -> bool,
-    ) -> Option<Result<AppDataRecord<'i>, Error>> {
-        let opened = match self.opened.take() {
-            // `open_next` has come to the end before
-            Some(processed) if processed.plaintext.is_empty() => {
-                self.opened = Some(processed);
-                return None;
-            }
-            Some(opened) => opened,
-            None => match self.open_next(&mut incoming_tls[*used..], goes_on)? {
-                Ok(opened) => opened,
-                Err(error) => return Some(Err(error)),
-            },
-        };
-        let record = &incoming_tls[*used..];
-        *used += opened.record_len;
-        Some(Ok(AppDataRecord {
-            discard: opened.record_len,
-            payload: &record[opened.plaintext],
-        }))
-    }
-
-    /// How many bytes [`Self::next_record`] will hand out, if that record is open already.
-    fn opened_len(&self) -> Option<NonZeroUsize> {
-        let opened = self.opened.as_ref()?;
-        NonZeroUsize::new(opened.plaintext.len())
-    }
-
-    /// Opens the next record in `incoming_tls` that carries application data, as long as `goes_on`; the length
-    /// returned includes records before it.
-    fn open_next(
-        &mut self,
-        incoming_tls: &mut [u8],
-        goes_on: impl Fn(&Self) -> bool,
-    ) -> Option<Result<Processed, Error>> {
-        let mut skipped = 0;
-        while goes_on(self)
-            && self.before_next_record().is_none()
-            && !self.driver.common.has_failed()
-        {
-            match self.driver.process_record(&mut incoming_tls[skipped..]) {
-                Ok(None) => break,
-                Ok(Some(record)) if record.plaintext.is_empty() => skipped += record.record_len,
-                Ok(Some(record)) => {
-                    let Range { start, end } = record.plaintext;
-                    return Some(Ok(Processed {
-                        record_len: skipped + record.record_len,
-                        plaintext: skipped + start..skipped + end,
-                    }));
-                }
-                Err(error) => return Some(Err(error)),
-            }
-        }
-        if skipped != 0 {
-            // the next call of `process_tls_records` goes on behind them
-            self.opened = Some(Processed::without_plaintext(skipped));
-        }
-        None
-    }
-
-    #[inline]
-    fn connection_state<'c, 'i>(
-        &'c mut self,
-        next: Next,
-        incoming_tls: &'i mut [u8],
-    ) -> ConnectionState<'c, 'i, Data> {
+    fn connection_state<'c, 'i>(&'c mut self, next: Next) -> ConnectionState<'c, 'i, Data> {
         let records = &self.driver.common.records;
         match next {
             Next::Encode => EncodeTlsData {
@@ -265,11 +213,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 encoded: false,
             }
             .into(),
-            Next::Transmit => TransmitTlsData { conn: self }.into(),
-            Next::Read if self.receives_early_data() => {
-                ReadEarlyData::new(self, incoming_tls).into()
+            Next::Closing | Next::Idle if self.progress.wants_transmit => {
+                TransmitTlsData { conn: self }.into()
             }
-            Next::Read => ReadTraffic::new(self, incoming_tls).into(),
             Next::Closing if !self.progress.told_peer_closed => {
                 self.progress.told_peer_closed = true;
                 ConnectionState::PeerClosed
@@ -305,9 +251,20 @@ impl<Data> UnbufferedConnectionCommon<Data> {
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    /// The halves of a connection that [can be split](CommonState::check_splittable).
+    /// As [`CommonState::check_splittable`]. Application data that a state has shown has to be handed out before.
+    pub(crate) fn check_splittable(&self) -> Result<(), Error> {
+        self.driver.common.check_splittable()?;
+        if self.shown.waits() {
+            return Err(Error::General(
+                "received data was not read before the split".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The halves of a connection that [can be split](Self::check_splittable).
     pub(crate) fn split(self) -> (Sender, Receiver<Data>) {
-        split(self.driver, self.opened)
+        split(self.driver)
     }
 
     /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
@@ -330,8 +287,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         self,
     ) -> Result<(ExtractedSecrets, KernelConnection<Data>), Error> {
         let kernel = KernelConnection::new(self.driver)?;
-        // the caller has not been told to discard these bytes, which are no record any more
-        if self.opened.is_some() {
+        if self.shown.waits() {
             return Err(received_would_be_lost());
         }
         Ok(kernel)
@@ -355,8 +311,6 @@ impl<Data> fmt::Debug for UnbufferedConnectionCommon<Data> {
 /// What [`UnbufferedConnectionCommon::process`] found to be next.
 enum Next {
     Encode,
-    Transmit,
-    Read,
     Closing,
     Idle,
 }
@@ -365,12 +319,15 @@ enum Next {
 #[must_use]
 #[derive(Debug)]
 pub struct UnbufferedStatus<'c, 'i, Data> {
-    /// How many bytes of `incoming_tls` have been processed. Drop them from its front once `state` was
-    /// handled, before the next call.
+    /// How many bytes of `incoming_tls` have been processed, the record of [`ConnectionState::ReadTraffic`] included.
+    /// Drop them from its front once `state` was handled, before the next call.
+    ///
+    /// After an error that the content of a record has caused, that record is included, too. One that could not be
+    /// opened is not.
     pub discard: usize,
 
     /// What to do next, or why the connection is over. After an error, further calls give the alert
-    /// to be sent, and then the error again, but for a record that is open already, which can still be read.
+    /// to be sent, and then the error again; all bytes they are given are to be discarded.
     /// After the peer's close_notify, a failure to send is told by the call that sends and by no state: there is
     /// still [`PeerClosed`](ConnectionState::PeerClosed), and then [`Closed`](ConnectionState::Closed).
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
@@ -393,7 +350,7 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// Both sides have closed, or the peer has and this side can send no more because that has failed.
     Closed,
 
-    /// Bytes wait to be sent; [`EncodeTlsData::encode`] hands them out.
+    /// A record waits to be sent; [`EncodeTlsData::encode`] hands it out.
     EncodeTlsData(EncodeTlsData<'c, Data>),
 
     /// All bytes handed out by [`EncodeTlsData::encode`] must be sent now, then
@@ -435,14 +392,15 @@ impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
     }
 }
 
-/// Bytes wait to be sent.
+/// A record waits to be sent.
 pub struct EncodeTlsData<'c, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
     encoded: bool,
 }
 
 impl<Data> EncodeTlsData<'_, Data> {
-    /// Writes the bytes that wait to the front of `outgoing_tls`; returns how many.
+    /// Writes the record to the front of `outgoing_tls`; returns its length in bytes. If more records wait, the next
+    /// state is for the next of them.
     ///
     /// # Errors
     ///
@@ -452,7 +410,7 @@ impl<Data> EncodeTlsData<'_, Data> {
         if self.encoded {
             return Err(EncodeError::AlreadyEncoded);
         }
-        let written = self.conn.driver.common.take_output(outgoing_tls)?;
+        let written = self.conn.driver.common.take_record(outgoing_tls)?;
         self.conn.progress.wants_transmit = true;
         self.encoded = true;
         Ok(written)

@@ -13,9 +13,10 @@ use crate::crypto::cipher::OutboundChunks;
 /// Before the handshake is complete, what is written waits and is sent then. When the buffer limit is
 /// reached, less is accepted than was given, down to nothing (`Ok(0)`).
 ///
-/// After a close_notify nothing is accepted: [`io::ErrorKind::BrokenPipe`]. (rustls 0.23 takes such data
-/// and never sends it.) After a failure the error is that of the connection, as
-/// [`io::ErrorKind::InvalidData`].
+/// **After [`send_close_notify`](crate::CommonState::send_close_notify) data is accepted and dropped**: programs that
+/// write while they shut down expect no error. So it is when a key of TLS 1.2 is worn out, which closes the connection.
+/// After a failure the error is that of the connection, as [`io::ErrorKind::InvalidData`]. [`Self::room_left`] is 0 in
+/// all these cases.
 pub struct Writer<'a> {
     common: &'a mut CommonState,
 }
@@ -25,7 +26,7 @@ impl<'a> Writer<'a> {
         Self { common }
     }
 
-    /// How many bytes of plaintext the next write takes: all that it is given, up to this many. `None` when there is
+    /// How many bytes of plaintext the next write takes and sends: all that it is given, up to this many. `None` when there is
     /// no limit.
     ///
     /// It is what [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit) leaves: until application data can be
@@ -33,7 +34,7 @@ impl<'a> Writer<'a> {
     /// `write_tls`. A write may fill more than the limit, by what protects its records, so after that much was
     /// written there is none left, and some again once `write_tls` has written.
     ///
-    /// It is 0 after `send_close_notify` and after a failure, when writes return errors. Keys of TLS 1.2 cannot be
+    /// It is 0 after `send_close_notify`, when writes are dropped, and after a failure, when they return errors. Keys of TLS 1.2 cannot be
     /// replaced (RFC 9846 §5.5, RFC 5246 §6.1): what they can still protect is a limit, too, of 2^38 bytes and more in
     /// the beginning.
     ///

@@ -87,17 +87,18 @@
 //!
 //! | state | what it means |
 //! |---|---|
-//! | [`EncodeTlsData`] | there is something to send: encode it into the buffer for output |
+//! | [`EncodeTlsData`] | a record is to be sent: encode it into the buffer for output |
 //! | [`TransmitTlsData`] | what was encoded has to be on its way before going on: send it, then `done()` |
 //! | [`BlockedHandshake`] | receive more |
-//! | [`ReadTraffic`] | application data: [`next_record`] until `None` |
+//! | [`ReadTraffic`] | the application data of one record: take it by [`next_record`] |
 //! | [`ReadEarlyData`] | the same of early data, on a server |
 //! | [`WriteTraffic`] | nothing else to do: application data can be sent, or more be received |
 //! | [`PeerClosed`] | the peer sends no more; this side may, by [`write_traffic`] |
 //! | [`Closed`] | both have closed |
 //!
-//! Whatever the state, the first `discard` bytes of the input are done with. The rest must be given again, with more
-//! behind it: keep bytes until they are discarded.
+//! Whatever the state, the first `discard` bytes of the input are done with, once the state was handled. The rest must
+//! be given again, with more behind it: keep bytes until they are discarded. The record of a [`ReadTraffic`] is among
+//! those to discard, so take its data before.
 //!
 //! Three things are not in 0.23:
 //!

@@ -201,7 +201,7 @@ impl ServerConnection {
         self,
     ) -> Result<(Sender, Receiver<ServerConnectionData>), IntoSplitError<Self>> {
         match self.inner.driver.common.check_splittable() {
-            Ok(()) => Ok(split(self.inner.driver, None)),
+            Ok(()) => Ok(split(self.inner.driver)),
             Err(error) => Err(IntoSplitError::new(self, error)),
         }
     }

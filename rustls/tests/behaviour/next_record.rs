@@ -1,5 +1,5 @@
-//! `ReadTraffic::next_record` goes on by itself: past records without data, up to whatever the application has
-//! to be told of, and no further.
+//! `process_tls_records` goes past records without data, up to whatever the application has to be told of, and no
+//! further.
 
 use harness::Noise;
 use harness::configs::ClientAuth;
@@ -72,51 +72,121 @@ fn send_all(server: &mut UnbufferedServerConnection) {
     }
 }
 
-/// What is behind it was never there, and the error stays.
+/// What is behind it was never there, and the error stays. The record that has caused it is discarded.
 #[test]
 fn nothing_comes_after_an_error() {
     let (mut server, _) = connected();
-    let mut incoming = [data(b"one"), alert(2, 80), data(b"two")].concat();
-    let status = server.process_tls_records(&mut incoming);
-    let Ok(ConnectionState::ReadTraffic(mut state)) = status.state else {
-        panic!("{:?}", status.state);
+    let (one, fatal) = (data(b"one"), alert(2, 80));
+    let mut incoming = [&one[..], &fatal, &data(b"two")].concat();
+    let UnbufferedStatus { discard, state } = server.process_tls_records(&mut incoming);
+    let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
+        panic!("{state:?}");
     };
     assert_eq!(state.next_record().unwrap().unwrap().payload, b"one");
+    assert!(state.next_record().is_none());
+    assert_eq!(discard, one.len());
+    incoming.drain(..discard);
     let expected = Error::AlertReceived(AlertDescription::InternalError);
-    assert_eq!(state.next_record().unwrap().unwrap_err(), expected);
+    let UnbufferedStatus { discard, state } = server.process_tls_records(&mut incoming);
+    assert_eq!(
+        (discard, state.unwrap_err()),
+        (fatal.len(), expected.clone())
+    );
+    incoming.drain(..discard);
     for _ in 0..3 {
-        assert!(state.next_record().is_none());
+        let UnbufferedStatus { discard, state } = server.process_tls_records(&mut incoming);
+        assert_eq!(
+            (discard, state.unwrap_err()),
+            (incoming.len(), expected.clone())
+        );
+        incoming.drain(..discard);
     }
-    let status = server.process_tls_records(&mut []);
-    assert_eq!(status.state.unwrap_err(), expected);
 }
 
-/// An open record is no part of what is offered.
+/// How much both crates discard with an error, and what is shown then, is the same.
 #[test]
-fn bytes_kept_back_do_not_hold_up_what_is_to_be_sent() {
-    let (mut server, _) = connected();
-    let mut incoming = data(b"one");
-    let status = server.process_tls_records(&mut incoming);
-    assert_eq!(status.discard, 0);
-    assert!(matches!(status.state, Ok(ConnectionState::ReadTraffic(_))));
-
-    let status = server.process_tls_records(&mut []);
-    let Ok(ConnectionState::WriteTraffic(state)) = status.state else {
-        panic!("{:?}", status.state);
-    };
-    state.refresh_traffic_keys().unwrap();
-    let status = server.process_tls_records(&mut []);
-    assert!(matches!(
-        status.state,
-        Ok(ConnectionState::EncodeTlsData(_))
-    ));
-    send_all(&mut server);
-    let status = server.process_tls_records(&mut incoming);
-    let Ok(ConnectionState::ReadTraffic(mut state)) = status.state else {
-        panic!("{:?}", status.state);
-    };
-    assert_eq!(state.next_record().unwrap().unwrap().payload, b"one");
+fn errors_discard_what_upstream_does() {
+    let bad_update = key_update(7);
+    let cases = [
+        (
+            "a record that does not open",
+            b"\x17\x03\x03\x00\x03abc".to_vec(),
+        ),
+        (
+            "a record that is too long",
+            b"\x17\x03\x03\xff\xffabc".to_vec(),
+        ),
+        ("no record", b"GET / HTTP/1.0\r\n\r\n".to_vec()),
+        ("a fatal alert", alert(2, 80)),
+        ("a message that is wrong", bad_update),
+        (
+            "an alert in a message",
+            [protected(ContentType::Handshake, &[24, 0], 0), alert(1, 90)].concat(),
+        ),
+        ("a close_notify", alert(1, 0)),
+    ];
+    for (name, case) in cases {
+        for behind in [&b""[..], &data(b"behind")] {
+            let bytes = [&case[..], behind].concat();
+            let (ours, theirs) = (this_crate::first(&bytes), upstream::first(&bytes));
+            // the beginning of a message is not kept in the caller's buffer here
+            let begun = if name == "an alert in a message" {
+                24
+            } else {
+                0
+            };
+            assert_eq!(ours.0 - begun, theirs.0, "{name}");
+            assert_eq!(ours.1, theirs.1, "{name}");
+        }
+    }
 }
+
+macro_rules! first {
+    ($module:ident, $harness:ident, $tls:ident) => {
+        mod $module {
+            use harness::transparent::Setup;
+            use $tls::server::UnbufferedServerConnection;
+            use $tls::unbuffered::{ConnectionState, UnbufferedStatus};
+
+            use super::*;
+
+            /// What a server that is connected discards of `bytes`, and what it says.
+            pub(super) fn first(bytes: &[u8]) -> (usize, String) {
+                let mut client = ThisBuffered::new(this::client(ClientAuth::None));
+                let config =
+                    harness::transparent::$harness::Configs::new(Setup::usual(ClientAuth::None));
+                let mut server = UnbufferedServerConnection::new(config.server).unwrap();
+                let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
+                loop {
+                    incoming.extend(client.take_output());
+                    let UnbufferedStatus { discard, state, .. } =
+                        server.process_tls_records(&mut incoming);
+                    match state.unwrap() {
+                        ConnectionState::EncodeTlsData(mut state) => {
+                            let mut out = [0; 4096];
+                            let len = state.encode(&mut out).unwrap();
+                            outgoing.extend_from_slice(&out[..len]);
+                        }
+                        ConnectionState::TransmitTlsData(state) => {
+                            state.done();
+                            client.receive(&std::mem::take(&mut outgoing)).unwrap();
+                        }
+                        ConnectionState::WriteTraffic(_) => break,
+                        _ => {}
+                    }
+                    incoming.drain(..discard);
+                }
+                let mut bytes = bytes.to_vec();
+                let UnbufferedStatus { discard, state, .. } =
+                    server.process_tls_records(&mut bytes);
+                (discard, format!("{state:?}"))
+            }
+        }
+    };
+}
+
+first!(this_crate, this, rustls);
+first!(upstream, upstream, rustls_upstream);
 
 /// All that a server got out of what it was given.
 #[derive(Debug, Default, PartialEq)]
@@ -126,7 +196,7 @@ struct Outcome {
     closed: bool,
 }
 
-/// Offers any number of the bytes that are there, takes any number of records of them, and forgets states.
+/// Offers any number of the bytes that are there, and leaves some states for later.
 fn drive(
     server: &mut UnbufferedServerConnection,
     mut incoming: Vec<u8>,
@@ -134,7 +204,7 @@ fn drive(
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut below = |limit: usize| noise.next() as usize % limit;
-    let mut calls = 0;
+    let (mut calls, mut is_left) = (0, false);
     loop {
         calls += 1;
         let (offered, most) = match (below(3), server.peek_record(&incoming)) {
@@ -143,17 +213,20 @@ fn drive(
             (1, Some(record)) => (record.record_len, record.max_payload),
             _ => (incoming.len(), usize::MAX),
         };
-        let UnbufferedStatus {
-            mut discard, state, ..
-        } = server.process_tls_records(&mut incoming[..offered]);
+        let UnbufferedStatus { discard, state, .. } =
+            server.process_tls_records(&mut incoming[..offered]);
         match state {
             Ok(ConnectionState::ReadTraffic(mut state)) => {
-                for _ in 0..below(5) {
-                    if let Some(Ok(record)) = state.next_record() {
-                        assert!((1..=most).contains(&record.payload.len()));
-                        outcome.plaintext.extend_from_slice(record.payload);
-                        discard += record.discard;
-                    }
+                let is_new = !core::mem::take(&mut is_left);
+                if below(4) == 0 {
+                    state.peek_len().unwrap();
+                    is_left = true;
+                } else {
+                    let record = state.next_record().unwrap().unwrap();
+                    assert!(!record.payload.is_empty() && record.discard == 0);
+                    assert!(!is_new || record.payload.len() <= most);
+                    outcome.plaintext.extend_from_slice(record.payload);
+                    assert!(state.next_record().is_none());
                 }
             }
             Ok(ConnectionState::EncodeTlsData(mut state)) => {
@@ -181,7 +254,7 @@ fn drive(
         }
         incoming.drain(..discard);
         assert!(calls < 100_000, "no end, with {} bytes", incoming.len());
-        if calls > 20 && incoming.is_empty() && (0..8).all(|_| below(2) == 0) {
+        if calls > 20 && !is_left && incoming.is_empty() && (0..8).all(|_| below(2) == 0) {
             return outcome;
         }
     }

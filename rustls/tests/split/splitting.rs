@@ -4,12 +4,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
-use harness::refusing::provider_that_refuses;
+use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
 use rustls::client::{EchStatus, Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
-use rustls::{ClientConnection, ContentType, Error, ServerConnection};
+use rustls::{ClientConnection, Error, ServerConnection};
 
 use crate::kit::{
     Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, feed_whole, split, tls13_cases,
@@ -323,9 +322,9 @@ fn unbuffered_connections_split_alike() {
     }
 }
 
-/// A record that an unbuffered connection has opened and not handed out is the receiver's first.
+/// Data that an unbuffered connection has shown is to be taken before.
 #[test]
-fn an_opened_record_moves_along() {
+fn data_that_was_shown_and_not_taken_is_not_lost() {
     for case in cases().filter(|case| case.role == Role::Client) {
         let config = configs::this::client_of(
             case.versions,
@@ -338,59 +337,31 @@ fn an_opened_record_moves_along() {
         let mut peer = case.fresh_peer();
         exchange(&mut conn, &mut peer).unwrap();
         let mut conn = conn.conn;
-        peer.send(b"opened before");
+        peer.send(b"shown before");
         let mut incoming = peer.take_output();
         peer.send(b"opened after");
         incoming.extend(peer.take_output());
         let status = conn.process_tls_records(&mut incoming);
-        assert_eq!(status.discard, 0);
-        assert!(matches!(
-            status.state,
-            Ok(rustls::unbuffered::ConnectionState::ReadTraffic(_))
-        ));
+        let used = status.discard;
+        let Ok(rustls::unbuffered::ConnectionState::ReadTraffic(state)) = status.state else {
+            panic!("no data");
+        };
+        state.peek_len();
+        let refused = conn.into_split().unwrap_err();
+        assert!(matches!(refused.error(), Error::General(_)));
+        let mut conn = refused.into_connection();
+        let state = conn.process_tls_records(&mut []).state;
+        let Ok(rustls::unbuffered::ConnectionState::ReadTraffic(mut state)) = state else {
+            panic!("no data");
+        };
+        assert_eq!(
+            state.next_record().unwrap().unwrap().payload,
+            b"shown before"
+        );
         let (_, mut receiver) = conn.into_split().unwrap();
-        // what comes behind does not overtake
-        let mut behind = &[0x17, 3, 3][..];
-        let error = receiver.read_tls(&mut behind).unwrap_err();
-        assert_eq!((error.kind(), behind.len()), (ErrorKind::Other, 3));
-        // bytes that are kept back change nothing
-        let kept_back = receiver.open_in_place(&mut incoming[..10]).unwrap();
-        assert_eq!((kept_back.discard, kept_back.payload), (0, &b""[..]));
-        let record = receiver.open_in_place(&mut incoming).unwrap();
-        assert_eq!(record.payload, b"opened before");
-        let used = record.discard;
         let record = receiver.open_in_place(&mut incoming[used..]).unwrap();
         assert_eq!(record.payload, b"opened after");
         assert_eq!(used + record.discard, incoming.len());
-    }
-}
-
-/// Nor does one that is kept back hide that the other half has failed.
-#[test]
-fn an_opened_record_does_not_hide_a_failure() {
-    for provider in PROVIDERS {
-        let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
-        let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name());
-        let mut conn = ThisUnbuffered::new(conn.unwrap());
-        let config = configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None);
-        let peer = rustls_upstream::ServerConnection::new(Arc::new(config));
-        let mut peer = UpstreamBuffered::new(peer.unwrap());
-        exchange(&mut conn, &mut peer).unwrap();
-        let mut conn = conn.conn;
-        peer.send(b"opened before");
-        let mut incoming = peer.take_output();
-        conn.process_tls_records(&mut incoming).state.unwrap();
-        let (mut sender, mut receiver) = conn.into_split().unwrap();
-        sender.encrypt(b"x", &mut [0; 100]).unwrap_err();
-        for _ in 0..2 {
-            let kept_back = receiver.open_in_place(&mut incoming[..10]);
-            assert_eq!(kept_back.unwrap_err(), Error::EncryptError);
-        }
-        let record = receiver.open_in_place(&mut incoming).unwrap();
-        assert_eq!(record.payload, b"opened before");
-        let error = receiver.open_in_place(&mut []).unwrap_err();
-        assert_eq!(error, Error::EncryptError);
     }
 }
 

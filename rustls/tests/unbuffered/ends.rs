@@ -98,13 +98,13 @@ pub(crate) fn received_by(peer: &mut UpstreamBuffered, wire: &[u8]) -> Vec<u8> {
 
 /// Gives it `incoming`, of which the next thing must be application data; takes one record.
 pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Vec<u8> {
-    let UnbufferedStatus { mut discard, state } = conn.process(incoming);
+    let UnbufferedStatus { discard, state } = conn.process(incoming);
     let Ok(ConnectionState::ReadTraffic(mut traffic)) = state else {
         panic!("{state:?}");
     };
     let record = traffic.next_record().unwrap().unwrap();
+    assert_eq!(record.discard, 0);
     let plaintext = record.payload.to_vec();
-    discard += record.discard;
     incoming.drain(..discard);
     plaintext
 }

@@ -95,7 +95,10 @@ macro_rules! splits {
                 let UnbufferedStatus { discard, state, .. } =
                     self.conn.process_tls_records(&mut bytes);
                 match state {
-                    Ok(ConnectionState::ReadTraffic(_) | ConnectionState::WriteTraffic(_)) => {}
+                    Ok(ConnectionState::ReadTraffic(state)) => {
+                        state.peek_len();
+                    }
+                    Ok(ConnectionState::WriteTraffic(_)) => {}
                     // output of its own, which stays
                     Ok(ConnectionState::EncodeTlsData(_)) => {}
                     other => panic!("{other:?}"),

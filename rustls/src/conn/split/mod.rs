@@ -27,7 +27,7 @@ pub use sender::Sender;
 pub use sender::Writer;
 
 use super::common_state::CommonState;
-use super::driver::{Driver, Processed};
+use super::driver::Driver;
 use super::negotiated::{HandshakeKind, Negotiated};
 use super::records::{Receiving, Sending};
 use crate::certificates::PeerIdentity;
@@ -68,12 +68,8 @@ impl CommonState {
     }
 }
 
-/// Takes a connection apart that [can be](CommonState::check_splittable). `opened` is what an unbuffered connection has
-/// not handed out yet.
-pub(crate) fn split<Data>(
-    mut driver: Driver<Data>,
-    opened: Option<Processed>,
-) -> (Sender, Receiver<Data>) {
+/// Takes a connection apart that [can be](CommonState::check_splittable).
+pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) {
     let link = Arc::new(Link::new());
     let whole = &mut driver.common;
     let facts = Arc::new(Facts::new(whole));
@@ -98,7 +94,7 @@ pub(crate) fn split<Data>(
     to.other_half = Some(link.clone());
 
     let sender = Sender::new(sending, link.clone(), facts.clone());
-    (sender, Receiver::new(driver, opened, link, facts))
+    (sender, Receiver::new(driver, link, facts))
 }
 
 /// What both halves of a connection know of it: what was negotiated, and with whom.

@@ -8,7 +8,7 @@ use std::io;
 
 use super::{Facts, Link, wants_sender};
 use crate::client::ClientConnectionData;
-use crate::conn::driver::{Driver, Processed};
+use crate::conn::driver::Driver;
 #[cfg(feature = "std")]
 use crate::conn::reader::Reader;
 use crate::conn::records::Receiving;
@@ -35,22 +35,14 @@ use crate::server::{EarlyData, ReadEarlyData, ServerConnectionData};
 /// Dropping it leaves the sender as it is. What the peer sends is not looked at any more then, alerts included.
 pub struct Receiver<Data> {
     driver: Driver<Data>,
-    /// What an unbuffered connection has opened in its caller's buffer, and not handed out.
-    opened: Option<Processed>,
     link: Arc<Link>,
     facts: Arc<Facts>,
 }
 
 impl<Data> Receiver<Data> {
-    pub(super) fn new(
-        driver: Driver<Data>,
-        opened: Option<Processed>,
-        link: Arc<Link>,
-        facts: Arc<Facts>,
-    ) -> Self {
+    pub(super) fn new(driver: Driver<Data>, link: Arc<Link>, facts: Arc<Facts>) -> Self {
         Self {
             driver,
-            opened,
             link,
             facts,
         }
@@ -105,8 +97,7 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, and each further call returns the same one, but for a record that is open
-    /// already, which can still be taken; the alert that tells the peer waits in the sending half. But
+    /// Any [`Error`] ends the connection, and each further call returns the same one; the alert that tells the peer waits in the sending half. But
     /// [`Error::General`], which ends nothing, while something that [`read_tls`](Self::read_tls) has read waits, which
     /// came before `incoming_tls`.
     pub fn open_in_place<'i>(
@@ -121,24 +112,6 @@ impl<Data> Receiver<Data> {
         }
         self.hear();
         let mut discard = 0;
-        if let Some(opened) = self.opened.take() {
-            if incoming_tls.len() < opened.record_len {
-                // the caller keeps bytes back
-                self.opened = Some(opened);
-                self.driver.check_failed()?;
-                return Ok(AppDataRecord {
-                    discard: 0,
-                    payload: &[],
-                });
-            }
-            if !opened.plaintext.is_empty() {
-                return Ok(AppDataRecord {
-                    discard: opened.record_len,
-                    payload: &incoming_tls[opened.plaintext],
-                });
-            }
-            discard = opened.record_len;
-        }
         self.driver.check_failed()?;
         while !self.peer_has_closed() {
             match self.driver.process_record(&mut incoming_tls[discard..])? {
@@ -221,15 +194,8 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// As for [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls); and [`io::ErrorKind::Other`] while
-    /// bytes that an unbuffered connection has processed and not told to discard are to be given to
-    /// [`open_in_place`](Self::open_in_place), which come before.
+    /// As for [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls).
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
-        if self.opened.is_some() {
-            return Err(io::Error::other(
-                "what was received before the split was not given to open_in_place yet",
-            ));
-        }
         self.driver.common.records.read_tls(rd)
     }
 

@@ -9,8 +9,6 @@ use std::io;
 
 use super::{Facts, Link, wants_sender};
 use crate::conn::common_state::CommonState;
-#[cfg(feature = "std")]
-use crate::conn::connection::write_outgoing;
 use crate::conn::established::Established;
 use crate::conn::records::Sending;
 #[cfg(feature = "tls12")]
@@ -18,6 +16,8 @@ use crate::conn::transport::Transport;
 use crate::conn::unbuffered::EncryptError;
 use crate::conn::unbuffered::to_vec::write_to_vec;
 use crate::conn::unwinding::whole;
+#[cfg(feature = "std")]
+use crate::conn::write_outgoing::write_outgoing;
 use crate::crypto::cipher::InsufficientSizeError;
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
@@ -327,6 +327,21 @@ impl Writer<'_> {
         self.sender.hear();
         crate::Writer::new(&mut self.sender.common)
     }
+
+    /// As [`Self::whole`], for application data.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::BrokenPipe`] after a close_notify, when the other writer drops data without an error.
+    #[inline]
+    fn open(&mut self) -> io::Result<crate::Writer<'_>> {
+        self.sender.hear();
+        let common = &mut self.sender.common;
+        if common.records.is_sending_over() && !common.has_failed() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        Ok(crate::Writer::new(common))
+    }
 }
 
 #[cfg(feature = "std")]
@@ -334,12 +349,12 @@ impl io::Write for Writer<'_> {
     /// Accepts up to the buffer limit.
     #[inline]
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.whole().write(buf)
+        self.open()?.write(buf)
     }
 
     /// Accepts up to the buffer limit. The pieces are cut into records as one, not each by itself.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        self.whole().write_vectored(bufs)
+        self.open()?.write_vectored(bufs)
     }
 
     /// Sends nothing, [`Sender::write_tls`] does; returns the connection's failure if there is one.

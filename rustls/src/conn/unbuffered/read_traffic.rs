@@ -5,44 +5,38 @@ use core::num::NonZeroUsize;
 use super::{ConnectionState, UnbufferedConnectionCommon};
 use crate::error::Error;
 
-/// Application data was received.
+/// Application data was received: that of one record, which
+/// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) counts.
 ///
-/// It stays where it was received: a state that is dropped without [`Self::next_record`] comes again.
+/// Take it with [`Self::next_record`]: discarding the record without that loses the data, so the next
+/// [`process_tls_records`](super::UnbufferedConnectionCommon::process_tls_records) ends the connection with
+/// [`Error::General`]. Only after [`Self::peek_len`] may it be left for later: the next state has it, too. To leave a
+/// record where it is, ask [`peek_record`](super::UnbufferedConnectionCommon::peek_record) before it is opened.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
-    /// The opened record, and what follows it.
-    incoming_tls: &'i mut [u8],
-    /// How many bytes of them were handed out.
-    used: usize,
+    /// Where it was received; empty when the connection has a copy.
+    payload: &'i [u8],
 }
 
 impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
-    pub(super) fn new(
-        conn: &'c mut UnbufferedConnectionCommon<Data>,
-        incoming_tls: &'i mut [u8],
-    ) -> Self {
-        Self {
-            conn,
-            incoming_tls,
-            used: 0,
-        }
+    #[inline]
+    pub(super) fn new(conn: &'c mut UnbufferedConnectionCommon<Data>, payload: &'i [u8]) -> Self {
+        Self { conn, payload }
     }
 
-    /// The next record's application data, where it was received. Records behind the first are opened as
-    /// they are asked for.
-    ///
-    /// `None` when there is no more before the next
-    /// [`UnbufferedConnectionCommon::process_tls_records`]: the rest is no complete record, something else has
-    /// to be done first, or an error has ended the connection.
+    /// Returns the record's application data, where it was received; `None` when it was called before. What follows
+    /// the record has states of its own.
+    #[inline]
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        self.conn
-            .next_record(self.incoming_tls, &mut self.used, |_| true)
+        let payload = self.conn.shown.take(self.payload)?;
+        Some(Ok(AppDataRecord::new(payload)))
     }
 
-    /// How many bytes [`Self::next_record`] will hand out, if that record is open already, as the first one
-    /// is.
+    /// Returns the number of bytes that [`Self::next_record`] will hand out.
+    ///
+    /// It copies them, as the application may go on without them: then the next state hands out the copy.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
-        self.conn.opened_len()
+        NonZeroUsize::new(self.conn.shown.keep(self.payload)?)
     }
 }
 
@@ -55,10 +49,23 @@ impl<'c, 'i, Data> From<ReadTraffic<'c, 'i, Data>> for ConnectionState<'c, 'i, D
 /// One record's application data.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
-    /// How many more bytes of `incoming_tls` have been processed, this record included. Add them to
-    /// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard).
+    /// How many more bytes of `incoming_tls` have been processed.
+    ///
+    /// It is 0 for an unbuffered connection, whose [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) counts
+    /// the record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place) it is all that has been
+    /// processed.
     pub discard: usize,
 
     /// The application data.
     pub payload: &'i [u8],
+}
+
+impl<'i> AppDataRecord<'i> {
+    #[inline]
+    pub(super) fn new(payload: &'i [u8]) -> Self {
+        Self {
+            discard: 0,
+            payload,
+        }
+    }
 }

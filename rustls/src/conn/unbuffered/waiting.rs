@@ -8,12 +8,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// The next record in `incoming_tls`, before anything is done with it: how long it is, and how much application
     /// data it may carry. `incoming_tls` is what the next `process_tls_records` would be given.
     ///
-    /// `None` when the record is not complete, when its header is not one that can be accepted, and, unless it is open
-    /// already, after the peer's close_notify or a failure: then `process_tls_records` of all the bytes tells what to do.
+    /// `None` when the record is not complete, when its header is not one that can be accepted, and after the peer's
+    /// close_notify or a failure: then `process_tls_records` of all the bytes tells what to do.
     ///
-    /// It serves to **refuse a record**. A record is opened by nothing but `process_tls_records` and
-    /// [`ReadTraffic::next_record`](super::ReadTraffic::next_record), and only out of the bytes that
-    /// they are given. So an application that has no room for the content, or wants it later, or at another place,
+    /// It serves to **refuse a record**. A record is opened by nothing but `process_tls_records`, and only out of the
+    /// bytes that it is given. So an application that has no room for the content, or wants it later, or at another place,
     /// keeps the record's bytes back, as they are and for as long as it likes. Meanwhile the connection is used as ever,
     /// given no bytes: it sends, replaces keys and closes. To take the record, it passes `record_len` bytes and no
     /// more, so that none behind it is opened with it. Records come in the order in which they were sent, whatever they carry:
@@ -42,13 +41,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///             Some(record) => &mut incoming[..record.record_len],
     ///             None => &mut incoming[..],
     ///         };
-    ///         let UnbufferedStatus { mut discard, state } = conn.process_tls_records(offered);
+    ///         let UnbufferedStatus { discard, state } = conn.process_tls_records(offered);
     ///         match state? {
     ///             ConnectionState::ReadTraffic(mut traffic) => {
-    ///                 while let Some(record) = traffic.next_record() {
-    ///                     let record = record?;
-    ///                     sink.extend_from_slice(record.payload);
-    ///                     discard += record.discard;
+    ///                 if let Some(record) = traffic.next_record() {
+    ///                     sink.extend_from_slice(record?.payload);
     ///                 }
     ///             }
     ///             // what else there is to do is not this function's
@@ -60,16 +57,6 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// }
     /// ```
     pub fn peek_record(&self, incoming_tls: &[u8]) -> Option<WaitingRecord> {
-        let processed = match &self.opened {
-            Some(opened) if !opened.plaintext.is_empty() => {
-                return (opened.record_len <= incoming_tls.len()).then_some(WaitingRecord {
-                    record_len: opened.record_len,
-                    max_payload: opened.plaintext.len(),
-                });
-            }
-            Some(processed) => processed.record_len,
-            None => 0,
-        };
         let records = &self.driver.common.records;
         let most = match records.receiving {
             Receiving::Handshake => 0,
@@ -78,9 +65,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             // RFC 9846 §6.1: data received after a closure alert is ignored
             Receiving::Closed => return None,
         };
-        let record = records.receiver.peek(incoming_tls.get(processed..)?)?;
+        let record = records.receiver.peek(incoming_tls)?;
         Some(WaitingRecord {
-            record_len: processed + record.record_len,
+            record_len: record.record_len,
             max_payload: Ord::min(record.max_payload, most),
         })
     }

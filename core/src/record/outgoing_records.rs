@@ -1,0 +1,103 @@
+//! The records in memory that waits to be sent, found by their headers.
+
+use super::HEADER_LEN;
+
+/// The records of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last. All of them are complete, except
+/// that the beginning of the first may have been sent.
+#[derive(Clone, Debug)]
+pub struct OutgoingRecords<'a> {
+    rest: &'a [u8],
+    /// Length in bytes of what is left of a record that was cut.
+    cut: usize,
+}
+
+impl<'a> OutgoingRecords<'a> {
+    #[inline]
+    pub(super) fn new(pending: &'a [u8], cut: usize) -> Self {
+        Self { rest: pending, cut }
+    }
+
+    /// Returns the length in bytes of what is left of the record that is cut after the first `len` bytes; 0 when the cut
+    /// is between two records.
+    #[cold]
+    pub(super) fn cut_after(self, len: usize) -> usize {
+        let mut end = 0;
+        for record in self {
+            end += record.len();
+            if end >= len {
+                return end - len;
+            }
+        }
+        0
+    }
+}
+
+impl<'a> Iterator for OutgoingRecords<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let len = match (self.cut, self.rest) {
+            (0, [_, _, _, high, low, ..]) => {
+                HEADER_LEN + usize::from(u16::from_be_bytes([*high, *low]))
+            }
+            (0, _) => self.rest.len(),
+            (cut, _) => cut,
+        };
+        self.cut = 0;
+        let (record, rest) = self.rest.split_at(Ord::min(len, self.rest.len()));
+        self.rest = rest;
+        (!record.is_empty()).then_some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::super::buffer::OutgoingBuffer;
+
+    const RECORDS: [&[u8]; 3] = [
+        b"\x16\x03\x03\x00\x02hi",
+        b"\x17\x03\x03\x00\x00",
+        b"\x15\x03\x03\x00\x03abc",
+    ];
+
+    #[test]
+    fn records_are_found_wherever_the_first_is_cut() {
+        let all = RECORDS.concat();
+        for sent in 0..=all.len() {
+            for twice in [false, true] {
+                let mut buffer = OutgoingBuffer::default();
+                buffer.append(&all);
+                if twice {
+                    buffer.consume(sent / 2);
+                    buffer.consume(sent - sent / 2);
+                } else {
+                    buffer.consume(sent);
+                }
+                let mut expected = Vec::new();
+                let mut start = 0;
+                for record in RECORDS {
+                    let end = start + record.len();
+                    if end > sent {
+                        expected.push(&all[start.max(sent)..end]);
+                    }
+                    start = end;
+                }
+                let found: Vec<_> = buffer.records().collect();
+                assert_eq!(found, expected, "{sent} bytes were sent");
+            }
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_was_emptied_starts_with_a_whole_record() {
+        let mut buffer = OutgoingBuffer::default();
+        buffer.append(RECORDS[0]);
+        buffer.consume(3);
+        buffer.consume(4);
+        buffer.append(RECORDS[2]);
+        assert!(buffer.records().eq([RECORDS[2]]));
+    }
+}
