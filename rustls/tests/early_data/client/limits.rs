@@ -170,14 +170,6 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
     }
 }
 
-#[test]
-fn errors_say_what_is_wrong() {
-    let too_much = EarlyDataError::ExceededAllowedEarlyData.to_string();
-    assert!(too_much.contains("more early data"), "{too_much}");
-    let exhausted = EarlyDataError::from(EncryptError::EncryptExhausted).to_string();
-    assert!(exhausted.contains("cannot be encrypted"), "{exhausted}");
-}
-
 /// RFC 9846 §5.5: early data ends when its key is worn out, and EndOfEarlyData is the last that it protects.
 #[test]
 fn writes_end_with_the_key() {
