@@ -1,8 +1,8 @@
-//! The library's errors: what went wrong, and whose fault it was.
+//! The library's errors.
 //!
-//! [`Error`] is what every fallible call returns; its variants sort failures by cause, and most carry one of
-//! the more precise enums below. The `alert` submodule alone decides what the peer is told. Errors of
-//! configuration builders and of early data are defined next to those.
+//! Fallible calls return [`Error`]. Its variants sort failures by cause, and most hold one of the more
+//! precise enums below. The `alert` submodule alone decides which alert the peer receives. Builders and
+//! early data define their errors themselves.
 
 mod alert;
 mod peer;
@@ -20,45 +20,45 @@ use pki_types::{AlgorithmIdentifier, ServerName, UnixTime};
 
 use crate::enums::{AlertDescription, ContentType, HandshakeType};
 
-/// Why a call into this library failed.
+/// An error of this library.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A message of a type that must not come at this point.
+    /// The peer sent a message of a type that is not allowed at this point.
     InappropriateMessage {
-        /// What could have come.
+        /// The types allowed.
         expect_types: Vec<ContentType>,
-        /// What came.
+        /// The type received.
         got_type: ContentType,
     },
-    /// A handshake message of a type that must not come at this point.
+    /// The peer sent a handshake message of a type that is not allowed at this point.
     InappropriateHandshakeMessage {
-        /// What could have come.
+        /// The types allowed.
         expect_types: Vec<HandshakeType>,
-        /// What came.
+        /// The type received.
         got_type: HandshakeType,
     },
-    /// An error of Encrypted Client Hello on this side.
+    /// Encrypted Client Hello cannot be used with this configuration.
     InvalidEncryptedClientHello(EncryptedClientHelloError),
-    /// A message that breaks its syntax.
+    /// The peer sent a malformed message.
     InvalidMessage(InvalidMessage),
-    /// The peer authenticates with certificates, and sent none.
+    /// The peer must send certificates, and sent none.
     NoCertificatesPresented,
-    /// A server name of a kind that this call does not support.
+    /// The call does not support server names of this kind.
     UnsupportedNameType,
-    /// A record that cannot be deprotected.
+    /// A record cannot be decrypted.
     DecryptError,
-    /// A record that cannot be protected: its keys are used up, or the cryptographic provider failed.
+    /// A record cannot be encrypted: the keys are used up, or the crypto provider failed.
     EncryptError,
-    /// The peer has nothing in common with this configuration.
+    /// The peer and this configuration have nothing in common.
     PeerIncompatible(PeerIncompatible),
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     PeerMisbehaved(PeerMisbehaved),
-    /// The peer closed the connection with an error alert.
+    /// The peer ended the connection with an error alert.
     AlertReceived(AlertDescription),
-    /// The peer's certificate, or a signature made with it, was not accepted.
+    /// The peer's certificate or a signature made with it is not acceptable.
     InvalidCertificate(CertificateError),
-    /// A certificate revocation list was not accepted.
+    /// A certificate revocation list is not acceptable.
     InvalidCertRevocationList(CertRevocationListError),
     /// An error without a variant of its own.
     General(String),
@@ -66,17 +66,17 @@ pub enum Error {
     FailedToGetCurrentTime,
     /// The source of random bytes failed.
     FailedToGetRandomBytes,
-    /// The call needs a finished handshake.
+    /// The call needs a complete handshake.
     HandshakeNotComplete,
     /// The peer sent a record longer than the protocol allows.
     PeerSentOversizedRecord,
-    /// No application protocol (ALPN) in common.
+    /// The two sides have no application protocol (ALPN) in common.
     NoApplicationProtocol,
-    /// A maximum fragment size outside the range the configuration allows.
+    /// The maximum fragment size is out of range.
     BadMaxFragmentSize,
     /// A private key and its certificate do not belong together.
     InconsistentKeys(InconsistentKeys),
-    /// An error of a cryptographic provider or other extension of this library.
+    /// An error of a crypto provider or another extension of this library.
     Other(OtherError),
 }
 
@@ -202,7 +202,7 @@ impl From<std::time::SystemTimeError> for Error {
     }
 }
 
-/// Why a certificate, or a signature made with it, was not accepted.
+/// An error that makes a certificate, or a signature made with it, unacceptable.
 ///
 /// A variant with context never equals its plain counterpart.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,25 +212,25 @@ pub enum CertificateError {
     BadEncoding,
     /// The certificate is no longer valid.
     Expired,
-    /// The certificate is no longer valid, and since when.
+    /// The certificate is no longer valid, with the times.
     ExpiredContext {
-        /// The time it was verified for.
+        /// The time of the verification.
         time: UnixTime,
-        /// The end of its validity.
+        /// The end of the certificate's validity.
         not_after: UnixTime,
     },
     /// The certificate is not valid yet.
     NotValidYet,
-    /// The certificate is not valid yet, and until when.
+    /// The certificate is not valid yet, with the times.
     NotValidYetContext {
-        /// The time it was verified for.
+        /// The time of the verification.
         time: UnixTime,
-        /// The start of its validity.
+        /// The start of the certificate's validity.
         not_before: UnixTime,
     },
     /// The certificate has been revoked.
     Revoked,
-    /// The certificate carries a critical extension that is not known.
+    /// The certificate has an unknown critical extension.
     UnhandledCriticalExtension,
     /// No chain leads to a known trust anchor.
     UnknownIssuer,
@@ -238,26 +238,26 @@ pub enum CertificateError {
     UnknownRevocationStatus,
     /// The revocation list is out of date.
     ExpiredRevocationList,
-    /// The revocation list is out of date, and since when.
+    /// The revocation list is out of date, with the times.
     ExpiredRevocationListContext {
-        /// The time it was verified for.
+        /// The time of the verification.
         time: UnixTime,
-        /// When it should have been replaced.
+        /// The time by which a newer list was due.
         next_update: UnixTime,
     },
     /// A signature does not verify.
     BadSignature,
     /// A signature's algorithm is not supported.
-    #[deprecated(note = "what is returned is `UnsupportedSignatureAlgorithmContext`")]
+    #[deprecated(note = "superseded by `UnsupportedSignatureAlgorithmContext`")]
     UnsupportedSignatureAlgorithm,
-    /// A signature's algorithm is not supported, and which one it is.
+    /// A signature's algorithm is not supported, with the algorithms.
     UnsupportedSignatureAlgorithmContext {
         /// The algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
-        /// What is supported.
+        /// The algorithms supported.
         supported_algorithms: Vec<AlgorithmIdentifier>,
     },
-    /// A signature's algorithm is not one for the issuer's kind of key.
+    /// A signature's algorithm does not fit the issuer's kind of key.
     UnsupportedSignatureAlgorithmForPublicKeyContext {
         /// The signature algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
@@ -266,25 +266,25 @@ pub enum CertificateError {
     },
     /// The certificate is not for this server name.
     NotValidForName,
-    /// The certificate is not for this server name, and for which it is.
+    /// The certificate is not for this server name, with the names.
     NotValidForNameContext {
-        /// The name that was asked for.
+        /// The server's name.
         expected: ServerName<'static>,
-        /// The names the certificate is for, as text.
+        /// The names in the certificate, as text.
         presented: Vec<String>,
     },
     /// The certificate is not for this purpose.
     InvalidPurpose,
-    /// The certificate is not for this purpose, and for which it is.
+    /// The certificate is not for this purpose, with the purposes.
     InvalidPurposeContext {
-        /// The purpose that was asked for.
+        /// The purpose needed.
         required: ExtendedKeyPurpose,
-        /// The purposes the certificate is for.
+        /// The purposes in the certificate.
         presented: Vec<ExtendedKeyPurpose>,
     },
-    /// The stapled OCSP response was not accepted.
+    /// The stapled OCSP response is not acceptable.
     InvalidOcspResponse,
-    /// The certificate is valid, and the application refuses it.
+    /// The certificate is valid, but the application rejects it.
     ApplicationVerificationFailure,
     /// An error of a verifier outside this library.
     Other(OtherError),
@@ -370,14 +370,14 @@ fn write_list<T: Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Resul
     Ok(())
 }
 
-/// What a certificate may be used for: an extended key usage of RFC 5280 §4.2.1.12.
+/// A purpose of a certificate: an extended key usage of RFC 5280 §4.2.1.12.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExtendedKeyPurpose {
     /// Authenticating a client.
     ClientAuth,
     /// Authenticating a server.
     ServerAuth,
-    /// Another use, by the numbers of its object identifier.
+    /// Another purpose, by the numbers of its object identifier.
     Other(Vec<usize>),
 }
 
@@ -391,78 +391,78 @@ impl Display for ExtendedKeyPurpose {
     }
 }
 
-/// Why a certificate revocation list was not accepted.
+/// An error that makes a certificate revocation list unacceptable.
 ///
 /// A variant with context never equals its plain counterpart.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CertRevocationListError {
-    /// Its signature does not verify.
+    /// The list's signature does not verify.
     BadSignature,
-    /// Its signature algorithm is not supported.
-    #[deprecated(note = "what is returned is `UnsupportedSignatureAlgorithmContext`")]
+    /// The list's signature algorithm is not supported.
+    #[deprecated(note = "superseded by `UnsupportedSignatureAlgorithmContext`")]
     UnsupportedSignatureAlgorithm,
-    /// Its signature algorithm is not supported, and which one it is.
+    /// The list's signature algorithm is not supported, with the algorithms.
     UnsupportedSignatureAlgorithmContext {
         /// The algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
-        /// What is supported.
+        /// The algorithms supported.
         supported_algorithms: Vec<AlgorithmIdentifier>,
     },
-    /// Its signature algorithm is not one for the issuer's kind of key.
+    /// The list's signature algorithm does not fit the issuer's kind of key.
     UnsupportedSignatureAlgorithmForPublicKeyContext {
         /// The signature algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
         /// The key's identifier, DER-encoded.
         public_key_algorithm_id: Vec<u8>,
     },
-    /// Its CRL number is malformed.
+    /// The CRL number is malformed.
     InvalidCrlNumber,
     /// A revoked certificate's serial number is malformed.
     InvalidRevokedCertSerialNumber,
-    /// Its issuer may not sign revocation lists.
+    /// The issuer may not sign revocation lists.
     IssuerInvalidForCrl,
-    /// It cannot be parsed.
+    /// The list cannot be parsed.
     ParseError,
-    /// It is not of version 2.
+    /// The list is not of version 2.
     UnsupportedCrlVersion,
-    /// It carries a critical extension that is not known.
+    /// The list has an unknown critical extension.
     UnsupportedCriticalExtension,
-    /// It lists changes only.
+    /// The list is a delta CRL: it has changes only.
     UnsupportedDeltaCrl,
-    /// It covers certificates of other issuers.
+    /// The list is an indirect CRL: it covers certificates of other issuers.
     UnsupportedIndirectCrl,
-    /// It gives a reason for revocation that is not known.
+    /// The list has an unknown reason for a revocation.
     UnsupportedRevocationReason,
     /// An error of a verifier outside this library.
     Other(OtherError),
 }
 
-/// Why Encrypted Client Hello cannot be used.
+/// An error of the configuration of Encrypted Client Hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptedClientHelloError {
     /// The list of ECH configurations is malformed.
     InvalidConfigList,
-    /// No configuration in the list is usable with the HPKE suites given.
+    /// The list has no configuration that works with the given HPKE suites.
     NoCompatibleConfig,
-    /// The configuration turns off `server_name`, without which there is nothing to encrypt.
+    /// The configuration disables `server_name`, so there is no name to encrypt.
     SniRequired,
 }
 
-/// Why a private key is not the one of its certificate.
+/// An inconsistency between a private key and its certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InconsistentKeys {
     /// Their public keys differ.
     KeyMismatch,
-    /// The private key does not tell its public key.
+    /// The private key does not reveal its public key, so they cannot be compared.
     Unknown,
 }
 
 /// An error from outside this library.
 ///
-/// Two of them never compare equal, not even a value and its clone: nothing is known about what they hold.
+/// Two values never compare equal, not even a value and its clone: their contents are opaque.
 #[derive(Clone, Debug)]
 pub struct OtherError(
     /// The error itself.

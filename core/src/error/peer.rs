@@ -1,25 +1,25 @@
-//! What a peer can do wrong: break the syntax of a message, break a rule, or offer nothing acceptable.
+//! Errors that a peer causes: malformed messages, protocol violations, and offers without anything usable.
 
 use alloc::vec::Vec;
 
 use crate::ech_config::EchConfigPayload;
 use crate::enums::KeyExchangeAlgorithm;
 
-/// How a message from the peer breaks the syntax of the protocol.
+/// A syntax error in a message from the peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidMessage {
     /// A Certificate message is longer than this library accepts.
     CertificatePayloadTooLarge,
-    /// An extension of this type stands twice in one block.
+    /// A list of extensions has two of this type.
     DuplicateExtension(u16),
     /// A session ticket is empty.
     EmptyTicketValue,
     /// A handshake message is longer than this library accepts.
     HandshakePayloadTooLarge,
-    /// The named list is empty and must not be.
+    /// The named list must not be empty.
     IllegalEmptyList(&'static str),
-    /// A field is empty and must not be.
+    /// A field must not be empty.
     IllegalEmptyValue,
     /// A ChangeCipherSpec is anything but a single byte 1.
     InvalidCcs,
@@ -27,19 +27,19 @@ pub enum InvalidMessage {
     InvalidCertRequest,
     /// A certificate status is of a type other than OCSP.
     InvalidCertificateStatusType,
-    /// A record's content type is not known.
+    /// A record has an unknown content type.
     InvalidContentType,
     /// Diffie-Hellman parameters are malformed.
     InvalidDhParams,
-    /// A record is empty, of a type for which that is not allowed.
+    /// A record of this type must not be empty.
     InvalidEmptyPayload,
-    /// A KeyUpdate carries a value that is not known.
+    /// A KeyUpdate has an unknown value.
     InvalidKeyUpdate,
     /// A server name is no DNS name.
     InvalidServerName,
     /// A record is longer than allowed.
     MessageTooLarge,
-    /// A message ends before its length field says.
+    /// A message is shorter than its length field says.
     MessageTooShort,
     /// The named field is missing or cut short.
     MissingData(&'static str),
@@ -47,136 +47,136 @@ pub enum InvalidMessage {
     MissingKeyExchange,
     /// A list of signature schemes is empty.
     NoSignatureSchemes,
-    /// In a ClientHello something follows `pre_shared_key`.
+    /// Another extension of a ClientHello follows `pre_shared_key`.
     PreSharedKeyIsNotFinalExtension,
     /// Bytes follow the end of the named structure.
     TrailingData(&'static str),
-    /// The named message cannot be parsed where it came.
+    /// The named message cannot be parsed at this point.
     UnexpectedMessage(&'static str),
-    /// A certificate entry carries an extension that is not known.
+    /// A certificate entry has an unknown extension.
     UnknownCertificateExtension,
-    /// A HelloRetryRequest carries an extension that is not known.
+    /// A HelloRetryRequest has an unknown extension.
     UnknownHelloRetryRequestExtension,
-    /// A record's protocol version is not one of TLS.
+    /// A record's protocol version is no version of TLS.
     UnknownProtocolVersion,
-    /// A compression method other than null.
+    /// The compression method is not null.
     UnsupportedCompression,
-    /// An elliptic curve that is not a named one.
+    /// The elliptic curve is not a named curve.
     UnsupportedCurveType,
-    /// Parameters of a key exchange that is not supported.
+    /// The parameters belong to an unsupported key exchange.
     UnsupportedKeyExchangeAlgorithm(KeyExchangeAlgorithm),
 }
 
-/// How the peer broke a rule of the protocol with messages that are well-formed.
-// in the order of 0.23, since applications may cast it to a number
+/// A protocol violation in well-formed messages.
+// in 0.23's order, as applications may cast it to a number
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// The server's random says it supports TLS 1.3, yet TLS 1.2 was negotiated.
+    /// The server negotiated TLS 1.2 although its random shows that it supports TLS 1.3.
     AttemptedDowngradeToTls12WhenTls13IsSupported,
-    /// A certificate entry carries extensions it must not carry.
+    /// A certificate entry has extensions that are not allowed there.
     BadCertChainExtensions,
-    /// The second ClientHello's cipher suites exclude the one the retry chose.
+    /// The second ClientHello lacks the cipher suite that the HelloRetryRequest selected.
     CipherSuiteDifferedOnRetry,
-    /// EncryptedExtensions carries an extension that does not belong there.
+    /// EncryptedExtensions has an extension that is not allowed there.
     DisallowedEncryptedExtension,
-    /// A ClientHello carries an extension twice.
+    /// A ClientHello has an extension twice.
     DuplicateClientHelloExtensions,
-    /// EncryptedExtensions carries an extension twice.
+    /// EncryptedExtensions has an extension twice.
     DuplicateEncryptedExtensions,
-    /// A HelloRetryRequest carries an extension twice.
+    /// A HelloRetryRequest has an extension twice.
     DuplicateHelloRetryRequestExtensions,
-    /// A NewSessionTicket carries an extension twice.
+    /// A NewSessionTicket has an extension twice.
     DuplicateNewSessionTicketExtensions,
-    /// A ServerHello carries an extension twice.
+    /// A ServerHello has an extension twice.
     DuplicateServerHelloExtensions,
-    /// `server_name` carries two names of one type.
+    /// `server_name` has two names of one type.
     DuplicateServerNameTypes,
-    /// The ClientHello after a retry offers early data.
+    /// The second ClientHello offers early data.
     EarlyDataAttemptedInSecondClientHello,
     /// The server accepted early data without accepting the session.
     EarlyDataExtensionWithoutResumption,
     /// The server accepted early data under another cipher suite than the session's.
     EarlyDataOfferedWithVariedCipherSuite,
-    /// The HelloRetryRequest and the ServerHello disagree on whether ECH was accepted.
+    /// HelloRetryRequest and ServerHello disagree about the acceptance of ECH.
     EchAcceptanceVariedAfterRetry,
-    /// The ServerHello after a retry implies another transcript hash.
+    /// The ServerHello after a HelloRetryRequest implies another transcript hash.
     HandshakeHashVariedAfterRetry,
-    /// A HelloRetryRequest with an empty cookie.
+    /// A HelloRetryRequest has an empty cookie.
     IllegalHelloRetryRequestWithEmptyCookie,
-    /// A HelloRetryRequest that asks for nothing.
+    /// A HelloRetryRequest asks for no change.
     IllegalHelloRetryRequestWithNoChanges,
-    /// A HelloRetryRequest for a group of which a share was already sent.
+    /// A HelloRetryRequest asks for a group whose share was already sent.
     IllegalHelloRetryRequestWithOfferedGroup,
-    /// A HelloRetryRequest with a cipher suite that was not offered.
+    /// A HelloRetryRequest selects a cipher suite that was not offered.
     IllegalHelloRetryRequestWithUnofferedCipherSuite,
-    /// A HelloRetryRequest for a group that was not offered.
+    /// A HelloRetryRequest asks for a group that was not offered.
     IllegalHelloRetryRequestWithUnofferedNamedGroup,
-    /// A HelloRetryRequest that does not select TLS 1.3.
+    /// A HelloRetryRequest does not select TLS 1.3.
     IllegalHelloRetryRequestWithUnsupportedVersion,
-    /// A HelloRetryRequest that does not echo the session id.
+    /// A HelloRetryRequest does not echo the session ID.
     IllegalHelloRetryRequestWithWrongSessionId,
-    /// A HelloRetryRequest with a malformed `encrypted_client_hello`.
+    /// A HelloRetryRequest has a malformed `encrypted_client_hello`.
     IllegalHelloRetryRequestWithInvalidEch,
-    /// A ChangeCipherSpec where TLS 1.3 does not tolerate one.
+    /// TLS 1.3 allows no ChangeCipherSpec at this point.
     IllegalMiddleboxChangeCipherSpec,
-    /// A protected record without a content type.
+    /// An encrypted record has no content type.
     IllegalTlsInnerPlaintext,
     /// A pre-shared key's binder does not verify.
     IncorrectBinder,
-    /// A compressed certificate does not decompress to what it says.
+    /// A compressed certificate cannot be decompressed, or has another length than it claims.
     InvalidCertCompression,
-    /// `max_early_data_size` is not what its context demands.
+    /// `max_early_data_size` has a value that is not allowed there.
     InvalidMaxEarlyDataSize,
     /// A key share is not a valid public key.
     InvalidKeyShare,
-    /// Handshake bytes follow, in one record, a message after which the keys change.
+    /// A record goes on after a message that changes the keys.
     KeyEpochWithPendingFragment,
-    /// A KeyUpdate inside QUIC, which updates keys by itself.
+    /// The peer sent a KeyUpdate over QUIC, which has its own key updates.
     KeyUpdateReceivedInQuicConnection,
     /// Another message came between the fragments of a handshake message.
     MessageInterleavedWithHandshakeMessage,
-    /// `pre_shared_key` carries no binder.
+    /// `pre_shared_key` has no binder.
     MissingBinderInPskExtension,
-    /// A ServerHello without `key_share`.
+    /// A ServerHello has no `key_share`.
     MissingKeyShare,
-    /// The ClientHello after a retry no longer carries `pre_shared_key`.
+    /// The second ClientHello lacks the `pre_shared_key` of the first.
     MissingPskExtensionInSecondClientHello,
-    /// `pre_shared_key` without `psk_key_exchange_modes`.
+    /// A ClientHello has `pre_shared_key` but no `psk_key_exchange_modes`.
     MissingPskModesExtension,
-    /// QUIC without `quic_transport_parameters`.
+    /// A peer over QUIC sent no `quic_transport_parameters`.
     MissingQuicTransportParameters,
     /// `compress_certificate` names an algorithm twice.
     OfferedDuplicateCertificateCompressions,
-    /// `key_share` carries two shares of one group.
+    /// `key_share` has two shares of one group.
     OfferedDuplicateKeyShares,
-    /// Early data, offered without TLS 1.3.
+    /// A client offers early data without TLS 1.3.
     OfferedEarlyDataWithOldProtocolVersion,
-    /// ALPN carries an empty protocol name.
+    /// ALPN has an empty protocol name.
     OfferedEmptyApplicationProtocol,
-    /// A TLS 1.3 ClientHello offers compression methods other than null alone.
+    /// A TLS 1.3 ClientHello offers other compression methods than null.
     OfferedIncorrectCompressions,
-    /// In a ClientHello something follows `pre_shared_key`.
+    /// Another extension of a ClientHello follows `pre_shared_key`.
     PskExtensionMustBeLast,
-    /// `pre_shared_key` carries unequal numbers of identities and binders.
+    /// `pre_shared_key` has different numbers of identities and binders.
     PskExtensionWithMismatchedIdsAndBinders,
-    /// The ClientHello after a retry does not do what the retry asked for.
+    /// The second ClientHello does not follow the HelloRetryRequest.
     RefusedToFollowHelloRetryRequest,
     /// Rejected early data came between the fragments of a handshake message.
     RejectedEarlyDataInterleavedWithHandshakeMessage,
-    /// The server resumed a session, and changed its use of extended master secrets.
+    /// The server resumed a session with another use of extended master secrets.
     ResumptionAttemptedWithVariedEms,
     /// The server resumed a session under another cipher suite.
     ResumptionOfferedWithVariedCipherSuite,
-    /// The client resumes a session, and changed its use of extended master secrets.
+    /// The client resumes a session with another use of extended master secrets.
     ResumptionOfferedWithVariedEms,
-    /// The server resumed a session under a cipher suite of another hash.
+    /// The server resumed a session under a cipher suite with another hash.
     ResumptionOfferedWithIncompatibleCipherSuite,
-    /// The ServerHello's cipher suite is not the HelloRetryRequest's.
+    /// ServerHello and HelloRetryRequest select different cipher suites.
     SelectedDifferentCipherSuiteAfterRetry,
     /// The server selected a pre-shared key by an index that was not offered.
     SelectedInvalidPsk,
-    /// `supported_versions` selects TLS 1.2, which it must not.
+    /// `supported_versions` must not select TLS 1.2.
     SelectedTls12UsingTls13VersionExtension,
     /// The server selected an application protocol that was not offered.
     SelectedUnofferedApplicationProtocol,
@@ -188,49 +188,49 @@ pub enum PeerMisbehaved {
     SelectedUnofferedCompression,
     /// The server selected a group that was not offered.
     SelectedUnofferedKxGroup,
-    /// The server selected a pre-shared key, and none was offered.
+    /// The server selected a pre-shared key although none was offered.
     SelectedUnofferedPsk,
     /// The server selected a cipher suite of another protocol version.
     SelectedUnusableCipherSuiteForVersion,
-    /// The server resumed a session by an id that is in the ClientHello for middleboxes only.
+    /// The server resumed a session by an ID that only serves compatibility with middleboxes.
     ServerEchoedCompatibilitySessionId,
-    /// The server's point formats lack the uncompressed one.
+    /// The server's point formats lack the uncompressed format.
     ServerHelloMustOfferUncompressedEcPoints,
-    /// The ClientHello after a retry is for another server name.
+    /// The second ClientHello has another server name.
     ServerNameDifferedOnRetry,
-    /// `server_name` does not carry exactly one host name.
+    /// `server_name` must have exactly one host name.
     ServerNameMustContainOneHostName,
-    /// A ServerKeyExchange is signed with another kind of key than the cipher suite says.
+    /// The key that signed a ServerKeyExchange is not of the kind that the cipher suite needs.
     SignedKxWithWrongAlgorithm,
-    /// A handshake signature's scheme was not offered.
+    /// A handshake signature uses a scheme that was not offered.
     SignedHandshakeWithUnadvertisedSigScheme,
-    /// More empty records in a row than this library accepts.
+    /// The peer sent too many empty records in a row.
     TooManyEmptyFragments,
-    /// More KeyUpdates in a row than this library accepts.
+    /// The peer sent too many KeyUpdates in a row.
     TooManyKeyUpdateRequests,
-    /// More refused renegotiations than this library accepts.
+    /// The peer attempted too many renegotiations.
     TooManyRenegotiationRequests,
-    /// More warning alerts than this library accepts.
+    /// The peer sent too many warning alerts.
     TooManyWarningAlertsReceived,
-    /// More early data than the ticket, or the server, allows.
+    /// The client sent more early data than the ticket or the server allows.
     TooMuchEarlyDataReceived,
-    /// A ServerHello carries an extension that must come encrypted.
+    /// A ServerHello has an extension that must be encrypted.
     UnexpectedCleartextExtension,
-    /// A certificate entry carries an extension that was not asked for.
+    /// A certificate entry has an extension that was not requested.
     UnsolicitedCertExtension,
-    /// EncryptedExtensions carries an extension that was not offered.
+    /// EncryptedExtensions has an extension that was not offered.
     UnsolicitedEncryptedExtension,
-    /// Certificate timestamps that were not asked for.
+    /// The server sent certificate timestamps that were not requested.
     UnsolicitedSctList,
-    /// A ServerHello carries an extension that was not offered.
+    /// A ServerHello has an extension that was not offered.
     UnsolicitedServerHelloExtension,
-    /// A key share is for another group than the one asked for.
+    /// A key share is for another group than the one requested.
     WrongGroupForKeyShare,
-    /// The server answers an ECH offer that was not made.
+    /// The server answered an ECH offer that was not made.
     UnsolicitedEchExtension,
 }
 
-/// What this configuration needs and the peer does not offer.
+/// A requirement of this configuration that the peer does not meet.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerIncompatible {
@@ -238,7 +238,7 @@ pub enum PeerIncompatible {
     EcPointsExtensionRequired,
     /// `extended_master_secret` is required.
     ExtendedMasterSecretExtensionRequired,
-    /// The certificate types offered or selected exclude the one configured.
+    /// The certificate types offered or selected lack the one configured.
     IncorrectCertificateTypeExtension,
     /// `key_share` is required.
     KeyShareExtensionRequired,
@@ -246,21 +246,21 @@ pub enum PeerIncompatible {
     NamedGroupsExtensionRequired,
     /// The CertificateRequest names no usable signature scheme.
     NoCertificateRequestSignatureSchemesInCommon,
-    /// No cipher suite in common.
+    /// The two sides have no cipher suite in common.
     NoCipherSuitesInCommon,
-    /// No elliptic curve point format in common.
+    /// The two sides have no elliptic curve point format in common.
     NoEcPointFormatsInCommon,
-    /// No key exchange group in common.
+    /// The two sides have no key exchange group in common.
     NoKxGroupsInCommon,
-    /// No signature scheme in common.
+    /// The two sides have no signature scheme in common.
     NoSignatureSchemesInCommon,
     /// The client does not offer null compression.
     NullCompressionRequired,
-    /// The server supports versions older than TLS 1.2 only.
+    /// The server only supports versions older than TLS 1.2.
     ServerDoesNotSupportTls12Or13,
-    /// The server rejected ECH; these are the configurations to retry with, if it sent any.
+    /// The server rejected ECH. Holds the configurations to retry with, if it sent any.
     ServerRejectedEncryptedClientHello(Option<Vec<EchConfigPayload>>),
-    /// A HelloRetryRequest carries an extension that is not known.
+    /// A HelloRetryRequest has an unknown extension.
     ServerSentHelloRetryRequestWithUnknownExtension,
     /// The server selected a version that this configuration disables.
     ServerTlsVersionIsDisabledByOurConfig,
@@ -268,14 +268,14 @@ pub enum PeerIncompatible {
     SignatureAlgorithmsExtensionRequired,
     /// `supported_versions` is required.
     SupportedVersionsExtensionRequired,
-    /// The client does not offer TLS 1.2, the only version enabled.
+    /// The client does not offer TLS 1.2, and no other version is enabled.
     Tls12NotOffered,
     /// The client does not offer TLS 1.3, and TLS 1.2 is not offered or not enabled.
     Tls12NotOfferedOrEnabled,
     /// QUIC needs TLS 1.3.
     Tls13RequiredForQuic,
-    /// The client's point formats lack the uncompressed one.
+    /// The client's point formats lack the uncompressed format.
     UncompressedEcPointsRequired,
-    /// A certificate type was selected, and none was offered.
+    /// The server selected a certificate type although none was offered.
     UnsolicitedCertificateTypeExtension,
 }
