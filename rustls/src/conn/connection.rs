@@ -1,7 +1,6 @@
 //! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls` move TLS,
 //! and the connection has the buffers in between.
 
-use alloc::format;
 use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
 use std::io;
