@@ -29,7 +29,6 @@ use crate::aead::{HeaderKey, KEY_LEN, algorithm, to_library};
 pub(crate) type Tls13Gcm<C> = Gcm<C, Tls13>;
 
 /// AES-GCM for the records of TLS 1.2.
-#[cfg(feature = "tls12")]
 pub(crate) type Tls12Gcm<C> = Gcm<C, Tls12>;
 
 /// The AES-GCM cipher `C` for the records of version `P`.
@@ -46,10 +45,8 @@ impl Protocol for Tls13 {
     const ID: TlsProtocolId = TlsProtocolId::TLS13;
 }
 
-#[cfg(feature = "tls12")]
 pub(crate) struct Tls12;
 
-#[cfg(feature = "tls12")]
 impl Protocol for Tls12 {
     const ID: TlsProtocolId = TlsProtocolId::TLS12;
 }

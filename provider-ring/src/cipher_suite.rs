@@ -1,8 +1,6 @@
 //! The cipher suites.
 
-#[cfg(feature = "tls12")]
-use rustls_core::blocks::Tls12Suite;
-use rustls_core::blocks::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305, Tls13Suite};
+use rustls_core::blocks::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305, Tls12Suite, Tls13Suite};
 use rustls_core::suites::SupportedCipherSuite;
 
 use crate::aead::Ring;
@@ -21,31 +19,25 @@ pub static TLS13_CHACHA20_POLY1305_SHA256: SupportedCipherSuite =
     Tls13Suite::<Ring<Chacha20Poly1305>, Sha256>::WITH_QUIC;
 
 /// TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 (0xC02B).
-#[cfg(feature = "tls12")]
 pub static TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: SupportedCipherSuite =
     Tls12Suite::<Ring<Aes128Gcm>, Sha256>::ECDHE_ECDSA;
 
 /// TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 (0xC02C).
-#[cfg(feature = "tls12")]
 pub static TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: SupportedCipherSuite =
     Tls12Suite::<Ring<Aes256Gcm>, Sha384>::ECDHE_ECDSA;
 
 /// TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (0xCCA9).
-#[cfg(feature = "tls12")]
 pub static TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: SupportedCipherSuite =
     Tls12Suite::<Ring<Chacha20Poly1305>, Sha256>::ECDHE_ECDSA;
 
 /// TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 (0xC02F).
-#[cfg(feature = "tls12")]
 pub static TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: SupportedCipherSuite =
     Tls12Suite::<Ring<Aes128Gcm>, Sha256>::ECDHE_RSA;
 
 /// TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 (0xC030).
-#[cfg(feature = "tls12")]
 pub static TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: SupportedCipherSuite =
     Tls12Suite::<Ring<Aes256Gcm>, Sha384>::ECDHE_RSA;
 
 /// TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 (0xCCA8).
-#[cfg(feature = "tls12")]
 pub static TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: SupportedCipherSuite =
     Tls12Suite::<Ring<Chacha20Poly1305>, Sha256>::ECDHE_RSA;

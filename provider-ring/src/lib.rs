@@ -11,7 +11,7 @@
 )]
 
 extern crate alloc;
-#[cfg(feature = "std")]
+#[cfg(test)]
 extern crate std;
 
 use rustls_core::blocks::KeyLoader;
@@ -20,8 +20,9 @@ use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
 
 use self::random::Random;
-#[cfg(feature = "std")]
-pub use self::ticketer::Ticketer;
+#[allow(unreachable_pub, unused_imports)]
+// without core's feature `std` there is nothing in it
+pub use self::ticketer::*;
 pub use self::verify::SUPPORTED_SIG_ALGS;
 
 mod aead;
@@ -32,14 +33,19 @@ mod random;
 pub mod sign;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "std")]
 mod ticketer;
+#[doc(hidden)]
+pub mod tls13_only;
 mod verify;
 
 /// A provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this module.
 pub fn default_provider() -> CryptoProvider {
+    provider_of(DEFAULT_CIPHER_SUITES)
+}
+
+fn provider_of(cipher_suites: &[SupportedCipherSuite]) -> CryptoProvider {
     CryptoProvider {
-        cipher_suites: DEFAULT_CIPHER_SUITES.to_vec(),
+        cipher_suites: cipher_suites.to_vec(),
         kx_groups: DEFAULT_KX_GROUPS.to_vec(),
         signature_verification_algorithms: SUPPORTED_SIG_ALGS,
         secure_random: &Random,
@@ -67,16 +73,10 @@ pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
     cipher_suite::TLS13_AES_256_GCM_SHA384,
     cipher_suite::TLS13_AES_128_GCM_SHA256,
     cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
-    #[cfg(feature = "tls12")]
     cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-    #[cfg(feature = "tls12")]
     cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    #[cfg(feature = "tls12")]
     cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-    #[cfg(feature = "tls12")]
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-    #[cfg(feature = "tls12")]
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-    #[cfg(feature = "tls12")]
     cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 ];

@@ -1,9 +1,7 @@
 //! Ticket protection by AES-256-GCM.
 
-use rustls_core::blocks::BulkCipher;
-
-use crate::aead::Key;
-use crate::hash::Sha384;
-use crate::random::Random;
-
-rustls_core::provider_ticketer!(|key| Key::new(BulkCipher::Aes256Gcm, &key), Sha384, &Random);
+rustls_core::provider_ticketer!(
+    |key| crate::aead::Key::new(rustls_core::blocks::BulkCipher::Aes256Gcm, &key),
+    crate::hash::Sha384,
+    &crate::random::Random
+);

@@ -45,5 +45,4 @@ mod hash;
 mod hpke;
 mod signing;
 mod suites;
-#[cfg(feature = "std")]
 mod ticketer;

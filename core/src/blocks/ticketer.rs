@@ -7,6 +7,10 @@
 /// [`Aead`](crate::blocks::Aead) that is AES-256-GCM, a [`HashFunction`](crate::blocks::HashFunction) that is
 /// SHA-384, and a reference to a [`SecureRandom`](crate::crypto::SecureRandom). The crate that uses it says
 /// `extern crate alloc`, and depends on rustls-pki-types as `pki_types`.
+///
+/// Without this crate's feature `std` it declares nothing. A provider therefore needs no such feature of its own, and
+/// names what it passes by paths.
+#[cfg(feature = "std")]
 #[macro_export]
 macro_rules! provider_ticketer {
     ($new_aes_256_gcm:expr, $sha384:ty, $random:expr) => {
@@ -82,4 +86,11 @@ macro_rules! provider_ticketer {
             }
         }
     };
+}
+
+/// Declares nothing, since a `Ticketer` needs the feature `std`.
+#[cfg(not(feature = "std"))]
+#[macro_export]
+macro_rules! provider_ticketer {
+    ($new_aes_256_gcm:expr, $sha384:ty, $random:expr) => {};
 }

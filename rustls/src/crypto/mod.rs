@@ -28,12 +28,22 @@ pub use crate::webpki::{
 /// The provider over aws-lc-rs: feature `aws_lc_rs`.
 #[cfg(feature = "aws_lc_rs")]
 pub mod aws_lc_rs {
+    // in the place of those with suites of TLS 1.2
+    #[cfg(not(feature = "tls12"))]
+    pub use rustls_provider_aws_lc::tls13_only::{
+        ALL_CIPHER_SUITES, DEFAULT_CIPHER_SUITES, cipher_suite, default_provider,
+    };
     pub use rustls_provider_aws_lc::*;
 }
 
 /// The provider over ring: feature `ring`.
 #[cfg(feature = "ring")]
 pub mod ring {
+    // in the place of those with suites of TLS 1.2
+    #[cfg(not(feature = "tls12"))]
+    pub use rustls_provider_ring::tls13_only::{
+        ALL_CIPHER_SUITES, DEFAULT_CIPHER_SUITES, cipher_suite, default_provider,
+    };
     pub use rustls_provider_ring::*;
 }
 
@@ -105,4 +115,33 @@ pub(crate) fn any_provider() -> CryptoProvider {
     return aws_lc_rs::default_provider();
     #[cfg(not(feature = "aws_lc_rs"))]
     return ring::default_provider();
+}
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::SupportedCipherSuite;
+
+    #[test]
+    fn suites_of_tls12_come_with_its_feature() {
+        let is_tls12 = |suite: &SupportedCipherSuite| suite.tls13().is_none();
+        let mut suites = Vec::new();
+        #[cfg(feature = "aws_lc_rs")]
+        suites.extend([
+            aws_lc_rs::default_provider().cipher_suites,
+            aws_lc_rs::DEFAULT_CIPHER_SUITES.to_vec(),
+            aws_lc_rs::ALL_CIPHER_SUITES.to_vec(),
+        ]);
+        #[cfg(feature = "ring")]
+        suites.extend([
+            ring::default_provider().cipher_suites,
+            ring::DEFAULT_CIPHER_SUITES.to_vec(),
+            ring::ALL_CIPHER_SUITES.to_vec(),
+        ]);
+        for suites in suites {
+            assert_eq!(suites.iter().any(is_tls12), cfg!(feature = "tls12"));
+        }
+    }
 }

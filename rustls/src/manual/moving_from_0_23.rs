@@ -9,9 +9,11 @@
 //! ```
 //!
 //! ```sh
-//! cargo update -p rustls --precise 0.23.46
-//! cargo tree -i rustls        # all that use it; there has to be one rustls
+//! cargo update -p rustls@VERSION --precise 0.23.46    # VERSION: the 0.23 that Cargo.lock has
+//! cargo tree -i rustls@0.23.46                         # names the path of this crate, and all that use it
 //! ```
+//!
+//! Without the update, cargo goes on with the rustls of the lockfile and only warns that the patch was not used.
 //!
 //! To go back, take the line out. Nothing that is stored has to be converted, but one thing: tickets and stored sessions
 //! of the one are unknown to the other, so each client makes one full handshake.
