@@ -142,8 +142,11 @@ pub(super) fn days_before_year(year: i64) -> i64 {
 }
 
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let months: i64 = (1..month).map(|month| days_of_month(year, month)).sum();
-    days_before_year(year) - days_before_year(1970) + months + day - 1
+    const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+    // `month` is from 1 to 12
+    let months = BEFORE[(month - 1) as usize];
+    let leap_day = i64::from(month > 2 && is_leap_year(year));
+    days_before_year(year) - days_before_year(1970) + months + leap_day + day - 1
 }
 
 #[cfg(test)]

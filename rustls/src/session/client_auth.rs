@@ -25,8 +25,12 @@ impl ClientAuthId {
     /// nothing to hash.
     pub(crate) fn of(verifier: &Arc<dyn ClientCertVerifier>, config: &ServerConfig) -> Self {
         let provider = &config.provider;
-        let (true, Some(hash)) = (verifier.offer_client_auth(), hash(provider)) else {
-            return Self([0; DIGEST_LEN]);
+        let none = Self([0; DIGEST_LEN]);
+        if !verifier.offer_client_auth() {
+            return none;
+        }
+        let Some(hash) = hash(provider) else {
+            return none;
         };
         let mut hash = hash.start();
         hash.update(&[

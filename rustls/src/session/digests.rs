@@ -7,6 +7,8 @@
 use alloc::sync::Arc;
 #[cfg(feature = "std")]
 use alloc::sync::Weak;
+#[cfg(feature = "std")]
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::certificates::sha256;
@@ -15,8 +17,6 @@ use crate::crypto::hash::{Hash, Output};
 #[cfg(feature = "std")]
 use crate::lock::Mutex;
 use crate::msgs::certificate_request::DistinguishedName;
-#[cfg(feature = "std")]
-use crate::session::bounded_map::BoundedMap;
 use crate::sign::CertifiedKey;
 use crate::verify::ClientCertVerifier;
 
@@ -26,16 +26,25 @@ pub(crate) const DIGEST_LEN: usize = 32;
 /// A SHA-256, or the beginning of a longer hash.
 pub(crate) type Digest = [u8; DIGEST_LEN];
 
-/// The most certificates whose digests are kept. The oldest entry makes room for a new one.
+/// The most certificates whose digests are kept. The address of each decides its place, where it replaces another.
 #[cfg(feature = "std")]
-const MAX_CERTIFICATES: usize = 256;
+const MAX_CERTIFICATES: usize = 64;
 
 /// The digests that one configuration and its clones keep. Without `std` none is kept.
 pub(crate) struct SessionDigests {
+    /// Empty until the first is kept.
     #[cfg(feature = "std")]
-    certificates: Mutex<BoundedMap<usize, (Weak<CertifiedKey>, Digest)>>,
+    certificates: Mutex<Vec<Option<OfCertificate>>>,
     #[cfg(feature = "std")]
     authorities: Mutex<Option<Authorities>>,
+}
+
+/// The digest of an end-entity certificate, and the object that holds it.
+#[cfg(feature = "std")]
+#[derive(Clone)]
+struct OfCertificate {
+    certified_key: Weak<CertifiedKey>,
+    digest: Digest,
 }
 
 /// The digest of the names that a verifier has sent clients.
@@ -51,7 +60,7 @@ impl SessionDigests {
     pub(crate) fn new() -> Self {
         Self {
             #[cfg(feature = "std")]
-            certificates: Mutex::new(BoundedMap::new(MAX_CERTIFICATES)),
+            certificates: Mutex::new(Vec::new()),
             #[cfg(feature = "std")]
             authorities: Mutex::new(None),
         }
@@ -63,10 +72,11 @@ impl SessionDigests {
         certified_key: &Arc<CertifiedKey>,
         provider: &CryptoProvider,
     ) -> Digest {
+        // allocations are far from each other: the lowest bits say nothing
         #[cfg(feature = "std")]
-        let address = Arc::as_ptr(certified_key).addr();
+        let place = (Arc::as_ptr(certified_key).addr() >> 4) % MAX_CERTIFICATES;
         #[cfg(feature = "std")]
-        if let Some(known) = self.known_certificate(address) {
+        if let Some(known) = self.known_certificate(certified_key, place) {
             return known;
         }
         // no lock is held while the provider hashes
@@ -74,10 +84,15 @@ impl SessionDigests {
         let digest = hash(provider).map_or([0; DIGEST_LEN], |hash| cut(&hash.hash(end_entity)));
         #[cfg(feature = "std")]
         if let Some(mut certificates) = self.certificates.lock_even_poisoned() {
-            let entry = (Arc::downgrade(certified_key), digest);
-            let evicted = certificates.insert(address, entry);
+            if certificates.is_empty() {
+                certificates.resize(MAX_CERTIFICATES, None);
+            }
+            let replaced = certificates[place].replace(OfCertificate {
+                certified_key: Arc::downgrade(certified_key),
+                digest,
+            });
             drop(certificates);
-            drop(evicted);
+            drop(replaced);
         }
         digest
     }
@@ -115,9 +130,10 @@ impl SessionDigests {
     }
 
     #[cfg(feature = "std")]
-    fn known_certificate(&self, address: usize) -> Option<Digest> {
+    fn known_certificate(&self, certified_key: &Arc<CertifiedKey>, place: usize) -> Option<Digest> {
         let certificates = self.certificates.lock_even_poisoned()?;
-        certificates.get(&address).map(|(_, digest)| *digest)
+        let known = certificates.get(place)?.as_ref()?;
+        (known.certified_key.as_ptr() == Arc::as_ptr(certified_key)).then_some(known.digest)
     }
 
     #[cfg(feature = "std")]

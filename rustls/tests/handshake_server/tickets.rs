@@ -93,6 +93,7 @@ struct Session {
     issued_at: u64,
     authenticated_at: u64,
     client_auth: [usize; 4],
+    server_auth: [usize; 4],
     alpn_protocol: Vec<u8>,
     server_name: Vec<u8>,
     client_chain: Vec<Vec<u8>>,
@@ -101,7 +102,7 @@ struct Session {
 impl Session {
     fn read(bytes: &[u8]) -> Self {
         let mut value = Reader(bytes);
-        assert_eq!(value.number(1), 3, "format");
+        assert_eq!(value.number(1), 4, "format");
         assert_eq!(value.u16(), 0x0304, "version");
         let mut read = Self {
             suite: value.u16(),
@@ -112,6 +113,7 @@ impl Session {
             issued_at: value.number(8) as u64,
             authenticated_at: value.number(8) as u64,
             client_auth: [0; 4].map(|_| value.number(8)),
+            server_auth: [0; 4].map(|_| value.number(8)),
             alpn_protocol: value.vector(1).to_vec(),
             server_name: value.vector(1).to_vec(),
             client_chain: Vec::new(),
@@ -186,6 +188,7 @@ fn sealed_ticket_holds_the_session() {
         assert!(session.issued_at <= now && now - session.issued_at < 60);
         assert_eq!(session.authenticated_at, session.issued_at);
         assert_eq!(session.client_auth, [0; 4]);
+        assert_ne!(session.server_auth, [0; 4]);
         assert_eq!(session.max_early_data_size, 0);
         assert_eq!(session.carrier, 0, "records");
     }
