@@ -26,6 +26,7 @@ mod next_record;
 mod operations;
 mod room_left;
 mod server_certificate;
+mod session_calls;
 mod shown;
 mod stream_io;
 mod tickets;

@@ -54,7 +54,7 @@ use crate::suites::SupportedCipherSuite;
 #[cfg(feature = "tls12")]
 use crate::tls12;
 #[cfg(feature = "tls12")]
-use crate::tls12::client::resumption::{SessionInUse, forget};
+use crate::tls12::client::resumption::{SessionInUse, forget, stored_session};
 use crate::{ech, tls13};
 
 /// A client's side of one connection, version by version.
@@ -85,17 +85,27 @@ impl ClientHandshake {
         let config = ClientSettings::now(config, cx.transport.carrier());
         config_limits::check(&config, &alpn_protocols)?;
 
-        let offer = Offer::new(config, server_name, alpn_protocols, cx.transport)?;
+        let mut offer = Offer::new(config, server_name, alpn_protocols, cx.transport)?;
+        // tests of applications look at the order in which a store is called: it is 0.23's
+        let session = OfferedSession::take(&offer);
+        // until the server chooses one, the suite of the session is reported
+        let suite = session.as_ref().map(|session| session.suite());
+        cx.negotiated.suite = suite.map(SupportedCipherSuite::Tls13);
+        #[cfg(feature = "tls12")]
+        let tls12_session = match session {
+            Some(_) => None,
+            None => stored_session(&offer.config, &offer.server_name),
+        };
+        offer.find_kx_hint();
         let shares = if offer.offers_tls13() {
             Some(KeyShares::start(offer.first_group()?, offer.groups())?)
         } else {
             None
         };
-        let session = OfferedSession::take(&offer);
         #[cfg(feature = "tls12")]
-        let offer = match session {
-            Some(_) => offer,
-            None => offer.with_tls12_session(shares.as_ref())?,
+        let offer = match tls12_session {
+            Some(session) => offer.with_tls12_session(session, shares.as_ref())?,
+            None => offer,
         };
         let (offer, outer) = ech::prepare(offer, shares.as_ref(), session.as_deref())?;
         cx.data.ech_status = offer.ech.status();

@@ -67,7 +67,6 @@ impl Offer {
         transport: &dyn Transport,
     ) -> Result<Self, Error> {
         let offers_tls13 = config.versions.contains(ProtocolVersion::TLSv1_3);
-        let store = config.resumption.store.as_ref().filter(|_| offers_tls13);
         let randoms = Randoms::draw(&config.provider)?;
         Ok(Self {
             random: Random(randoms.random),
@@ -79,7 +78,7 @@ impl Offer {
             },
             #[cfg(feature = "tls12")]
             tls12_session: None,
-            kx_hint: store.and_then(|store| store.kx_hint(&visible_name(&config, &server_name))),
+            kx_hint: None,
             ech: Ech::Absent,
             verification: None,
             transport_parameters: transport
@@ -91,6 +90,15 @@ impl Offer {
             server_name,
             alpn_protocols,
         })
+    }
+
+    /// Looks for the group that this server chose before.
+    pub(super) fn find_kx_hint(&mut self) {
+        let config = &self.config;
+        let store = config.resumption.store.as_ref();
+        if let Some(store) = store.filter(|_| self.offers_tls13()) {
+            self.kx_hint = store.kx_hint(&visible_name(config, &self.server_name));
+        }
     }
 
     /// Encodes a ClientHello with these shares, with the cookie if a HelloRetryRequest brought one, and with the

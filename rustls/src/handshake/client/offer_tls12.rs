@@ -6,7 +6,7 @@ use rustls_core::codec::LengthSize;
 
 use super::key_shares::KeyShares;
 use super::offer::{Offer, random_bytes};
-use crate::client::Tls12Resumption;
+use crate::client::{Tls12ClientSessionValue, Tls12Resumption};
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{CipherSuite, ECPointFormat, KeyExchangeAlgorithm, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
@@ -14,7 +14,6 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::key_exchange::ServerKeyExchangeParams;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
-use crate::tls12::client::resumption::stored_session;
 
 /// How many bytes are left in every ClientHello: a shorter ticket is not measured.
 const SURELY_FITS: usize = 2048;
@@ -23,19 +22,21 @@ const SURELY_FITS: usize = 2048;
 const MAX_LEN: usize = LengthSize::U16.max_len();
 
 impl Offer {
-    /// Offers the session with this server, if there is one that may be resumed. Its ticket is left out if it
-    /// does not fit beside all else: servers choose its length.
+    /// Offers `session`, if its suite is offered. Its ticket is left out if it does not fit beside all else: servers
+    /// choose its length.
     ///
     /// # Errors
     ///
     /// [`Error::FailedToGetRandomBytes`].
-    pub(super) fn with_tls12_session(mut self, shares: Option<&KeyShares>) -> Result<Self, Error> {
-        let session = stored_session(&self.config, &self.server_name);
+    pub(super) fn with_tls12_session(
+        mut self,
+        mut session: Tls12ClientSessionValue,
+        shares: Option<&KeyShares>,
+    ) -> Result<Self, Error> {
         // RFC 5246 §7.4.1.2: the suite of the session is among those offered
-        let is_offered = |suite: CipherSuite| self.tls12_suite(suite).is_ok();
-        let Some(mut session) = session.filter(|it| is_offered(it.suite().common.suite)) else {
+        if self.tls12_suite(session.suite().common.suite).is_err() {
             return Ok(self);
-        };
+        }
         let is_too_long = match session.ticket().map(<[u8]>::len) {
             Some(len) if len > SURELY_FITS => {
                 self.client_hello(shares, None, None)?.len() + len > MAX_LEN

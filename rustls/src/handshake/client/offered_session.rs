@@ -36,12 +36,12 @@ impl OfferedSession {
     /// resume. One that it may not is lost.
     pub(super) fn take(offer: &Offer) -> Option<Box<Self>> {
         let config = &offer.config;
-        if !config.versions.contains(ProtocolVersion::TLSv1_3) {
-            return None;
-        }
         // RFC 9846 §C.4: a ticket is used once. Taken out, it cannot be offered again
         let store = config.resumption.store.as_ref()?;
         let value = store.take_tls13_ticket(&offer.server_name)?;
+        if !config.versions.contains(ProtocolVersion::TLSv1_3) {
+            return None;
+        }
         let now = config.current_time().ok()?;
         let session = &value.common;
         // RFC 9846 §4.7.1: no ticket outlives its lifetime
@@ -69,6 +69,11 @@ impl OfferedSession {
             with_early_data,
             value,
         }))
+    }
+
+    /// Returns the suite that early data would have.
+    pub(super) fn suite(&self) -> &'static Tls13CipherSuite {
+        self.suite
     }
 
     /// What is offered after a HelloRetryRequest that chose `suite`: RFC 9846 §4.2.2 drops what does not go

@@ -29,12 +29,13 @@ pub(crate) fn stored_session(
     server_name: &ServerName<'_>,
 ) -> Option<Tls12ClientSessionValue> {
     let resumption = &config.resumption;
-    if !config.versions.contains(ProtocolVersion::TLSv1_2)
-        || resumption.tls12_resumption == Tls12Resumption::Disabled
-    {
+    if resumption.tls12_resumption == Tls12Resumption::Disabled {
         return None;
     }
     let mut session = resumption.store.as_ref()?.tls12_session(server_name)?;
+    if !config.versions.contains(ProtocolVersion::TLSv1_2) {
+        return None;
+    }
     if resumption.tls12_resumption == Tls12Resumption::SessionIdOnly {
         session.drop_ticket();
     }

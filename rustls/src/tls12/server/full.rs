@@ -40,7 +40,6 @@ pub(super) fn send_flight(
     let signer = parameters.signer(hello)?;
     debug!("group {:?}", parameters.group.name());
     cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
-    cx.negotiated.kx_group = Some(parameters.group);
     let kx = parameters.group.start()?;
     let config = handshake.config.clone();
     let randoms = handshake.randoms;
@@ -74,6 +73,7 @@ pub(super) fn send_flight(
 
     let next = Box::new(WaitClientKeyExchange {
         handshake,
+        group: parameters.group,
         kx,
         found: None,
     });

@@ -7,16 +7,17 @@ use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
 use crate::certificates::Found;
-use crate::crypto::ActiveKeyExchange;
+use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use crate::enums::KeyExchangeAlgorithm;
-use crate::handshake::Failure;
 use crate::handshake::ffdhe::check_public_value;
+use crate::handshake::{Failure, ServerContext};
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 use crate::tls12::key_schedule::MasterSecret;
 
 /// Waits for the client's half of the key exchange.
 pub(crate) struct WaitClientKeyExchange {
     pub(super) handshake: Handshake,
+    pub(super) group: &'static dyn SupportedKxGroup,
     /// The server's half.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
     /// The client's chain, not empty: it has yet to prove that it has the key.
@@ -41,14 +42,16 @@ impl WaitClientKeyExchange {
         self,
         exchange: &ClientKeyExchange<'_>,
         encoded: &[u8],
+        cx: &mut ServerContext<'_>,
     ) -> Result<Exchanged, Failure> {
         let Self {
             mut handshake,
+            group,
             kx,
             found,
         } = self;
-        if let Some(group) = kx.ffdhe_group() {
-            check_public_value(&group, exchange.public)?;
+        if let Some(finite) = kx.ffdhe_group() {
+            check_public_value(&finite, exchange.public)?;
         }
         handshake.transcript.add(encoded);
         // RFC 7627 §3: the session hash ends with the ClientKeyExchange
@@ -63,6 +66,9 @@ impl WaitClientKeyExchange {
             session_hash,
         )?;
         handshake.log(&master_secret);
+
+        // RFC 5246 §7.4.7: the client has used the group only now
+        cx.negotiated.kx_group = Some(group);
 
         let next = Box::new(WaitChangeCipherSpec {
             handshake,

@@ -82,7 +82,7 @@ impl State {
             (Self::WaitClientKeyExchange(state), HandshakeType::ClientKeyExchange) => {
                 let kx = state.algorithm();
                 let exchange = message.decode(|r| ClientKeyExchange::read(r, kx))?;
-                match state.read_client_key_exchange(&exchange, encoded)? {
+                match state.read_client_key_exchange(&exchange, encoded, cx)? {
                     Exchanged::Authenticates(next) => Ok(Self::WaitCertificateVerify(next)),
                     Exchanged::Anonymous(next) => Ok(Self::WaitChangeCipherSpec(next)),
                 }

@@ -75,10 +75,15 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls13(secrets));
         cx.transport.start_sending();
 
-        if let (Some(store), Some(group)) = (store, cx.negotiated.kx_group) {
-            if offer.kx_hint != Some(group.name()) {
-                store.set_kx_hint(offer.visible_name(), group.name());
+        if let Some(store) = store {
+            match cx.negotiated.kx_group.map(|group| group.name()) {
+                Some(group) if offer.kx_hint != Some(group) => {
+                    store.set_kx_hint(offer.visible_name(), group);
+                }
+                _ => {}
             }
+            // the server has TLS 1.3 now: a session of TLS 1.2 is of no more use
+            store.remove_tls12_session(&offer.server_name);
         }
         Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
     }

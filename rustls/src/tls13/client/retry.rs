@@ -10,7 +10,7 @@ use crate::handshake::client::sent_hello::{Retry, SentHello};
 use crate::handshake::client::version::check_legacy_version;
 use crate::handshake::{ClientContext, Failure};
 use crate::msgs::server_hello::HelloRetryRequest;
-use crate::suites::Tls13CipherSuite;
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 /// Answers the first HelloRetryRequest; the caller refuses a second.
 pub(crate) fn read_hello_retry_request(
@@ -27,6 +27,8 @@ pub(crate) fn read_hello_retry_request(
     // RFC 9846 §5.1: nothing may follow, since the server waits for our answer
     cx.transport.check_aligned()?;
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+    cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
     let confirmation = request.extensions.encrypted_client_hello;
     if let Some(status) = first.settle_ech_by_retry(suite, encoded, confirmation)? {
         cx.data.ech_status = status;

@@ -226,10 +226,16 @@ impl FlightSender<'_> {
         early_secret: &EarlySecret,
         transcript: &mut Transcript,
     ) -> Option<AcceptedEarlyData> {
-        let limit = self.authentication.resumed()?.early_data_limit?;
+        const LABEL: &str = "CLIENT_EARLY_TRAFFIC_SECRET";
+        let limit = self.authentication.resumed()?.early_data_limit;
+        // it is logged for each session, as the early data may be in a record of the traffic that the server skipped
+        if limit.is_none() && !self.config.key_log.will_log(LABEL) {
+            return None;
+        }
         let transcript = transcript.current();
         let client_traffic_secret = early_secret.client_early_traffic_secret(transcript);
-        self.log("CLIENT_EARLY_TRAFFIC_SECRET", &client_traffic_secret);
+        self.log(LABEL, &client_traffic_secret);
+        let limit = limit?;
         if self.config.key_log.will_log("EARLY_EXPORTER_SECRET") {
             let exporter_secret = early_secret.early_exporter_secret(transcript);
             self.log("EARLY_EXPORTER_SECRET", &exporter_secret);

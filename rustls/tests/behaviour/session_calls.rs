@@ -1,0 +1,334 @@
+//! Calls to a client's session store, the labels in both ends' key logs, and what both report during a handshake: the same
+//! as upstream's, one by one. Test suites of applications look at all three.
+
+use std::sync::{Arc, Mutex};
+
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+
+const KEY_TYPE: KeyType = KeyType::Ed25519;
+
+const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
+
+/// The names of calls, in their order.
+type Calls = Arc<Mutex<Vec<String>>>;
+
+macro_rules! ends {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
+        mod $module {
+            use $tls::client::{
+                ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
+                Tls13ClientSessionValue,
+            };
+            use $tls::pki_types::ServerName;
+            use $tls::{
+                ClientConfig, ClientConnection, KeyLog, NamedGroup, ServerConfig, ServerConnection,
+            };
+
+            use super::*;
+
+            /// Notes calls, and remembers sessions.
+            #[derive(Debug)]
+            struct Store {
+                memory: ClientSessionMemoryCache,
+                calls: Calls,
+            }
+
+            impl Store {
+                fn memory(&self, call: &str) -> &ClientSessionMemoryCache {
+                    self.calls.lock().unwrap().push(call.into());
+                    &self.memory
+                }
+            }
+
+            impl ClientSessionStore for Store {
+                fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
+                    self.memory("set_kx_hint").set_kx_hint(name, group);
+                }
+
+                fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
+                    self.memory("kx_hint").kx_hint(name)
+                }
+
+                fn set_tls12_session(
+                    &self,
+                    name: ServerName<'static>,
+                    value: Tls12ClientSessionValue,
+                ) {
+                    self.memory("set_tls12_session")
+                        .set_tls12_session(name, value);
+                }
+
+                fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+                    self.memory("tls12_session").tls12_session(name)
+                }
+
+                fn remove_tls12_session(&self, name: &ServerName<'static>) {
+                    self.memory("remove_tls12_session")
+                        .remove_tls12_session(name);
+                }
+
+                fn insert_tls13_ticket(
+                    &self,
+                    name: ServerName<'static>,
+                    value: Tls13ClientSessionValue,
+                ) {
+                    self.memory("insert_tls13_ticket")
+                        .insert_tls13_ticket(name, value);
+                }
+
+                fn take_tls13_ticket(
+                    &self,
+                    name: &ServerName<'static>,
+                ) -> Option<Tls13ClientSessionValue> {
+                    self.memory("take_tls13_ticket").take_tls13_ticket(name)
+                }
+            }
+
+            /// Notes labels.
+            #[derive(Debug)]
+            struct Labels(Calls);
+
+            impl KeyLog for Labels {
+                fn log(&self, label: &str, _: &[u8], _: &[u8]) {
+                    self.0.lock().unwrap().push(label.into());
+                }
+            }
+
+            pub(super) fn key_log(labels: &Calls) -> Arc<dyn KeyLog> {
+                Arc::new(Labels(labels.clone()))
+            }
+
+            pub(super) fn client_config(
+                provider: Provider,
+                versions: Versions,
+                calls: &Calls,
+            ) -> Arc<ClientConfig> {
+                let auth = ClientAuth::None;
+                let crypto = provider.$module();
+                let mut config = configs::$module::client_of(versions, crypto, KEY_TYPE, auth);
+                config.resumption = Resumption::store(Arc::new(Store {
+                    memory: ClientSessionMemoryCache::new(100),
+                    calls: calls.clone(),
+                }));
+                config.enable_early_data = true;
+                Arc::new(config)
+            }
+
+            pub(super) fn client(config: &Arc<ClientConfig>) -> $endpoint {
+                $endpoint::new(ClientConnection::new(config.clone(), server_name()).unwrap())
+            }
+
+            pub(super) fn server_config(
+                provider: Provider,
+                versions: Versions,
+                max_early_data_size: u32,
+                retries: bool,
+                labels: &Calls,
+            ) -> Arc<ServerConfig> {
+                let auth = ClientAuth::None;
+                let mut crypto = provider.$module();
+                if retries {
+                    // a group of which no client sends a share at once
+                    crypto
+                        .kx_groups
+                        .retain(|group| group.name() == NamedGroup::secp384r1);
+                }
+                let mut config = configs::$module::server_of(versions, crypto, KEY_TYPE, auth);
+                config.key_log = key_log(labels);
+                config.max_early_data_size = max_early_data_size;
+                Arc::new(config)
+            }
+
+            pub(super) fn server(config: &Arc<ServerConfig>) -> $endpoint {
+                $endpoint::new(ServerConnection::new(config.clone()).unwrap())
+            }
+        }
+    };
+}
+
+ends!(this, rustls, ThisBuffered);
+ends!(upstream, rustls_upstream, UpstreamBuffered);
+
+/// The calls in each of several connections with upstream's server, which has these versions in turn and may want
+/// another share.
+macro_rules! store_calls {
+    ($name:ident, $module:ident) => {
+        fn $name(
+            provider: Provider,
+            versions: Versions,
+            servers: [Versions; 4],
+            retries: bool,
+        ) -> Vec<Vec<String>> {
+            let calls = Calls::default();
+            let client = $module::client_config(provider, versions, &calls);
+            let all = VERSIONS.map(|versions| {
+                upstream::server_config(provider, versions, 1000, retries, &Calls::default())
+            });
+            let connect = |versions: &Versions| {
+                let at = VERSIONS.iter().position(|it| it == versions).unwrap();
+                let mut client = $module::client(&client);
+                let result = exchange(&mut client, &mut upstream::server(&all[at]));
+                let mut calls = std::mem::take(&mut *calls.lock().unwrap());
+                let is_resumed = client.negotiated().ends_with("Some(Resumed)");
+                calls.extend(result.is_err().then(|| "failed".into()));
+                calls.extend(is_resumed.then(|| "resumed".into()));
+                calls
+            };
+            servers.iter().map(connect).collect()
+        }
+    };
+}
+
+store_calls!(calls_of_this, this);
+store_calls!(calls_of_upstream, upstream);
+
+/// Our client tells its store nothing that the store knows: the group that it found there, and a session that is resumed
+/// without a new ticket.
+fn without_repetition(mut connections: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut knows_group = false;
+    for calls in &mut connections {
+        let is_resumed = calls.iter().any(|call| call == "resumed");
+        calls.retain(|call| match &**call {
+            "set_kx_hint" => !std::mem::replace(&mut knows_group, true),
+            "set_tls12_session" => !is_resumed,
+            _ => true,
+        });
+    }
+    connections
+}
+
+#[test]
+fn the_calls_of_a_session_store() {
+    use Versions::{Both, Tls12, Tls13};
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            for servers in [
+                [Tls12; 4],
+                [Tls13; 4],
+                [Both; 4],
+                [Tls12, Both, Both, Tls13],
+                [Tls13, Tls12, Tls12, Tls13],
+            ] {
+                for retries in [false, true] {
+                    let ours = calls_of_this(provider, versions, servers, retries);
+                    let theirs = calls_of_upstream(provider, versions, servers, retries);
+                    let theirs = without_repetition(theirs);
+                    assert_eq!(ours, theirs, "{versions:?} {servers:?} {retries}");
+                }
+            }
+        }
+    }
+}
+
+/// The labels that both ends log for three connections of which one is upstream's. The client sends early data or does
+/// not.
+macro_rules! labels {
+    ($name:ident, $client:ident, $server:ident) => {
+        fn $name(
+            provider: Provider,
+            versions: Versions,
+            [of_first, of_second]: [u32; 2],
+            early: &[u8],
+            retries: bool,
+        ) -> Vec<Vec<String>> {
+            let of_client = Calls::default();
+            let of_server = Calls::default();
+            let mut client = $client::client_config(provider, versions, &Calls::default());
+            Arc::get_mut(&mut client).unwrap().key_log = $client::key_log(&of_client);
+            let first = $server::server_config(provider, versions, of_first, retries, &of_server);
+            let mut second = (*first).clone();
+            second.max_early_data_size = of_second;
+            let second = Arc::new(second);
+            let mut logged = Vec::new();
+            for server in [&first, &second, &second] {
+                let mut client = $client::client(&client);
+                client.send_early(early);
+                exchange(&mut client, &mut $server::server(server)).unwrap();
+                for labels in [&of_client, &of_server] {
+                    let mut labels = std::mem::take(&mut *labels.lock().unwrap());
+                    // RFC 9850 has it, and upstream does not
+                    labels.retain(|label| label != "EARLY_EXPORTER_SECRET");
+                    logged.push(labels);
+                }
+            }
+            logged
+        }
+    };
+}
+
+labels!(labels_of_upstream, upstream, upstream);
+labels!(labels_of_our_client, this, upstream);
+labels!(labels_of_our_server, upstream, this);
+
+#[test]
+fn the_labels_of_key_logs() {
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            for (max, early) in [
+                ([0, 0], &b""[..]),
+                ([1000, 1000], b""),
+                ([1000, 1000], b"early"),
+                ([1000, 0], b"early"),
+            ] {
+                for retries in [false, true] {
+                    let labels = labels_of_upstream(provider, versions, max, early, retries);
+                    for ours in [
+                        labels_of_our_client(provider, versions, max, early, retries),
+                        labels_of_our_server(provider, versions, max, early, retries),
+                    ] {
+                        assert_eq!(ours, labels, "{versions:?} {max:?} {early:?} {retries}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What both ends report after each flight of three connections.
+macro_rules! reports {
+    ($name:ident, $client:ident, $server:ident) => {
+        fn $name(provider: Provider, versions: Versions, retries: bool) -> Vec<String> {
+            let client = $client::client_config(provider, versions, &Calls::default());
+            let server = $server::server_config(provider, versions, 0, retries, &Calls::default());
+            let mut reports = Vec::new();
+            for _ in 0..3 {
+                let (mut client, mut server) = ($client::client(&client), $server::server(&server));
+                loop {
+                    reports.push(client.negotiated());
+                    reports.push(server.negotiated());
+                    let to_server = client.take_output();
+                    server.receive(&to_server).unwrap();
+                    reports.push(server.negotiated());
+                    let to_client = server.take_output();
+                    client.receive(&to_client).unwrap();
+                    if to_server.is_empty() && to_client.is_empty() {
+                        break;
+                    }
+                }
+            }
+            reports
+        }
+    };
+}
+
+reports!(reports_of_upstream, upstream, upstream);
+reports!(reports_of_our_client, this, upstream);
+reports!(reports_of_our_server, upstream, this);
+
+#[test]
+fn what_ends_report_during_a_handshake() {
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            for retries in [false, true] {
+                let theirs = reports_of_upstream(provider, versions, retries);
+                for ours in [
+                    reports_of_our_client(provider, versions, retries),
+                    reports_of_our_server(provider, versions, retries),
+                ] {
+                    assert_eq!(ours, theirs, "{versions:?} {retries}");
+                }
+            }
+        }
+    }
+}
