@@ -110,10 +110,6 @@ impl ClientHandshake {
         let (offer, outer) = ech::prepare(offer, shares.as_ref(), session.as_deref())?;
         cx.data.ech_status = offer.ech.status();
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
-        if let Some(suite) = sent.early_data_suite() {
-            // it protects data from now on
-            cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
-        }
         Ok(Self::Hello(Box::new(sent)))
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct OfferedSession {
     pub(crate) value: Tls13ClientSessionValue,
     /// One with the session's hash, and the session's if it is on offer; but of this configuration's provider, as the
     /// session may have been made with another one's.
-    pub(super) suite: &'static Tls13CipherSuite,
+    suite: &'static Tls13CipherSuite,
     pub(crate) early_secret: EarlySecret,
     /// Whether `early_data` is offered, too.
     pub(crate) with_early_data: bool,

@@ -86,12 +86,6 @@ impl SentHello {
         })
     }
 
-    /// Returns the cipher suite of the early data that may be sent; `None` if none may.
-    pub(super) fn early_data_suite(&self) -> Option<&'static Tls13CipherSuite> {
-        let session = self.session.as_ref()?;
-        session.with_early_data.then_some(session.suite)
-    }
-
     /// Sends the second one, with the shares and the cookie that were asked for and the session that may still
     /// be offered.
     ///

@@ -50,7 +50,6 @@ pub(crate) fn read_hello_retry_request(
     if first.sent_len() - session_len + added > usize::from(u16::MAX) {
         return Err(InvalidMessage::MessageTooLarge.into());
     }
-    cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
     let retry = Retry {
         suite,
         transcript,
