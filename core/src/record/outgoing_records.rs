@@ -17,6 +17,12 @@ impl<'a> OutgoingRecords<'a> {
         Self { rest: pending, cut }
     }
 
+    /// Returns all records that are left.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Returns the length in bytes of what is left of the record that is cut after the first `len` bytes; 0 when the cut
     /// is between two records.
     #[cold]

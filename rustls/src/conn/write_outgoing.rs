@@ -5,26 +5,28 @@ use std::io::{self, IoSlice};
 
 use crate::record::buffer::OutgoingBuffer;
 
-/// The most records that are handed to a writer in one call, as in 0.23.
-const MOST_RECORDS: usize = 64;
+/// The most slices that a writer is given in one call, as in 0.23.
+const MOST_SLICES: usize = 64;
 
-/// Writes records that wait in `outgoing` to `wr`, each as a slice of its own, with one call of its `write_vectored` at
-/// most.
+/// Writes all records that wait in `outgoing` to `wr`, with one call of its `write_vectored` at most.
+///
+/// Each record is a slice of its own. If there are too many for that, the last slice has all that are left: one call
+/// takes any number of small records.
 #[inline]
 pub(crate) fn write_outgoing(
     outgoing: &mut OutgoingBuffer,
     wr: &mut dyn io::Write,
 ) -> Result<usize, io::Error> {
-    let mut records = outgoing.records();
-    let Some(first) = records.next() else {
+    let Some(first) = outgoing.records().next() else {
         return Ok(0);
     };
-    let (given, written) = if first.len() == outgoing.len() {
+    let written = if first.len() == outgoing.len() {
         // not `write`: some writers implement `write_vectored` only
-        (first.len(), wr.write_vectored(&[IoSlice::new(first)])?)
+        wr.write_vectored(&[IoSlice::new(first)])?
     } else {
         write_records(outgoing, wr)?
     };
+    let given = outgoing.len();
     outgoing.consume(written);
     if written <= given {
         Ok(written)
@@ -33,19 +35,22 @@ pub(crate) fn write_outgoing(
     }
 }
 
-/// Returns how many bytes were given to `wr`, and how many it has written.
-fn write_records(
-    outgoing: &OutgoingBuffer,
-    wr: &mut dyn io::Write,
-) -> Result<(usize, usize), io::Error> {
-    let mut slices = [IoSlice::new(&[]); MOST_RECORDS];
-    let (mut used, mut given) = (0, 0);
-    for (slice, record) in slices.iter_mut().zip(outgoing.records()) {
+fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Result<usize> {
+    let mut slices = [IoSlice::new(&[]); MOST_SLICES];
+    let mut records = outgoing.records();
+    let mut used = 0;
+    for slice in &mut slices[..MOST_SLICES - 1] {
+        let Some(record) = records.next() else {
+            break;
+        };
         *slice = IoSlice::new(record);
         used += 1;
-        given += record.len();
     }
-    Ok((given, wr.write_vectored(&slices[..used])?))
+    if !records.rest().is_empty() {
+        slices[used] = IoSlice::new(records.rest());
+        used += 1;
+    }
+    wr.write_vectored(&slices[..used])
 }
 
 // not a part of its caller, which is inlined
@@ -55,4 +60,51 @@ fn impossible_write(written: usize, given: usize) -> io::Error {
     io::Error::other(format!(
         "illegal write_vectored return value ({written} > {given})"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// Takes all that it is given, and keeps the lengths of the slices.
+    #[derive(Default)]
+    struct Slices(Vec<Vec<usize>>);
+
+    impl io::Write for Slices {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            unreachable!()
+        }
+
+        fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+            let lengths: Vec<usize> = bufs.iter().map(|buf| buf.len()).collect();
+            let written = lengths.iter().sum();
+            self.0.push(lengths);
+            Ok(written)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn one_call_takes_all_records() {
+        const RECORD: &[u8] = b"\x17\x03\x03\x00\x02hi";
+        for (count, slices) in [(1, 1), (2, 2), (64, 64), (65, 64), (1000, 64)] {
+            let mut outgoing = OutgoingBuffer::default();
+            for _ in 0..count {
+                outgoing.append(RECORD);
+            }
+            let mut writer = Slices::default();
+            let written = write_outgoing(&mut outgoing, &mut writer).unwrap();
+            assert_eq!(written, count * RECORD.len());
+            let [lengths] = &writer.0[..] else {
+                panic!("{} calls", writer.0.len());
+            };
+            assert_eq!(lengths.len(), slices);
+            assert!(lengths[..slices - 1].iter().all(|len| *len == RECORD.len()));
+        }
+    }
 }
