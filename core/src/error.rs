@@ -14,9 +14,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::error::Error as StdError;
 use core::fmt::{self, Display};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 pub use peer::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
-use pki_types::{AlgorithmIdentifier, ServerName, UnixTime};
+use pki_types::{AlgorithmIdentifier, IpAddr, ServerName, UnixTime};
 
 use crate::enums::{AlertDescription, ContentType, HandshakeType};
 
@@ -321,11 +322,9 @@ impl Display for CertificateError {
                 expected,
                 presented,
             } => {
-                write!(
-                    f,
-                    "certificate not valid for name {:?}; certificate is ",
-                    expected.to_str()
-                )?;
+                f.write_str("certificate not valid for name ")?;
+                write_server_name(f, expected)?;
+                f.write_str("; certificate is ")?;
                 write_names(f, presented)
             }
             Self::InvalidPurposeContext {
@@ -346,6 +345,20 @@ impl Display for CertificateError {
 /// Returns 0 if `later` is not later.
 fn seconds_between(earlier: &UnixTime, later: &UnixTime) -> u64 {
     later.as_secs().saturating_sub(earlier.as_secs())
+}
+
+/// Prints a name in quotes. `ServerName::to_str` needs `std`.
+fn write_server_name(f: &mut fmt::Formatter<'_>, name: &ServerName<'_>) -> fmt::Result {
+    match name {
+        ServerName::DnsName(name) => write!(f, "{:?}", name.as_ref()),
+        ServerName::IpAddress(IpAddr::V4(address)) => {
+            write!(f, "\"{}\"", Ipv4Addr::from(*address.as_ref()))
+        }
+        ServerName::IpAddress(IpAddr::V6(address)) => {
+            write!(f, "\"{}\"", Ipv6Addr::from(*address.as_ref()))
+        }
+        other => write!(f, "{other:?}"),
+    }
 }
 
 /// Prints the names that a certificate is for: `only valid for a, b or c`.
