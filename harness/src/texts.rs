@@ -1,7 +1,7 @@
 //! Errors that have nothing but a text, compared with upstream's.
 
-/// Returns true if `ours` is `theirs`. Where both show an `Error::General`, the text of `ours` may go on after that of
-/// `theirs`.
+/// Returns true if `ours` is `theirs`. Where both show an `Error::General`, the text of `ours` may go on in
+/// parentheses.
 pub fn agree(ours: &str, theirs: &str) -> bool {
     const GENERAL: &str = "General(\"";
     const END: &str = "\")";
@@ -15,7 +15,9 @@ pub fn agree(ours: &str, theirs: &str) -> bool {
             (Some(ours), Some(theirs)) => {
                 let (our_text, our_rest) = ours.split_once(END).unwrap_or((ours, ""));
                 let (their_text, their_rest) = theirs.split_once(END).unwrap_or((theirs, ""));
-                if !our_text.starts_with(their_text) || our_rest != their_rest {
+                let goes_on = our_text.strip_prefix(their_text);
+                let is_same = goes_on.is_some_and(|more| more.is_empty() || more.starts_with(" ("));
+                if !is_same || our_rest != their_rest {
                     return false;
                 }
             }
@@ -25,14 +27,15 @@ pub fn agree(ours: &str, theirs: &str) -> bool {
 }
 
 #[test]
-fn only_the_text_of_a_general_error_may_go_on() {
+fn only_the_text_of_a_general_error_may_go_on_in_parentheses() {
     assert!(agree("fine", "fine"));
     assert!(agree("a General(\"b\") c", "a General(\"b\") c"));
-    assert!(agree("a General(\"b and more\") c", "a General(\"b\") c"));
+    assert!(agree("a General(\"b (more)\") c", "a General(\"b\") c"));
     for (ours, theirs) in [
         ("fine", "General(\"b\")"),
         ("General(\"b\")", "fine"),
-        ("General(\"b\")", "General(\"b and more\")"),
+        ("General(\"b\")", "General(\"b (more)\")"),
+        ("General(\"b: more\")", "General(\"b\")"),
         ("General(\"b\") c", "General(\"b\") d"),
         ("a General(\"b\")", "General(\"b\")"),
         ("General(\"b\")", "General(\"b\") General(\"b\")"),
