@@ -157,6 +157,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         if !self.shown.is_lost() {
             return Ok(());
         }
+        self.shown = Shown::default();
         self.driver.check_failed()?;
         let error = "received data was discarded, and next_record was not called for it";
         Err(self.driver.fail(Error::General(error.into()).into()))

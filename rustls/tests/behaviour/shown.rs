@@ -139,6 +139,12 @@ fn unbuffered() {
             panic!("{state:?}");
         };
         state.encode(&mut [0; 4096]).unwrap();
+        // a change_cipher_spec goes before early data
+        if let Ok(ConnectionState::EncodeTlsData(mut state)) =
+            client.process_tls_records(&mut []).state
+        {
+            state.encode(&mut [0; 4096]).unwrap();
+        }
         let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
         let state = state.unwrap();
         ends.check("TransmitTlsData", format!("{state:?}"));

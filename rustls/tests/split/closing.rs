@@ -196,7 +196,7 @@ fn what_was_handed_over_outlives_the_receiver() {
         assert!(sender.wants_write());
         let mut out = Vec::new();
         sender.write_tls(&mut out).unwrap();
-        assert_eq!(peer.open_all(&out), [(ALERT, vec![2, 10])]);
+        assert_eq!(peer.open_all(&out), [(ALERT, vec![2, 50])]);
     }
     for case in tls13_cases() {
         let (halves, mut peer) = case.split();

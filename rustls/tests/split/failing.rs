@@ -73,7 +73,7 @@ fn mistakes(case: Case) -> Vec<Mistake> {
             "no record",
             |_, _| b"GET / HTTP/1.1".to_vec(),
             InvalidMessage::InvalidContentType.into(),
-            Some(10),
+            Some(50),
         ),
         (
             "an alert",

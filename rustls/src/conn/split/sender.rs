@@ -328,19 +328,15 @@ impl Writer<'_> {
         crate::Writer::new(&mut self.sender.common)
     }
 
-    /// As [`Self::whole`], for application data.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::BrokenPipe`] after a close_notify, when the other writer drops data without an error.
+    /// Returns what came of a write, but [`io::ErrorKind::BrokenPipe`] where sending is over: the writer of a whole
+    /// connection drops data then, for the sake of programs written for 0.23.
     #[inline]
-    fn open(&mut self) -> io::Result<crate::Writer<'_>> {
-        self.sender.hear();
-        let common = &mut self.sender.common;
-        if common.records.is_sending_over() && !common.has_failed() {
-            return Err(io::ErrorKind::BrokenPipe.into());
+    fn unless_dropped(&self, written: io::Result<usize>) -> io::Result<usize> {
+        if self.sender.common.records.is_sending_over() {
+            written.and(Err(io::ErrorKind::BrokenPipe.into()))
+        } else {
+            written
         }
-        Ok(crate::Writer::new(common))
     }
 }
 
@@ -349,12 +345,14 @@ impl io::Write for Writer<'_> {
     /// Accepts up to the buffer limit.
     #[inline]
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.open()?.write(buf)
+        let written = self.whole().write(buf);
+        self.unless_dropped(written)
     }
 
     /// Accepts up to the buffer limit. The pieces are cut into records as one, not each by itself.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        self.open()?.write_vectored(bufs)
+        let written = self.whole().write_vectored(bufs);
+        self.unless_dropped(written)
     }
 
     /// Sends nothing, [`Sender::write_tls`] does; returns the connection's failure if there is one.

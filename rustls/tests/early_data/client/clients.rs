@@ -115,12 +115,17 @@ pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[
 
 /// Appends what waits to be sent.
 pub(crate) fn encode(conn: &mut UnbufferedClientConnection, output: &mut Vec<u8>) {
-    let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-    let Ok(ConnectionState::EncodeTlsData(mut state)) = state else {
-        panic!("{state:?}");
-    };
-    let used = output.len();
-    state.encode_to_vec(output, used).unwrap();
+    loop {
+        let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+        match state.unwrap() {
+            ConnectionState::EncodeTlsData(mut state) => {
+                let used = output.len();
+                state.encode_to_vec(output, used).unwrap();
+            }
+            ConnectionState::TransmitTlsData(_) => return,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 pub(crate) fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {

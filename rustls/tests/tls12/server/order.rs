@@ -282,14 +282,6 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
         "the peer is told"),
     ("an empty share", "InvalidMessage(IllegalEmptyValue) / [2, 50]",
         "the peer is told"),
-    ("user_canceled", "AlertReceived(CloseNotify) / none",
-        "RFC 5246 §7.2.1: after a close_notify the connection is closed at once"),
-    ("close_notify during the handshake", "AlertReceived(CloseNotify) / none",
-        "the same"),
-    ("no certificate where one is required", "NoCertificatesPresented / [2, 40]",
-        "RFC 5246 §7.4.6: a fatal handshake_failure alert"),
-    ("close_notify before Finished", "AlertReceived(CloseNotify) / none",
-        "the same"),
 ];
 
 fn outcome(result: Result) -> String {
