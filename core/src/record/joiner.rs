@@ -22,7 +22,7 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 /// The wire allows 2^24 - 1; the length is checked against this before any memory is taken for it.
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
-/// The memory grows in steps of this many bytes: a peer that sends byte by byte does not cause an allocation
+/// The memory grows by a quarter, in steps of this many bytes: a peer that sends byte by byte does not cause an allocation
 /// for each, and one that stops makes us hold hardly more than it has sent.
 const STEP: usize = 256;
 
@@ -72,7 +72,13 @@ impl HandshakeJoiner {
     /// [`InvalidMessage::HandshakePayloadTooLarge`] when any message that waits is longer than
     /// [`MAX_HANDSHAKE_LEN`].
     pub fn push(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
-        append(&mut self.memory, payload);
+        // no longer than the message that has begun, once its length is known
+        let most = if self.checked > self.memory.len() {
+            self.checked
+        } else {
+            usize::MAX
+        };
+        append(&mut self.memory, payload, most);
         self.waiting += payload.len();
         if self.lent {
             return Ok(());
@@ -120,7 +126,7 @@ impl HandshakeJoiner {
     /// Takes back what [`Self::next_message`] has lent.
     pub fn give_back(&mut self, message: JoinedMessage) {
         let pushed = core::mem::replace(&mut self.memory, message.memory);
-        append(&mut self.memory, &pushed);
+        append(&mut self.memory, &pushed, usize::MAX);
         self.lent = false;
         if self.is_empty() {
             self.memory = Vec::new();
@@ -152,11 +158,14 @@ impl HandshakeJoiner {
     }
 }
 
-/// Appends `bytes` to `memory`, which grows to the next full [`STEP`].
-fn append(memory: &mut Vec<u8>, bytes: &[u8]) {
+/// Appends `bytes` to `memory`, which grows by at least a quarter, but not beyond `most` bytes if these are enough.
+fn append(memory: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let len = memory.len() + bytes.len();
-    if memory.capacity() < len {
-        memory.reserve_exact(len.next_multiple_of(STEP) - memory.len());
+    let capacity = memory.capacity();
+    if capacity < len {
+        let longer = Ord::max(len, capacity + capacity / 4).next_multiple_of(STEP);
+        let longer = Ord::max(Ord::min(longer, most), len);
+        memory.reserve_exact(longer - memory.len());
     }
     memory.extend_from_slice(bytes);
 }

@@ -152,7 +152,7 @@ fn memory_is_what_was_received_and_little_more() {
         let before = joiner.memory.capacity();
         joiner.push(&[*byte]).unwrap();
         assert!(joiner.next_message().unwrap().is_none());
-        assert!(joiner.memory.capacity() <= i + 1 + STEP);
+        assert!(joiner.memory.capacity() <= i + i / 4 + 2 * STEP);
         steps += usize::from(joiner.memory.capacity() != before);
     }
     assert!(steps <= SENT / STEP + 1, "{steps} steps");
@@ -208,5 +208,31 @@ fn debug_shows_lengths_only() {
     assert_eq!(
         format!("{joiner:?}"),
         "HandshakeJoiner { waiting: 1, lent: true, .. }"
+    );
+}
+
+/// Each byte in a record of its own.
+#[test]
+#[cfg_attr(miri, ignore = "many bytes")]
+fn a_message_in_small_pieces_is_moved_a_few_times_only() {
+    let message = [&[1, 0, 0xfd, 0xe8][..], &[7; 65_000]].concat();
+    let mut joiner = HandshakeJoiner::default();
+    let (mut capacity, mut growths, mut moved) = (0, 0, 0);
+    for (count, byte) in message.iter().enumerate() {
+        joiner.push(&[*byte]).unwrap();
+        if joiner.memory.capacity() != capacity {
+            capacity = joiner.memory.capacity();
+            growths += 1;
+            moved += count;
+        }
+        assert!(
+            capacity <= count + count / 4 + 2 * STEP,
+            "{capacity} for {count}"
+        );
+    }
+    assert_eq!(capacity, message.len());
+    assert!(
+        growths <= 30 && moved <= 6 * message.len(),
+        "{growths}, {moved}"
     );
 }
