@@ -1,83 +1,223 @@
-//! The memory of record buffers, in a few lengths, and a pool for each thread of what no connection uses.
+//! The memory of record buffers, in a few lengths, and each thread's pool of what no connection uses.
 //!
 //! A connection needs a buffer only from the first byte of a record to the last, and a thread works on few
 //! connections at a time. So a handful of buffers serves any number of connections, stays in the cache, and
 //! is cheap to take and to give back. Without feature `std` there is no thread-local storage to keep them in:
 //! each is allocated and freed.
 //!
-//! Buffers are zeroed only when they are allocated. Afterwards they may hold old bytes; the positions that
-//! their user keeps tell which bytes are valid.
+//! A pool keeps at most [`BUDGET`] bytes. What is over that is freed, the least recently used first.
+//!
+//! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection that used them last. The
+//! pool knows which one that was: it gets its buffers back as they are, and another connection gets them with those bytes
+//! marked as stale. [`Memory::expose`] clears stale bytes before the connection's transport or cipher can see them.
 
-use alloc::vec;
+use alloc::alloc::handle_alloc_error;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::ops::{Deref, DerefMut};
 
-use super::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
+use super::{HEADER_LEN, MAX_TLS13_PAYLOAD_LEN};
 
-/// Room for the longest record of all versions and the header of the next.
-pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_WIRE_PAYLOAD_LEN;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
-/// The lengths there are: from part of a small record up to 64 KiB of application data plus what records add
+/// Room for the longest record of TLS 1.3, which ciphers of TLS 1.2 do not exceed either, and the header of the next.
+pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
+
+/// The lengths of pooled buffers: from a few short records up to 64 KiB of application data plus what records add
 /// to it. Longer buffers are not kept.
-const LENS: [usize; 7] = [
+const LENS: [usize; 9] = [
+    1 << 8,
     1 << 10,
     1 << 11,
     1 << 12,
     1 << 13,
+    12 * 1024,
     RECORD_LEN,
     2 * RECORD_LEN,
-    80 * 1024,
+    MAX_POOLED_LEN,
 ];
 
-/// A buffer of [`fitting_len`] bytes. Its content is arbitrary.
-pub(super) fn take(len: usize) -> Vec<u8> {
-    #[cfg(feature = "std")]
-    if let Some(memory) = threads::take(len) {
-        return memory;
-    }
-    vec![0; fitting_len(len)]
-}
+/// Length of the longest buffers that are kept.
+pub(super) const MAX_POOLED_LEN: usize = 72 * 1024;
 
-/// As [`take`], but rather a longer one that is there than a new one: for output, which is gone soon. The pool
-/// has few, so however many connections wait to write, few of them hold more than they need.
-pub(super) fn take_spare(len: usize) -> Vec<u8> {
-    #[cfg(feature = "std")]
-    if let Some(memory) = threads::take(len).or_else(|| take_longer(len)) {
-        return memory;
-    }
-    vec![0; fitting_len(len)]
-}
-
-/// The shortest that is there of those longer than [`take`] would return.
+/// The most bytes of buffers that a thread keeps.
 #[cfg(feature = "std")]
-#[cold]
-fn take_longer(len: usize) -> Option<Vec<u8>> {
-    LENS.into_iter()
-        .filter(|longer| *longer > len)
-        .find_map(threads::take)
-}
+const BUDGET: usize = 128 * 1024;
 
-/// Gives back what [`take`] returned, or any other vector.
-pub(super) fn give(memory: Vec<u8>) {
+/// Identifies a connection to the pool. The buffers of one connection share it.
+///
+/// The default identifies none: its buffers count as those of another connection each time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Owner {
     #[cfg(feature = "std")]
-    threads::give(memory);
-    #[cfg(not(feature = "std"))]
-    drop(memory);
+    id: u64,
 }
 
-/// Length of the buffer that [`take`] returns for `len` bytes.
-pub(super) fn fitting_len(len: usize) -> usize {
-    match class(len) {
-        Some(class) => LENS[class],
-        // longer ones double, so that a buffer that grows bit by bit is copied only a few times
-        None => len.next_power_of_two(),
+impl Owner {
+    /// Creates an owner that differs from all others in the process.
+    pub fn new() -> Self {
+        Self {
+            #[cfg(feature = "std")]
+            id: threads::next_id(),
+        }
     }
+}
+
+/// The allocator has no memory for a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory;
+
+/// A buffer, and how much of it may hold bytes of its present and of former owners.
+///
+/// ```text
+///   0               exposed          stale            len
+///   │ own bytes     │ others' bytes  │ zeros          │
+/// ```
+#[derive(Default)]
+pub(super) struct Memory {
+    bytes: Box<[u8]>,
+    exposed: u32,
+    stale: u32,
+}
+
+impl Memory {
+    /// Allocates `len` zeros, which the pool does not keep unless it has this length.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`].
+    fn new(len: usize) -> Result<Self, OutOfMemory> {
+        #[cfg(test)]
+        limit::count(len)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| OutOfMemory)?;
+        bytes.resize(len, 0);
+        Ok(Self::from(bytes))
+    }
+
+    /// Clears what others have left in the first `end` bytes. Call it before anything outside the record layer gets them.
+    #[inline]
+    pub(super) fn expose(&mut self, end: usize) {
+        if end > self.exposed as usize {
+            self.clear_stale(end);
+        }
+    }
+
+    #[cold]
+    fn clear_stale(&mut self, end: usize) {
+        let exposed = self.exposed as usize;
+        let stale = Ord::min(self.stale as usize, end);
+        if exposed < stale {
+            self.bytes[exposed..stale].fill(0);
+        }
+        self.exposed = u32::try_from(end).unwrap_or(u32::MAX);
+    }
+
+    /// Copies `bytes` to `at`, right behind the bytes that are in use.
+    pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
+        let end = at + bytes.len();
+        self.expose(at);
+        self.bytes[at..end].copy_from_slice(bytes);
+        let exposed = u32::try_from(end).unwrap_or(u32::MAX);
+        self.exposed = Ord::max(self.exposed, exposed);
+    }
+
+    /// Marks all that its owner may have left as another's.
+    fn change_owner(&mut self) {
+        self.stale = Ord::max(self.stale, self.exposed);
+        self.exposed = 0;
+    }
+}
+
+impl From<Vec<u8>> for Memory {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes: bytes.into_boxed_slice(),
+            exposed: 0,
+            stale: 0,
+        }
+    }
+}
+
+impl Deref for Memory {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Memory {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// Returns a buffer of [`fitting_len`] bytes. Aborts the process when there is no memory, as allocations do elsewhere.
+pub(super) fn take(len: usize, owner: Owner) -> Memory {
+    try_take(len, owner).unwrap_or_else(|_| abort(len))
+}
+
+/// Aborts the process for want of `len` bytes.
+#[cold]
+pub(super) fn abort(len: usize) -> ! {
+    let bytes = Layout::array::<u8>(len).unwrap_or(Layout::new::<usize>());
+    handle_alloc_error(bytes)
+}
+
+/// As [`take`], for lengths that the application chooses.
+///
+/// # Errors
+///
+/// [`OutOfMemory`].
+pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
+    #[cfg(feature = "std")]
+    if let Some(memory) = threads::take(len, owner) {
+        return Ok(memory);
+    }
+    #[cfg(not(feature = "std"))]
+    let _ = owner;
+    Memory::new(fitting_len(len))
+}
+
+/// As [`try_take`], but allocates a buffer of its own length where the longest of the pool would be much too long.
+///
+/// # Errors
+///
+/// [`OutOfMemory`].
+pub(super) fn try_take_close(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
+    if fitting_len(len) == MAX_POOLED_LEN && len < MAX_POOLED_LEN / 5 * 4 {
+        // longer than the other lengths of the pool, by which `give` knows it
+        Memory::new(Ord::max(len, MAX_POOLED_LEN / 2 + 1))
+    } else {
+        try_take(len, owner)
+    }
+}
+
+/// Gives back what [`take`] returned.
+#[inline]
+pub(super) fn give(memory: Memory, owner: Owner) {
+    #[cfg(feature = "std")]
+    threads::give(memory, owner);
+    #[cfg(not(feature = "std"))]
+    let _ = (memory, owner);
+}
+
+/// Length of the buffer that [`take`] returns for `len` bytes: the shortest of [`LENS`] that fits, or `len`.
+#[inline]
+pub(super) fn fitting_len(len: usize) -> usize {
+    class(len).map_or(len, |class| LENS[class])
 }
 
 /// The index of the shortest of [`LENS`] that has `len` bytes.
 #[inline]
 fn class(len: usize) -> Option<usize> {
-    // nearly always this one
-    const RECORD: usize = 4;
+    // most data is in records of the greatest length
+    const RECORD: usize = 6;
     if len > LENS[RECORD - 1] && len <= LENS[RECORD] {
         return Some(RECORD);
     }
@@ -86,177 +226,249 @@ fn class(len: usize) -> Option<usize> {
 
 #[cfg(feature = "std")]
 mod threads {
-    use alloc::vec::Vec;
-    use core::cell::RefCell;
+    use core::cell::{Cell, RefCell};
 
-    use super::{LENS, class};
+    use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class};
 
-    /// How many buffers of a length a thread keeps: enough for both directions of a connection and of the one
-    /// it forwards to; half as many of those longer than a record.
-    const fn slots(class: usize) -> usize {
-        if LENS[class] <= super::RECORD_LEN {
-            4
-        } else {
-            2
-        }
+    /// Stands for the owner of buffers that belong to no connection in the pool, where no buffer of it is found.
+    const NOBODY: u64 = u64::MAX;
+
+    #[cfg(target_has_atomic = "64")]
+    pub(super) fn next_id() -> u64 {
+        use core::sync::atomic::{AtomicU64, Ordering};
+
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        LAST.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A stack, since the buffer given back last is the one most likely in the cache.
-    #[derive(Default)]
+    #[cfg(not(target_has_atomic = "64"))]
+    pub(super) fn next_id() -> u64 {
+        use std::sync::{Mutex, PoisonError};
+
+        static LAST: Mutex<u64> = Mutex::new(0);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        *last += 1;
+        *last
+    }
+
+    /// The number of buffers of each length that a thread keeps beside the newest: enough for both directions of a
+    /// connection and of the one it forwards to; fewer of those longer than a record.
+    const SLOTS: [usize; LENS.len()] = [4, 4, 4, 4, 4, 4, 4, 2, 1];
+
+    /// The largest of [`SLOTS`].
+    const MOST_SLOTS: usize = 4;
+
+    /// A buffer, the connection that used it last, and when.
+    struct Slot {
+        memory: Option<Memory>,
+        owner: u64,
+        given: u32,
+    }
+
+    /// Buffers of one length, the least recently used first.
     struct Stack {
-        slots: [Vec<u8>; 4],
+        slots: [Slot; MOST_SLOTS],
         used: usize,
     }
 
     impl Stack {
         const EMPTY: Self = Self {
-            slots: [const { Vec::new() }; 4],
+            slots: [const {
+                Slot {
+                    memory: None,
+                    owner: NOBODY,
+                    given: 0,
+                }
+            }; MOST_SLOTS],
             used: 0,
         };
+
+        /// Takes out the buffer at `index`.
+        fn remove(&mut self, index: usize) -> Option<Memory> {
+            let memory = self.slots[index].memory.take();
+            self.used -= 1;
+            if index != self.used {
+                self.slots[index..=self.used].rotate_left(1);
+            }
+            memory
+        }
+    }
+
+    /// The buffers of a thread.
+    struct Pool {
+        /// The buffer given back last, which is the one most likely in the cache, and its owner.
+        newest: Cell<Option<Memory>>,
+        owner: Cell<u64>,
+        /// The bytes of the buffers in `others`.
+        held: Cell<usize>,
+        others: RefCell<Others>,
+    }
+
+    struct Others {
+        stacks: [Stack; LENS.len()],
+        /// Counts buffers put there: the time by which the least recently used is found.
+        clock: u32,
+    }
+
+    impl Pool {
+        /// Takes a buffer that is not the newest: another one of `owner`, or one of another connection.
+        #[cold]
+        fn take_other(&self, class: usize, owner: u64) -> Option<Memory> {
+            if let Some(newest) = self.newest.take() {
+                self.keep(newest, self.owner.get(), 0);
+            }
+            let stack = &mut self.others.borrow_mut().stacks[class];
+            let own = |slot: &Slot| slot.owner == owner;
+            let used = &stack.slots[..stack.used];
+            let (index, is_own) = match used.iter().rposition(own) {
+                Some(index) => (index, true),
+                // two connections that take turns have a buffer each
+                None if used.len() < Ord::min(SLOTS[class], 2)
+                    && self.held.get() + LENS[class] <= BUDGET =>
+                {
+                    return None;
+                }
+                None if used.is_empty() => return None,
+                None => (0, false),
+            };
+            self.held.set(self.held.get() - LENS[class]);
+            let mut memory = stack.remove(index)?;
+            if !is_own {
+                memory.change_owner();
+            }
+            Some(memory)
+        }
+
+        /// Puts `memory` with the others. At most [`BUDGET`] bytes are kept, the `beside` bytes of the newest included.
+        #[cold]
+        fn keep(&self, memory: Memory, owner: u64, beside: usize) {
+            let (len, budget) = (memory.len(), BUDGET - beside);
+            let Some(class) = class(len).filter(|_| len <= budget) else {
+                return;
+            };
+            let others = &mut *self.others.borrow_mut();
+            if others.stacks[class].used == SLOTS[class] {
+                self.free_oldest(others, class);
+            }
+            self.free_until(others, budget - len);
+            self.held.set(self.held.get() + len);
+            others.clock = others.clock.wrapping_add(1);
+            let stack = &mut others.stacks[class];
+            stack.slots[stack.used] = Slot {
+                memory: Some(memory),
+                owner,
+                given: others.clock,
+            };
+            stack.used += 1;
+        }
+
+        /// Frees the least recently used buffers of the others until they have at most `most` bytes.
+        fn free_until(&self, others: &mut Others, most: usize) {
+            while self.held.get() > most {
+                let now = others.clock;
+                let oldest = (0..LENS.len())
+                    .filter(|class| others.stacks[*class].used != 0)
+                    .max_by_key(|class| now.wrapping_sub(others.stacks[*class].slots[0].given));
+                let Some(oldest) = oldest else { return };
+                self.free_oldest(others, oldest);
+            }
+        }
+
+        /// Frees the least recently used buffers of the others for the sake of the newest, of `len` bytes.
+        #[cold]
+        fn make_place(&self, len: usize) {
+            self.free_until(&mut self.others.borrow_mut(), BUDGET - len);
+        }
+
+        fn free_oldest(&self, others: &mut Others, class: usize) {
+            self.held.set(self.held.get() - LENS[class]);
+            drop(others.stacks[class].remove(0));
+        }
     }
 
     std::thread_local! {
-        static POOL: RefCell<[Stack; LENS.len()]> = const {
-            RefCell::new([const { Stack::EMPTY }; LENS.len()])
+        static POOL: Pool = const {
+            Pool {
+                newest: Cell::new(None),
+                owner: Cell::new(NOBODY),
+                held: Cell::new(0),
+                others: RefCell::new(Others {
+                    stacks: [const { Stack::EMPTY }; LENS.len()],
+                    clock: 0,
+                }),
+            }
         };
     }
 
-    pub(super) fn take(len: usize) -> Option<Vec<u8>> {
+    /// The bytes that the pool of this thread keeps.
+    #[cfg(test)]
+    pub(super) fn held() -> usize {
+        POOL.with(|pool| {
+            let newest = pool.newest.take();
+            let len = newest.as_ref().map_or(0, |newest| newest.len());
+            pool.newest.set(newest);
+            len + pool.held.get()
+        })
+    }
+
+    #[inline]
+    pub(super) fn take(len: usize, owner: Owner) -> Option<Memory> {
         let class = class(len)?;
         // there is no pool any more while the thread's locals are being destroyed
         POOL.try_with(|pool| {
-            let stack = &mut pool.borrow_mut()[class];
-            stack.used = stack.used.checked_sub(1)?;
-            Some(core::mem::take(&mut stack.slots[stack.used]))
+            if let Some(newest) = pool.newest.take() {
+                if newest.len() == LENS[class] && pool.owner.get() == owner.id {
+                    return Some(newest);
+                }
+                pool.newest.set(Some(newest));
+            }
+            pool.take_other(class, owner.id)
         })
         .ok()?
     }
 
-    /// Keeps `memory` for the next [`take`], unless it has another length or there are enough.
-    pub(super) fn give(memory: Vec<u8>) {
-        let Some(class) = class(memory.len()).filter(|class| LENS[*class] == memory.len()) else {
+    /// Keeps `memory` for the next [`take`], unless it has another length than those of the pool.
+    #[inline]
+    pub(super) fn give(memory: Memory, owner: Owner) {
+        let len = memory.len();
+        // all shorter ones are from the pool
+        if len > MAX_POOLED_LEN / 2 && len != MAX_POOLED_LEN {
             return;
-        };
+        }
         let _ = POOL.try_with(|pool| {
-            let stack = &mut pool.borrow_mut()[class];
-            if stack.used < slots(class) {
-                stack.slots[stack.used] = memory;
-                stack.used += 1;
+            // a buffer of nobody is found by nobody
+            let owner = if owner.id == 0 { NOBODY } else { owner.id };
+            let older = (pool.newest.replace(Some(memory)), pool.owner.replace(owner));
+            if let (Some(older), owner) = older {
+                pool.keep(older, owner, len);
+            } else if pool.held.get() + len > BUDGET {
+                pool.make_place(len);
             }
         });
     }
 }
 
-#[cfg(all(test, feature = "std"))]
-mod tests {
-    use core::cell::RefCell;
+/// Lets a test run out of memory.
+#[cfg(test)]
+pub(super) mod limit {
+    use core::cell::Cell;
 
-    use super::*;
+    use super::OutOfMemory;
 
-    /// Runs `test` with a pool of its own.
-    fn on_a_new_thread(test: fn()) {
-        std::thread::spawn(test).join().unwrap();
+    std::thread_local! {
+        static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 
-    #[test]
-    fn a_longer_memory_is_spared_a_new_one() {
-        on_a_new_thread(|| {
-            let record = take(RECORD_LEN);
-            let address = record.as_ptr();
-            give(record);
-            let spare = take_spare(24);
-            assert_eq!((spare.as_ptr(), spare.len()), (address, RECORD_LEN));
-            // the one that fits comes first, and there is no other left
-            give(take(24));
-            assert_eq!(take_spare(24).len(), LENS[0]);
-            assert_eq!(take_spare(24).len(), LENS[0]);
-        });
+    /// Lets the thread allocate `left` more bytes; [`usize::MAX`] is no limit.
+    pub(crate) fn set(left: usize) {
+        LEFT.set(left);
     }
 
-    #[test]
-    fn the_last_given_is_the_first_taken() {
-        on_a_new_thread(|| {
-            let memories = [take(1000), take(1024), take(1)];
-            let addresses = memories.each_ref().map(|memory| memory.as_ptr());
-            memories.into_iter().for_each(give);
-            let again = [(); 3].map(|()| take(5));
-            let again = again.each_ref().map(|memory| memory.as_ptr());
-            assert!(again.iter().eq(addresses.iter().rev()));
-        });
-    }
-
-    #[test]
-    fn memories_are_no_longer_than_fits() {
-        on_a_new_thread(|| {
-            for len in LENS.into_iter().rev() {
-                give(take(len));
-            }
-            for (len, taken) in [
-                (0, 1024),
-                (1, 1024),
-                (1025, 2048),
-                (8193, RECORD_LEN),
-                (RECORD_LEN, RECORD_LEN),
-                (RECORD_LEN + 1, 2 * RECORD_LEN),
-                (66_000, 80 * 1024),
-                (80 * 1024 + 1, 128 * 1024),
-                (1_000_000, 1 << 20),
-            ] {
-                let memory = take(len);
-                assert_eq!((memory.len(), memory.capacity()), (taken, taken), "{len}");
-            }
-        });
-    }
-
-    #[test]
-    fn the_pool_keeps_few_and_no_others() {
-        on_a_new_thread(|| {
-            let kept = |len: usize, others: usize| {
-                let memories: Vec<_> = (0..10).map(|_| vec![7; len]).collect();
-                let mut given: Vec<_> = memories.iter().map(|memory| memory.as_ptr()).collect();
-                memories.into_iter().for_each(give);
-                let taken: Vec<_> = (0..10).map(|_| take(others)).collect();
-                let count = taken.iter().filter(|memory| memory[0] == 7).count();
-                given.truncate(count);
-                given.reverse();
-                assert!(
-                    taken[..count]
-                        .iter()
-                        .map(|memory| memory.as_ptr())
-                        .eq(given)
-                );
-                count
-            };
-            assert_eq!(kept(1024, 1024), 4);
-            assert_eq!(kept(RECORD_LEN, RECORD_LEN), 4);
-            assert_eq!(kept(80 * 1024, 80 * 1024), 2);
-            assert_eq!(kept(128 * 1024, 128 * 1024), 0);
-            assert_eq!(kept(1000, 1000), 0);
-            assert_eq!(kept(2048, 1024), 0);
-        });
-    }
-
-    #[test]
-    fn buffers_may_outlive_the_pool() {
-        struct AtExit(Vec<u8>);
-
-        impl Drop for AtExit {
-            fn drop(&mut self) {
-                give(core::mem::take(&mut self.0));
-                drop(take(10));
-            }
+    pub(super) fn count(len: usize) -> Result<(), OutOfMemory> {
+        match LEFT.get() {
+            usize::MAX => {}
+            left => LEFT.set(left.checked_sub(len).ok_or(OutOfMemory)?),
         }
-
-        std::thread_local! {
-            static BEFORE: RefCell<Option<AtExit>> = const { RefCell::new(None) };
-            static AFTER: RefCell<Option<AtExit>> = const { RefCell::new(None) };
-        }
-
-        // one of the two is dropped after the pool, whichever order the platform has
-        on_a_new_thread(|| {
-            BEFORE.set(Some(AtExit(take(10))));
-            give(take(10));
-            AFTER.set(Some(AtExit(take(10))));
-        });
+        Ok(())
     }
 }

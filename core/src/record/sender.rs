@@ -292,6 +292,22 @@ impl RecordSender {
         Ok(required_size)
     }
 
+    /// [`Self::seal`] where speed does not matter. It is a call, so that the others are none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::seal`].
+    #[cold]
+    #[inline(never)]
+    pub fn seal_rarely(
+        &mut self,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+        out: &mut [u8],
+    ) -> Result<usize, SealError> {
+        self.seal(typ, payload, out)
+    }
+
     /// [`Self::seal`] for any number of records other than one.
     fn seal_fragments(
         &mut self,

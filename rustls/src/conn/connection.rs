@@ -187,6 +187,8 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Limits how many bytes of written plaintext and of TLS to be sent the connection holds before
     /// [`Writer`] accepts less; `None` for no limit. 64 KiB unless set. [`Writer::room_left`] says what is left of it.
+    ///
+    /// Without a limit, [`Writer`] accepts what there is memory for.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
         self.driver.common.buffer_limit = limit;
     }

@@ -473,9 +473,8 @@ impl<'a, Data> TakenBuffer<'a, Data> {
 
     #[inline(always)]
     fn put_back(&mut self) {
-        let records = &mut self.driver.common.records;
-        self.received.park(records.is_handshaking());
-        records.received = core::mem::take(&mut self.received);
+        self.received.park();
+        self.driver.common.records.received = core::mem::take(&mut self.received);
     }
 }
 

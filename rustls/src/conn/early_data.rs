@@ -7,7 +7,7 @@ use std::io;
 use super::common_state::CommonState;
 use super::records::Sending;
 #[cfg(feature = "std")]
-use super::sending::invalid_data;
+use super::sending::{invalid_data, some_of};
 use super::unbuffered::EncryptError;
 use super::unwinding::whole;
 use crate::client::EarlyDataError;
@@ -38,16 +38,16 @@ impl CommonState {
         // the key cannot be replaced, and has to protect EndOfEarlyData, too
         let room = Ord::min(room, records.sender.payload_left());
         let accepted = Ord::min(payload.len(), Ord::min(left, room));
-        records.sending = Sending::EarlyData {
-            left: left - accepted,
-        };
-        whole(self, |common| {
+        let sealed = whole(self, |common| {
             common
                 .records
-                .seal(ContentType::ApplicationData, payload[..accepted].into())
+                .seal_pieces(payload[..accepted].into())
                 .map_err(|error| invalid_data(common.fail(Error::from(error).into())))
         })?;
-        Ok(accepted)
+        self.records.sending = Sending::EarlyData {
+            left: left - sealed,
+        };
+        some_of(accepted, sealed)
     }
 
     /// Encrypts all of `payload` into the front of `out`, or nothing.
@@ -70,7 +70,7 @@ impl CommonState {
             common
                 .records
                 .sender
-                .seal(ContentType::ApplicationData, payload.into(), out)
+                .seal_rarely(ContentType::ApplicationData, payload.into(), out)
                 .map_err(|error| common.seal_failed(error))
         })?;
         self.records.sending = Sending::EarlyData { left };

@@ -30,7 +30,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Failure;
 use crate::logging::debug;
 use crate::msgs::transport_parameters::TransportParameters;
-use crate::record::buffer::{OutgoingBuffer, ReceiveBuffer};
+use crate::record::buffer::{OutgoingBuffer, Owner, ReceiveBuffer};
 use crate::record::joiner::HandshakeJoiner;
 use crate::record::receiver::RecordReceiver;
 use crate::record::sender::{RecordSender, SealError};
@@ -42,6 +42,10 @@ use crate::tls13::key_schedule::TrafficSecret;
 /// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
 #[cfg(feature = "std")]
 const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
+
+/// The most application data that is sealed into one piece of memory, in bytes.
+#[cfg(feature = "std")]
+pub(super) const PIECE_LEN: usize = 64 * 1024;
 
 /// The records of one connection.
 pub(crate) struct Records {
@@ -103,13 +107,14 @@ pub(crate) enum Receiving {
 
 impl Records {
     pub(crate) fn new() -> Self {
+        let owner = Owner::new();
         Self {
             sender: RecordSender::new(),
             receiver: RecordReceiver::new(),
             sending: Sending::Handshake,
             receiving: Receiving::Handshake,
-            outgoing: OutgoingBuffer::default(),
-            received: ReceiveBuffer::default(),
+            outgoing: OutgoingBuffer::new(owner),
+            received: ReceiveBuffer::new(owner),
             joiner: HandshakeJoiner::default(),
             unsent_plaintext: UnsentPlaintext::default(),
             other_half: None,
@@ -120,16 +125,40 @@ impl Records {
         }
     }
 
-    /// Seals `payload` behind what waits in [`Self::outgoing`].
+    /// Seals `payload`, which the connection itself has to send, behind what waits in [`Self::outgoing`].
     pub(crate) fn seal(
         &mut self,
         typ: ContentType,
         payload: OutboundChunks<'_>,
     ) -> Result<(), SealError> {
         let room = self.outgoing.room(self.sender.sealed_len(payload.len()));
-        let sealed = self.sender.seal(typ, payload, room);
+        let sealed = self.sender.seal_rarely(typ, payload, room);
         self.outgoing.commit(*sealed.as_ref().unwrap_or(&0));
         sealed.map(|_| ())
+    }
+
+    /// Seals application data behind what waits in [`Self::outgoing`], in pieces of [`PIECE_LEN`] bytes. Returns how much of
+    /// `payload` was sealed: less than all where memory ends, perhaps nothing.
+    #[cfg(feature = "std")]
+    pub(super) fn seal_pieces(&mut self, payload: OutboundChunks<'_>) -> Result<usize, SealError> {
+        let (mut sealed, mut rest) = (0, payload);
+        // whole records: where the pieces end does not show
+        let most = PIECE_LEN - PIECE_LEN % self.sender.max_fragment_len();
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(most);
+            let piece_len = piece.len();
+            let Ok(room) = self.outgoing.try_room(self.sender.sealed_len(piece_len)) else {
+                break;
+            };
+            let len = self
+                .sender
+                .seal_rarely(ContentType::ApplicationData, piece, room);
+            self.outgoing.commit(*len.as_ref().unwrap_or(&0));
+            len?;
+            sealed += piece_len;
+            rest = behind;
+        }
+        Ok(sealed)
     }
 
     /// True until what the peer sends is application data, and not early.
@@ -175,14 +204,10 @@ impl Records {
                 "message buffer full",
             ));
         }
-        let room = self.received.room();
-        let room_len = room.len();
-        let mut result = rd.read(room);
-        // what lies behind the room is of earlier records, perhaps of other connections
-        if matches!(result, Ok(len) if len > room_len) {
-            result = Err(impossible_read());
-        }
-        self.received.commit(*result.as_ref().unwrap_or(&0));
+        let result = self.received.receive(|room| match rd.read(room) {
+            Ok(len) if len > room.len() => Err(impossible_read()),
+            result => result,
+        });
         if let Ok(0) = result {
             self.seen_eof = true;
         }

@@ -9,6 +9,8 @@ use std::io;
 
 use super::common_state::CommonState;
 use super::established::{Established, KEY_UPDATE_LEN};
+#[cfg(feature = "std")]
+use super::records::PIECE_LEN;
 use super::records::Sending;
 use super::transport::Transport;
 use super::unbuffered::EncryptError;
@@ -17,6 +19,8 @@ use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
 use crate::error::Error;
 use crate::logging::warn;
+#[cfg(feature = "std")]
+use crate::record::buffer::OutOfMemory;
 use crate::record::sender::{InPlaceError, SealError};
 
 impl CommonState {
@@ -40,11 +44,17 @@ impl CommonState {
             Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
             None => payload.len(),
         };
-        if records.sending != Sending::Traffic || !records.sender.can_protect(accepted) {
+        if records.sending != Sending::Traffic
+            || accepted > PIECE_LEN
+            || !records.sender.can_protect(accepted)
+        {
             return self.write_plaintext_slowly(payload, accepted);
         }
         let (payload, _) = payload.split_at(accepted);
-        let room = records.outgoing.room(records.sender.sealed_len(accepted));
+        let sealed_len = records.sender.sealed_len(accepted);
+        let Ok(room) = records.outgoing.try_room(sealed_len) else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
         match records
             .sender
             .seal(ContentType::ApplicationData, payload, room)
@@ -53,7 +63,10 @@ impl CommonState {
                 records.outgoing.commit(len);
                 Ok(accepted)
             }
-            Err(error) => Err(invalid_data(self.fail(Error::from(error).into()))),
+            Err(error) => {
+                records.outgoing.commit(0);
+                Err(invalid_data(self.fail(Error::from(error).into())))
+            }
         }
     }
 
@@ -76,7 +89,7 @@ impl CommonState {
         Some(Ord::min(room, protectable)).filter(|room| *room != usize::MAX)
     }
 
-    /// [`Self::write_plaintext`] when there are no keys yet, none any more, or new ones are needed.
+    /// [`Self::write_plaintext`] when there are no keys yet, none any more, or new ones are needed, and when it is a lot.
     #[cfg(feature = "std")]
     #[cold]
     fn write_plaintext_slowly(
@@ -95,34 +108,43 @@ impl CommonState {
                 self.close_worn_out();
                 return Ok(payload.len());
             }
-            let accepted = Ord::min(accepted, left);
-            let (payload, _) = payload.split_at(accepted);
-            self.seal_over_keys(payload).map_err(invalid_data)?;
-            return Ok(accepted);
+            let (payload, _) = payload.split_at(Ord::min(accepted, left));
+            let len = payload.len();
+            let sealed = self.seal_over_keys(payload).map_err(invalid_data)?;
+            return some_of(len, sealed);
         }
         let unsent = &mut self.records.unsent_plaintext;
         let room = self
             .buffer_limit
             .map_or(usize::MAX, |limit| limit.saturating_sub(unsent.len()));
-        let accepted = Ord::min(payload.len(), room);
-        let (payload, _) = payload.split_at(accepted);
-        unsent.append(&payload);
-        Ok(accepted)
+        let (payload, _) = payload.split_at(Ord::min(payload.len(), room));
+        match unsent.append(&payload) {
+            Ok(()) => Ok(payload.len()),
+            Err(OutOfMemory) => Err(io::ErrorKind::OutOfMemory.into()),
+        }
     }
 
-    /// Seals `payload` behind what waits, replacing the key whenever it is worn out (RFC 9846 §5.5).
+    /// Seals `payload` behind what waits, replacing the key whenever it is worn out (RFC 9846 §5.5). Returns how much of it
+    /// was sealed: less than all where memory ends, perhaps nothing.
+    #[cfg(feature = "std")]
     #[cold]
-    fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<(), Error> {
-        let mut rest = payload;
+    fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<usize, Error> {
+        let (mut sealed, mut rest) = (0, payload);
         while !rest.is_empty() {
             self.refresh_worn_key()?;
             let (now, later) = rest.split_at(self.records.sender.payload_left());
-            self.records
-                .seal(ContentType::ApplicationData, now)
+            let now_len = now.len();
+            let len = self
+                .records
+                .seal_pieces(now)
                 .map_err(|error| self.fail(Error::from(error).into()))?;
+            sealed += len;
+            if len < now_len {
+                break;
+            }
             rest = later;
         }
-        Ok(())
+        Ok(sealed)
     }
 
     /// Replaces the sending key if it has reached its limit (RFC 9846 §5.5).
@@ -173,10 +195,11 @@ impl CommonState {
             Sending::TrafficThenClose => true,
             _ => return Ok(()),
         };
-        if !self.records.unsent_plaintext.is_empty() {
-            let plaintext = core::mem::take(&mut self.records.unsent_plaintext);
-            for write in plaintext.writes() {
-                self.seal_over_keys(write.into())?;
+        #[cfg(feature = "std")]
+        for write in core::mem::take(&mut self.records.unsent_plaintext).into_writes() {
+            if self.seal_over_keys(write.as_slice().into())? < write.len() {
+                let error = Error::General("out of memory".into());
+                return Err(self.fail(error.into()));
             }
         }
         if closes {
@@ -234,10 +257,11 @@ impl CommonState {
         let mut rest = OutboundChunks::from(payload);
         loop {
             let (now, later) = rest.split_at(self.records.sender.payload_left());
-            let sealed =
-                self.records
-                    .sender
-                    .seal(ContentType::ApplicationData, now, &mut out[used..]);
+            let sealed = self.records.sender.seal_rarely(
+                ContentType::ApplicationData,
+                now,
+                &mut out[used..],
+            );
             used += sealed.map_err(|error| self.seal_failed(error))?;
             if later.is_empty() {
                 return Ok(used);
@@ -287,7 +311,11 @@ impl CommonState {
         let Some(out) = out.get_mut(..required_size) else {
             return Err(InsufficientSizeError { required_size });
         };
-        out.copy_from_slice(outgoing.pending());
+        let mut used = 0;
+        for piece in outgoing.pieces() {
+            out[used..used + piece.len()].copy_from_slice(piece);
+            used += piece.len();
+        }
         outgoing.consume(required_size);
         Ok(required_size)
     }
@@ -372,6 +400,16 @@ impl CommonState {
             return Err(InPlaceError::OutputPending);
         }
         Ok(())
+    }
+}
+
+/// What a write of `len` bytes returns of which memory was enough for so many.
+#[cfg(feature = "std")]
+pub(super) fn some_of(len: usize, taken: usize) -> io::Result<usize> {
+    if taken == 0 && len != 0 {
+        Err(io::ErrorKind::OutOfMemory.into())
+    } else {
+        Ok(taken)
     }
 }
 

@@ -8,10 +8,10 @@ use crate::record::buffer::OutgoingBuffer;
 /// The most slices that a writer is given in one call, as in 0.23.
 const MOST_SLICES: usize = 64;
 
-/// Writes all records that wait in `outgoing` to `wr`, with one call of its `write_vectored` at most.
+/// Writes the records that wait in `outgoing` to `wr`, with one call of its `write_vectored` at most.
 ///
 /// Each record is a slice of its own. If there are too many for that, the last slice has all that are left: one call
-/// takes any number of small records.
+/// takes any number of small records, up to 72 KiB of them.
 #[inline]
 pub(crate) fn write_outgoing(
     outgoing: &mut OutgoingBuffer,
@@ -20,13 +20,12 @@ pub(crate) fn write_outgoing(
     let Some(first) = outgoing.records().next() else {
         return Ok(0);
     };
-    let written = if first.len() == outgoing.len() {
+    let (given, written) = if first.len() == outgoing.len() {
         // not `write`: some writers implement `write_vectored` only
-        wr.write_vectored(&[IoSlice::new(first)])?
+        (first.len(), wr.write_vectored(&[IoSlice::new(first)])?)
     } else {
         write_records(outgoing, wr)?
     };
-    let given = outgoing.len();
     outgoing.consume(written);
     if written <= given {
         Ok(written)
@@ -35,22 +34,27 @@ pub(crate) fn write_outgoing(
     }
 }
 
-fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Result<usize> {
+/// Returns how many bytes were given to `wr`, and how many it has written.
+fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Result<(usize, usize)> {
     let mut slices = [IoSlice::new(&[]); MOST_SLICES];
-    let mut records = outgoing.records();
-    let mut used = 0;
-    for slice in &mut slices[..MOST_SLICES - 1] {
-        let Some(record) = records.next() else {
-            break;
-        };
-        *slice = IoSlice::new(record);
-        used += 1;
+    let (mut used, mut given) = (0, 0);
+    'slices: for mut records in outgoing.records_by_piece() {
+        loop {
+            let next = if used == MOST_SLICES - 1 {
+                Some(records.rest()).filter(|rest| !rest.is_empty())
+            } else {
+                records.next()
+            };
+            let Some(next) = next else { break };
+            slices[used] = IoSlice::new(next);
+            used += 1;
+            given += next.len();
+            if used == MOST_SLICES {
+                break 'slices;
+            }
+        }
     }
-    if !records.rest().is_empty() {
-        slices[used] = IoSlice::new(records.rest());
-        used += 1;
-    }
-    wr.write_vectored(&slices[..used])
+    Ok((given, wr.write_vectored(&slices[..used])?))
 }
 
 // not a part of its caller, which is inlined

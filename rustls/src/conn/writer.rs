@@ -17,6 +17,9 @@ use crate::crypto::cipher::OutboundChunks;
 /// write while they shut down expect no error. So it is when a key of TLS 1.2 is worn out, which closes the connection.
 /// After a failure the error is that of the connection, as [`io::ErrorKind::InvalidData`]. [`Self::room_left`] is 0 in
 /// all these cases.
+///
+/// Where there is memory for a part of what was given, that part is accepted; where there is none, the error is
+/// [`io::ErrorKind::OutOfMemory`], and the connection goes on.
 pub struct Writer<'a> {
     common: &'a mut CommonState,
 }

@@ -37,12 +37,14 @@
 //! |---|---|---|
 //! | idle, on Rust's heap | 1 000 | `bench -- memory` |
 //! | what aws-lc-rs takes through C's allocator | 1 300 | growth of the resident set, 10 000 pairs of connections |
-//! | half of a record received, or output that the socket does not take | up to 16 KiB, up to 64 KiB | limits: `set_buffer_limit` |
+//! | part of a record received, or output that the socket does not take | up to 16 KiB, up to 72 KiB | limits: `set_buffer_limit` |
+//! | record buffers of a thread, whatever it serves | up to 128 KiB | `bench -- memory` |
 //! | a session in a server's storage, one ticket each | 325 of a client that comes back, 2 100 of one with certificates | `bench -- certificates` |
 //!
 //! So a million idle connections are 2.3 GB of TLS; the kernel's sockets come on top, and what the application keeps beside
 //! each of them decides.
-//! [`idle_connections`](super::idle_connections) says how little that can be. A thousand slow readers are 83 MB.
+//! [`idle_connections`](super::idle_connections) says how little that can be. A thousand slow readers are 75 MB.
+//! A thousand threads, one for each connection, are up to 128 MB of buffers beside their stacks.
 //!
 //! # A fleet
 //!

@@ -27,6 +27,7 @@ mod operations;
 mod room_left;
 mod server_certificate;
 mod session_calls;
+mod shared_buffers;
 mod shown;
 mod stream_io;
 mod tickets;

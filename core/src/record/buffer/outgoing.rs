@@ -1,0 +1,352 @@
+//! Records that wait to be sent.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use super::{OutOfMemory, Owner, move_down, move_to, pays, release};
+use crate::record::outgoing_records::OutgoingRecords;
+use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
+
+#[cfg(test)]
+mod tests;
+
+/// What is this fraction of its memory, or less, is moved to a shorter one.
+const LITTLE: usize = 8;
+
+/// Records that wait to be sent.
+///
+/// They are in one piece of memory, as far as [`MAX_POOLED_LEN`] reaches:
+///
+/// ```text
+///   0          start              end             memory.len()
+///   │ sent     │ waits to be sent │ room          │
+/// ```
+///
+/// What comes then goes to another piece. Those before it are queued, and each is given back when all of it is sent. So
+/// the output of a connection without a limit takes about as much memory as it has bytes.
+#[derive(Default)]
+pub struct OutgoingBuffer {
+    /// The last piece.
+    last: Piece,
+    /// The pieces before the last: none or one queue. This kind of box can be allocated without an abort.
+    queue: Box<[Queue]>,
+    /// The number of bytes in all pieces that wait to be sent.
+    len: usize,
+    /// The number of bytes in front that belong to a record whose beginning was sent.
+    cut: u32,
+    owner: Owner,
+}
+
+/// A piece of memory that is filled from its front and sent from its front.
+#[derive(Default)]
+struct Piece {
+    memory: Memory,
+    /// What waits to be sent begins and ends here.
+    start: u32,
+    end: u32,
+}
+
+impl Piece {
+    #[inline]
+    fn len(&self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    #[inline]
+    fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The number of bytes behind what waits.
+    #[inline]
+    fn room(&self) -> usize {
+        self.memory.len() - self.end as usize
+    }
+
+    #[inline]
+    fn pending(&self) -> &[u8] {
+        &self.memory[self.range()]
+    }
+}
+
+type Queue = VecDeque<Piece>;
+
+impl OutgoingBuffer {
+    /// Creates the outgoing buffer of the connection that is `owner`.
+    pub fn new(owner: Owner) -> Self {
+        let mut buffer = Self::default();
+        buffer.owner = owner;
+        buffer
+    }
+
+    /// The bytes to be sent first: all that wait, unless they are in several pieces.
+    #[inline]
+    pub fn pending(&self) -> &[u8] {
+        match self.queue.first() {
+            None => self.last.pending(),
+            Some(queue) => queue.front().map_or(&[], Piece::pending),
+        }
+    }
+
+    /// The bytes to be sent, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let queued = self.queue.iter().flatten();
+        queued
+            .chain([&self.last])
+            .map(Piece::pending)
+            .filter(|piece| !piece.is_empty())
+    }
+
+    /// The records in [`Self::pending`], one by one; of the first perhaps only the rest.
+    #[inline]
+    pub fn records(&self) -> OutgoingRecords<'_> {
+        OutgoingRecords::new(self.pending(), self.cut as usize)
+    }
+
+    /// The records of each piece. None lies in two of them.
+    pub fn records_by_piece(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
+        let rest = self.pieces().skip(1);
+        [self.records()]
+            .into_iter()
+            .chain(rest.map(|piece| OutgoingRecords::new(piece, 0)))
+    }
+
+    /// The number of bytes that wait to be sent.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when nothing waits to be sent.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Exactly `len` bytes of room behind what waits; [`Self::commit`] adds what was written there.
+    ///
+    /// Aborts the process when there is no memory. It is for what the connection itself sends.
+    #[inline]
+    pub fn room(&mut self, len: usize) -> &mut [u8] {
+        if self.last.room() < len && self.make_room(len).is_err() {
+            pool::abort(len);
+        }
+        self.exposed_room(len)
+    }
+
+    /// As [`Self::room`], for as much as the application chooses to send.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemory`]; nothing has changed then.
+    #[inline]
+    pub fn try_room(&mut self, len: usize) -> Result<&mut [u8], OutOfMemory> {
+        if self.last.room() < len {
+            self.make_room(len)?;
+        }
+        Ok(self.exposed_room(len))
+    }
+
+    #[inline]
+    fn exposed_room(&mut self, len: usize) -> &mut [u8] {
+        let Piece { memory, end, .. } = &mut self.last;
+        let room = *end as usize..*end as usize + len;
+        memory.expose(room.end);
+        &mut memory[room]
+    }
+
+    #[inline]
+    fn make_room(&mut self, len: usize) -> Result<(), OutOfMemory> {
+        // what the positions of a piece can express
+        if len > u32::MAX as usize {
+            return Err(OutOfMemory);
+        }
+        if self.last.memory.is_empty() {
+            self.last.memory = pool::try_take(len, self.owner)?;
+            return Ok(());
+        }
+        self.grow(len)
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) -> Result<(), OutOfMemory> {
+        let last = &mut self.last;
+        let used = last.len();
+        if pays(last.start as usize, used) && last.memory.len() - used >= len {
+            let range = last.range();
+            move_down(&mut last.memory, range, 0);
+            (last.start, last.end) = (0, used as u32);
+            return Ok(());
+        }
+        // longer in any case, so that moving pays the next time
+        let mut longer = Ord::max(used.saturating_add(len), last.memory.len() + 1);
+        if longer <= MAX_POOLED_LEN {
+            if longer > RECORD_LEN {
+                // records that are written one by one become many
+                longer = MAX_POOLED_LEN;
+            }
+            let longer = pool::try_take(longer, self.owner)?;
+            last.move_to(longer, self.owner);
+            return Ok(());
+        }
+        self.add_piece(len)
+    }
+
+    /// Begins another piece, with room for `len` bytes or, if these are few beside what waits, for more of their kind.
+    fn add_piece(&mut self, len: usize) -> Result<(), OutOfMemory> {
+        let piece_len = if len > MAX_POOLED_LEN / 2 {
+            len
+        } else {
+            Ord::max(len, Ord::min(self.len / 4, MAX_POOLED_LEN))
+        };
+        let memory = pool::try_take_close(piece_len, self.owner)?;
+        if self.queue.is_empty() {
+            let mut queue = Vec::new();
+            queue.try_reserve_exact(1).map_err(|_| OutOfMemory)?;
+            queue.push(Queue::new());
+            self.queue = queue.into_boxed_slice();
+        }
+        if let Some(queue) = self.queue.first_mut() {
+            // a queue without pieces does no harm
+            queue.try_reserve(1).map_err(|_| OutOfMemory)?;
+            let full = core::mem::replace(
+                &mut self.last,
+                Piece {
+                    memory,
+                    ..Piece::default()
+                },
+            );
+            queue.push_back(full);
+        }
+        Ok(())
+    }
+
+    /// Appends the first `len` bytes of the last [`Self::room`].
+    #[inline]
+    pub fn commit(&mut self, len: usize) {
+        debug_assert!(len <= self.last.room());
+        self.last.end += len as u32;
+        self.len += len;
+        if self.last.start == self.last.end {
+            self.release_last();
+        }
+    }
+
+    /// Appends a copy of `bytes`.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.commit(bytes.len());
+    }
+
+    /// Drops the first `len` bytes that wait, or all when there are fewer.
+    #[inline]
+    pub fn consume(&mut self, len: usize) {
+        if !self.queue.is_empty() {
+            self.consume_queued(len);
+            return;
+        }
+        let len = Ord::min(len, self.len);
+        if len < self.len {
+            self.cut = self.records().cut_after(len) as u32;
+        }
+        let last = &mut self.last;
+        last.start += len as u32;
+        self.len -= len;
+        if self.len == 0 {
+            self.release_last();
+        } else if last.len() <= last.memory.len() / LITTLE {
+            self.shrink();
+        }
+    }
+
+    #[cold]
+    fn consume_queued(&mut self, mut len: usize) {
+        while let Some(queue) = self.queue.first_mut() {
+            let Some(front) = queue.front_mut() else {
+                self.queue = Box::default();
+                break;
+            };
+            let sent = Ord::min(len, front.len());
+            let records = OutgoingRecords::new(front.pending(), self.cut as usize);
+            self.cut = records.cut_after(sent) as u32;
+            front.start += sent as u32;
+            self.len -= sent;
+            len -= sent;
+            if front.start != front.end {
+                return;
+            }
+            if let Some(mut sent) = queue.pop_front() {
+                release(&mut sent.memory, self.owner);
+            }
+        }
+        self.consume(len);
+    }
+
+    /// Moves the little that is left in a long memory to a shorter one.
+    #[cold]
+    fn shrink(&mut self) {
+        let len = self.last.len();
+        if pool::fitting_len(len) < self.last.memory.len()
+            && let Ok(shorter) = pool::try_take(len, self.owner)
+        {
+            self.last.move_to(shorter, self.owner);
+        }
+    }
+
+    /// Gives back the memory of the last piece, which is empty.
+    #[inline]
+    fn release_last(&mut self) {
+        (self.last.start, self.last.end) = (0, 0);
+        if self.len == 0 {
+            self.cut = 0;
+        }
+        release(&mut self.last.memory, self.owner);
+        if !self.queue.is_empty() {
+            self.return_to_queue();
+        }
+    }
+
+    /// Makes the piece before the last one the last.
+    #[cold]
+    fn return_to_queue(&mut self) {
+        if let Some(queue) = self.queue.first_mut()
+            && let Some(piece) = queue.pop_back()
+        {
+            self.last = piece;
+        }
+        if self.queue.first().is_some_and(VecDeque::is_empty) {
+            self.queue = Box::default();
+        }
+    }
+}
+
+impl Piece {
+    /// Moves what waits to `memory`.
+    fn move_to(&mut self, memory: Memory, owner: Owner) {
+        let range = self.range();
+        move_to(&mut self.memory, range, memory, owner);
+        (self.start, self.end) = (0, self.end - self.start);
+    }
+}
+
+impl Drop for OutgoingBuffer {
+    fn drop(&mut self) {
+        release(&mut self.last.memory, self.owner);
+        for piece in self.queue.iter_mut().flatten() {
+            release(&mut piece.memory, self.owner);
+        }
+    }
+}
+
+impl fmt::Debug for OutgoingBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutgoingBuffer")
+            .field("len", &self.len())
+            .field("memory_len", &self.last.memory.len())
+            .finish()
+    }
+}

@@ -1,0 +1,258 @@
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use alloc::{format, vec};
+
+use proptest::prelude::*;
+
+use super::super::moved::MOVED;
+use super::super::received::tests::config;
+use super::*;
+
+#[test]
+fn outgoing_bytes_come_in_order_and_the_memory_goes_when_they_are_gone() {
+    let mut buffer = OutgoingBuffer::default();
+    assert!(buffer.is_empty() && buffer.pending().is_empty());
+    buffer.append(b"hello ");
+    let room = buffer.room(5);
+    assert_eq!(room.len(), 5);
+    room.copy_from_slice(b"world");
+    assert_eq!(buffer.pending(), b"hello ", "not committed yet");
+    buffer.commit(3);
+    assert_eq!(buffer.pending(), b"hello wor");
+    buffer.consume(4);
+    assert_eq!((buffer.len(), buffer.pending()), (5, &b"o wor"[..]));
+    assert!(!buffer.last.memory.is_empty());
+    buffer.consume(6);
+    assert!(buffer.is_empty() && buffer.last.memory.is_empty());
+
+    // room that is not used is no reason to keep memory
+    assert_eq!(buffer.room(100).len(), 100);
+    buffer.commit(0);
+    assert!(buffer.last.memory.is_empty());
+    buffer.append(b"");
+    assert!(buffer.last.memory.is_empty());
+}
+
+#[test]
+fn outgoing_room_is_made_by_moving_before_growing() {
+    let mut buffer = OutgoingBuffer::default();
+    buffer.append(&[1; 1000]);
+    let len = buffer.last.memory.len();
+    buffer.consume(600);
+    buffer.append(&[2; 500]);
+    assert_eq!(buffer.last.memory.len(), len);
+    assert_eq!(buffer.pending(), [vec![1; 400], vec![2; 500]].concat());
+    buffer.append(&[3; 2000]);
+    assert!(buffer.last.memory.len() >= 2900);
+    assert_eq!(buffer.pending()[900..], [3; 2000]);
+}
+
+/// However long what waits is, and however little of it is sent at a time.
+#[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
+fn outgoing_bytes_are_moved_a_few_times_at_most() {
+    for waiting in [100, 5_000, 64 * 1024, (1 << 20) - 5_000, 1 << 20] {
+        for piece in [100, 4096] {
+            let mut buffer = OutgoingBuffer::default();
+            buffer.append(&vec![1; waiting]);
+            MOVED.set(0);
+            let rounds = 10 * (1 << 20) / piece;
+            for _ in 0..rounds {
+                buffer.append(&vec![2; piece]);
+                buffer.consume(piece);
+            }
+            // beside growing to where moving pays
+            let most = 4 * rounds * piece + 4 * (waiting + piece);
+            assert!(MOVED.get() <= most, "{} bytes of {most}", MOVED.get());
+            let len = buffer.last.memory.len();
+            assert!(
+                len <= 3 * (waiting + piece) + 1024,
+                "{len} bytes for {waiting}"
+            );
+        }
+    }
+    // nor while it is written bit by bit
+    let mut buffer = OutgoingBuffer::default();
+    MOVED.set(0);
+    for _ in 0..(1 << 20) / 100 {
+        buffer.append(&[3; 100]);
+    }
+    assert!(MOVED.get() <= 2 << 20, "{} bytes", MOVED.get());
+}
+
+#[test]
+fn debug_shows_lengths_only() {
+    let mut buffer = OutgoingBuffer::default();
+    buffer.append(b"secret");
+    buffer.consume(1);
+    assert_eq!(
+        format!("{buffer:?}"),
+        "OutgoingBuffer { len: 5, memory_len: 256 }"
+    );
+}
+
+/// However long the memory was that the rest was sent from.
+#[test]
+fn a_little_output_holds_a_short_memory() {
+    let owner = Owner::new();
+    // the pool has longer ones
+    for len in [1000, 17_000, 65_000] {
+        let mut other = OutgoingBuffer::new(owner);
+        other.append(&vec![1; len]);
+    }
+    let mut buffer = OutgoingBuffer::new(owner);
+    buffer.append(&[2; 38]);
+    assert_eq!(buffer.last.memory.len(), 256);
+    buffer.append(&vec![2; 65_000]);
+    buffer.consume(65_000);
+    assert_eq!(buffer.pending(), [2; 38]);
+    assert_eq!(buffer.last.memory.len(), 256);
+}
+
+/// The bytes of memory that a buffer holds.
+fn held(buffer: &OutgoingBuffer) -> usize {
+    let queued = buffer.queue.iter().flatten();
+    queued
+        .chain([&buffer.last])
+        .map(|piece| piece.memory.len())
+        .sum()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
+fn output_without_limit_takes_memory_in_proportion_and_gives_it_back() {
+    for len in [100, 5000, 16_406, 24_700, 37_000, 65_624, 120_000] {
+        let mut buffer = OutgoingBuffer::default();
+        let count = (4 << 20) / len;
+        MOVED.set(0);
+        for i in 0..count {
+            buffer.append(&vec![i as u8; len]);
+            let most = buffer.len() + buffer.len() / 2 + MAX_POOLED_LEN;
+            assert!(
+                held(&buffer) <= most,
+                "{} for {}",
+                held(&buffer),
+                buffer.len()
+            );
+        }
+        assert!(
+            MOVED.get() <= 4 * MAX_POOLED_LEN,
+            "{} bytes moved",
+            MOVED.get()
+        );
+        assert_eq!(buffer.len(), count * len);
+        assert_eq!(buffer.pieces().map(<[u8]>::len).sum::<usize>(), count * len);
+        // read 1000 bytes at a time, across all pieces
+        let mut sent = 0;
+        while !buffer.is_empty() {
+            let pending = buffer.pending();
+            let expected = (sent / len) as u8;
+            assert_eq!(pending[0], expected);
+            let now = Ord::min(1000, buffer.len());
+            buffer.consume(now);
+            sent += now;
+            let most = buffer.len() + buffer.len() / 2 + 2 * Ord::max(MAX_POOLED_LEN, len);
+            assert!(
+                held(&buffer) <= most,
+                "{} for {}",
+                held(&buffer),
+                buffer.len()
+            );
+        }
+        assert_eq!(sent, count * len);
+        assert!(buffer.queue.is_empty() && buffer.last.memory.is_empty());
+    }
+}
+
+/// At any of the allocations that it takes.
+#[test]
+fn nothing_is_lost_where_memory_ends() {
+    for limit in (0..400_000).step_by(9_999) {
+        let mut buffer = OutgoingBuffer::default();
+        let mut written = 0;
+        pool::limit::set(limit);
+        let ended = (0..40).any(|_| match buffer.try_room(16_406) {
+            Ok(room) => {
+                room.fill(7);
+                buffer.commit(16_406);
+                written += 16_406;
+                false
+            }
+            Err(OutOfMemory) => true,
+        });
+        pool::limit::set(usize::MAX);
+        assert!(ended);
+        assert_eq!(buffer.len(), written);
+        assert_eq!(
+            buffer.pieces().flatten().filter(|byte| **byte == 7).count(),
+            written
+        );
+        // it goes on when there is memory again
+        buffer.append(b"more");
+        buffer.consume(written);
+        assert_eq!(buffer.pending(), b"more");
+    }
+}
+
+/// The sum of two lengths, each within the address space, may not be.
+#[test]
+fn a_length_beyond_the_address_space_is_out_of_memory() {
+    let mut buffer = OutgoingBuffer::default();
+    assert_eq!(buffer.try_room(usize::MAX), Err(OutOfMemory));
+    for len in [1000, 100_000] {
+        buffer.append(&vec![1; len]);
+        for more in [usize::MAX, usize::MAX - 1000, isize::MAX as usize + 1] {
+            assert_eq!(buffer.try_room(more), Err(OutOfMemory));
+        }
+    }
+    assert_eq!(buffer.len(), 101_000);
+}
+
+#[test]
+fn a_new_piece_that_stays_unused_is_given_back() {
+    let mut buffer = OutgoingBuffer::default();
+    buffer.append(&[1; 70_000]);
+    assert!(buffer.is_in_one_piece());
+    buffer.room(20_000);
+    assert!(!buffer.is_in_one_piece() && !buffer.is_empty());
+    buffer.commit(0);
+    assert!(buffer.is_in_one_piece());
+    assert_eq!(buffer.pending(), [1; 70_000]);
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn outgoing_bytes_are_neither_lost_nor_moved_about(
+        steps in prop::collection::vec((0..3_u8, 0..30_000_usize), 0..100),
+    ) {
+        let mut buffer = OutgoingBuffer::default();
+        let mut model = VecDeque::new();
+        for (i, (kind, len)) in steps.into_iter().enumerate() {
+            let bytes = vec![i as u8; len];
+            match kind {
+                0 => {
+                    buffer.append(&bytes);
+                    model.extend(bytes);
+                }
+                1 => {
+                    let room = buffer.room(len);
+                    prop_assert_eq!(room.len(), len);
+                    room.copy_from_slice(&bytes);
+                    buffer.commit(len / 2);
+                    model.extend(&bytes[..len / 2]);
+                }
+                _ => {
+                    buffer.consume(len);
+                    model.drain(..Ord::min(len, model.len()));
+                }
+            }
+            let pending: Vec<_> = buffer.pieces().flatten().copied().collect();
+            prop_assert_eq!(pending, model.make_contiguous());
+            prop_assert_eq!(buffer.len(), model.len());
+            prop_assert_eq!(buffer.is_empty(), model.is_empty());
+            prop_assert_eq!(buffer.last.memory.is_empty(), model.is_empty());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+use core::cell::RefCell;
+
+use super::*;
+
+/// Runs `test` with a pool of its own.
+fn on_a_new_thread(test: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(test).join().unwrap();
+}
+
+/// Takes a buffer for `owner` and fills it with `fill`.
+fn take_filled(len: usize, owner: Owner, fill: u8) -> Memory {
+    let mut memory = take(len, owner);
+    memory.expose(len);
+    memory[..len].fill(fill);
+    memory
+}
+
+#[test]
+fn the_last_given_is_the_first_taken() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        let memories = [1000, 1024, 257].map(|len| take(len, owner));
+        let addresses = memories.each_ref().map(|memory| memory.as_ptr());
+        memories.into_iter().for_each(|memory| give(memory, owner));
+        let again = [(); 3].map(|()| take(500, owner));
+        let again = again.each_ref().map(|memory| memory.as_ptr());
+        assert!(again.iter().eq(addresses.iter().rev()));
+    });
+}
+
+#[test]
+fn memories_are_no_longer_than_fits() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        for len in LENS.into_iter().rev() {
+            give(take(len, owner), owner);
+        }
+        for (len, taken) in [
+            (0, 256),
+            (1, 256),
+            (257, 1024),
+            (1025, 2048),
+            (8193, 12 * 1024),
+            (12_289, RECORD_LEN),
+            (RECORD_LEN, RECORD_LEN),
+            (RECORD_LEN + 1, 2 * RECORD_LEN),
+            (66_000, 72 * 1024),
+            (72 * 1024 + 1, 72 * 1024 + 1),
+            (1_000_000, 1_000_000),
+        ] {
+            assert_eq!(take(len, owner).len(), taken, "{len}");
+        }
+    });
+}
+
+/// Takes `count` buffers of `len` bytes, gives them back, and returns the bytes that are kept of them.
+fn kept(len: usize, count: usize) -> usize {
+    let owner = Owner::new();
+    let memories: Vec<_> = (0..count).map(|_| take_filled(len, owner, 7)).collect();
+    memories.into_iter().for_each(|memory| give(memory, owner));
+    let taken: Vec<_> = (0..count).map(|_| take(len, owner)).collect();
+    let kept = taken.iter().filter(|memory| memory[0] == 7);
+    kept.map(|memory| memory.len()).sum()
+}
+
+#[test]
+fn the_pool_keeps_few_of_a_length() {
+    for (len, expected) in [
+        (256, 5 * 256),
+        (1024, 5 * 1024),
+        (RECORD_LEN, 5 * RECORD_LEN),
+        (2 * RECORD_LEN, 3 * 2 * RECORD_LEN),
+        (72 * 1024, 72 * 1024),
+        (128 * 1024, 0),
+    ] {
+        on_a_new_thread(move || assert_eq!(kept(len, 10), expected, "{len}"));
+    }
+}
+
+/// Whatever lengths a thread has used; those used last stay.
+#[test]
+fn the_pool_keeps_no_more_than_its_budget() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        for _ in 0..3 {
+            for len in LENS.into_iter().chain(LENS.into_iter().rev()) {
+                let memories: Vec<_> = (0..6).map(|_| take_filled(len, owner, 7)).collect();
+                memories.into_iter().for_each(|memory| give(memory, owner));
+                assert!(threads::held() <= BUDGET, "{} bytes", threads::held());
+            }
+        }
+        // what one connection sends and receives, and another one
+        for len in [MAX_POOLED_LEN, RECORD_LEN] {
+            give(take_filled(len, owner, 7), owner);
+        }
+        for len in &LENS[..5] {
+            give(take(*len, owner), owner);
+        }
+        let again = [MAX_POOLED_LEN, RECORD_LEN].map(|len| take(len, owner));
+        for memory in again {
+            assert_eq!(memory[0], 7);
+            give(memory, owner);
+        }
+    });
+}
+
+#[test]
+fn connections_that_take_turns_have_a_buffer_each() {
+    on_a_new_thread(|| {
+        let owners = [(); 2].map(|()| Owner::new());
+        let mut addresses = Vec::new();
+        for round in 0..4 {
+            for (index, owner) in owners.iter().enumerate() {
+                let memory = take_filled(RECORD_LEN, *owner, 1);
+                if round == 0 {
+                    addresses.push(memory.as_ptr());
+                }
+                assert_eq!(memory.as_ptr(), addresses[index]);
+                assert_eq!(memory.exposed as usize, RECORD_LEN);
+                give(memory, *owner);
+            }
+        }
+    });
+}
+
+/// Only the bytes that it gets to see are cleared for it.
+#[test]
+fn nothing_of_another_connection_is_exposed() {
+    on_a_new_thread(|| {
+        let [first, second] = [(); 2].map(|()| Owner::new());
+        for _ in 0..4 {
+            give(take(1000, Owner::new()), first);
+        }
+        let memories = [(); 4].map(|()| take_filled(1000, first, 7));
+        memories.into_iter().for_each(|memory| give(memory, first));
+
+        let mut memory = take(1000, second);
+        assert_eq!(memory[..1000], [7; 1000]);
+        memory.expose(10);
+        assert_eq!(memory[..10], [0; 10]);
+        memory[..10].fill(8);
+        // what is behind is still the other's
+        give(memory, second);
+        let mut memory = take(1000, second);
+        assert_eq!(memory[..10], [8; 10]);
+        memory.expose(20);
+        assert_eq!(memory[..20], [[8; 10], [0; 10]].concat());
+        memory.write(20, &[9; 10]);
+        memory.expose(1000);
+        assert_eq!(memory[..30], [[8; 10], [0; 10], [9; 10]].concat());
+        assert_eq!(memory[30..], [0; 994]);
+        give(memory, second);
+
+        // and back
+        let mut memory = take(1000, second);
+        memory.change_owner();
+        memory.expose(1024);
+        assert_eq!(memory[..], [0; 1024]);
+    });
+}
+
+#[test]
+fn the_default_owner_is_another_each_time() {
+    on_a_new_thread(|| {
+        let nobody = Owner::default();
+        for _ in 0..20 {
+            let mut memory = take(RECORD_LEN, nobody);
+            memory.expose(RECORD_LEN);
+            assert!(memory.iter().all(|byte| *byte == 0));
+            memory.fill(7);
+            give(memory, nobody);
+        }
+    });
+}
+
+#[test]
+fn buffers_may_outlive_the_pool() {
+    struct AtExit(Memory);
+
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            give(core::mem::take(&mut self.0), Owner::default());
+            drop(take(10, Owner::default()));
+        }
+    }
+
+    std::thread_local! {
+        static BEFORE: RefCell<Option<AtExit>> = const { RefCell::new(None) };
+        static AFTER: RefCell<Option<AtExit>> = const { RefCell::new(None) };
+    }
+
+    // one of the two is dropped after the pool, whichever order the platform has
+    on_a_new_thread(|| {
+        BEFORE.set(Some(AtExit(take(10, Owner::default()))));
+        give(take(10, Owner::default()), Owner::default());
+        AFTER.set(Some(AtExit(take(10, Owner::default()))));
+    });
+}

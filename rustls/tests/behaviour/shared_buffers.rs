@@ -1,0 +1,72 @@
+//! Connections of a thread share record buffers, and see nothing of each other there.
+
+use std::io::{self, Read, Write};
+
+use harness::configs::PROVIDERS;
+use harness::endpoints::Endpoint;
+
+use crate::connected::this::connected;
+use crate::connected::{Role, deliver};
+
+/// A transport that looks at the memory it is given to read to.
+struct Spy<'a> {
+    wire: &'a [u8],
+    /// The longest run of one byte other than zero that it has seen, and the byte.
+    seen: &'a mut (usize, u8),
+}
+
+impl Read for Spy<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        for run in room.chunk_by(|a, b| a == b) {
+            if run[0] != 0 && run.len() > self.seen.0 {
+                *self.seen = (run.len(), run[0]);
+            }
+        }
+        self.wire.read(room)
+    }
+}
+
+/// More connections than the thread has buffers, which receive and send in turns.
+#[test]
+fn a_transport_sees_nothing_of_other_connections() {
+    for (provider, len) in PROVIDERS
+        .into_iter()
+        .flat_map(|provider| [100, 3000, 16_000].map(|len| (provider, len)))
+    {
+        let mut pairs: Vec<_> = (0..12).map(|_| connected(provider, Role::Server)).collect();
+        for round in 0..3 {
+            for (index, (conn, peer)) in pairs.iter_mut().enumerate() {
+                let own = index as u8 + 1;
+                let plaintext = vec![own; len];
+                peer.send(&plaintext);
+                let wire = peer.take_output();
+                let mut wire = &wire[..];
+                let mut received = Vec::new();
+                while !wire.is_empty() {
+                    let mut seen = (0, 0);
+                    let mut spy = Spy {
+                        wire,
+                        seen: &mut seen,
+                    };
+                    let read = conn.read_tls(&mut spy).unwrap();
+                    wire = &wire[read..];
+                    assert!(
+                        seen.0 < 16 || seen.1 == own,
+                        "{provider:?}: {own} saw {} bytes of {} in round {round}",
+                        seen.0,
+                        seen.1
+                    );
+                    conn.process_new_packets().unwrap();
+                    let _ = conn.reader().read_to_end(&mut received);
+                }
+                assert_eq!(received, plaintext);
+                conn.writer().write_all(&plaintext).unwrap();
+                let mut output = Vec::new();
+                while conn.wants_write() {
+                    conn.write_tls(&mut output).unwrap();
+                }
+                assert_eq!(deliver(peer, &output), plaintext);
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Memory and allocations of connections whose peers are slow, in the same states as connections of rustls 0.23, which are
+//! never to hold or take less.
+//!
+//! One test in a program of its own: the count is of the whole process.
+
+use std::alloc::System;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::sync::Arc;
+
+use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn heap() -> usize {
+    let stats = ALLOCATOR.stats();
+    // what a reallocation adds or takes away is in both already
+    stats.bytes_allocated - stats.bytes_deallocated
+}
+
+/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers ends with the thread.
+fn held_by<T: Send>(value: T) -> usize {
+    let before = heap();
+    std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
+    before.saturating_sub(heap())
+}
+
+/// A transport that has nothing to read and takes nothing.
+struct Blocked;
+
+impl Read for Blocked {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(ErrorKind::WouldBlock.into())
+    }
+}
+
+impl Write for Blocked {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(ErrorKind::WouldBlock.into())
+    }
+
+    fn write_vectored(&mut self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+        Err(ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection that waits in the middle of a record, or whose application has not read one.
+#[derive(Clone, Copy, Debug)]
+struct Waiting<'a> {
+    /// The lengths of what came before.
+    before: &'a [usize],
+    /// The length of the plaintext.
+    len: usize,
+    /// The number of bytes on the wire that have come, if not all.
+    part: Option<usize>,
+    /// The application reads until the socket has no more.
+    until_blocked: bool,
+}
+
+macro_rules! measures {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use harness::pairs::$module::Configs;
+            use harness::pairs::$module::buffered::Pair;
+
+            use super::*;
+
+            pub(super) fn configs() -> Configs {
+                let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+                let provider = Provider::AwsLc.$module();
+                let client =
+                    configs::$module::client_of(Versions::Tls13, provider.clone(), key, auth);
+                let server = configs::$module::server_of(Versions::Tls13, provider, key, auth);
+                Configs {
+                    client: Arc::new(client),
+                    server: Arc::new(server),
+                }
+            }
+
+            pub(super) fn waiting(configs: &Configs, state: Waiting<'_>) -> usize {
+                let mut pair = Pair::connect(configs).unwrap();
+                for len in state.before {
+                    pair.exchange(&vec![1; *len], &mut Vec::new(), &mut [0; 100_000])
+                        .unwrap();
+                }
+                let mut wire = Vec::new();
+                pair.client.writer().write_all(&vec![1; state.len]).unwrap();
+                while pair.client.wants_write() {
+                    pair.client.write_tls(&mut wire).unwrap();
+                }
+                wire.truncate(state.part.unwrap_or(usize::MAX));
+                let mut rest = &wire[..];
+                while !rest.is_empty() {
+                    pair.server.read_tls(&mut rest).unwrap();
+                    pair.server.process_new_packets().unwrap();
+                }
+                if state.until_blocked {
+                    pair.server.read_tls(&mut Blocked).unwrap_err();
+                }
+                held_by(pair.server)
+            }
+
+            /// What a connection holds for `len` bytes that its socket does not take, behind long output.
+            pub(super) fn blocked_output(configs: &Configs, len: usize) -> usize {
+                let mut pair = Pair::connect(configs).unwrap();
+                pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
+                    .unwrap();
+                let idle = pair.server;
+                let mut pair = Pair::connect(configs).unwrap();
+                pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
+                    .unwrap();
+                pair.server.writer().write_all(&vec![1; len]).unwrap();
+                pair.server.write_tls(&mut Blocked).unwrap_err();
+                held_by(pair.server) - held_by(idle)
+            }
+
+            /// The allocations and their bytes while a ClientHello of `len` bytes comes byte by byte.
+            pub(super) fn byte_by_byte(configs: &Configs, len: usize) -> (usize, usize) {
+                let mut client = $tls::ClientConfig::clone(&configs.client);
+                client.alpn_protocols = vec![vec![b'a'; 250]; len / 250];
+                let mut client =
+                    $tls::ClientConnection::new(Arc::new(client), server_name()).unwrap();
+                let mut hello = Vec::new();
+                while client.wants_write() {
+                    client.write_tls(&mut hello).unwrap();
+                }
+                let (record, last) = hello.split_at(hello.len().min(16_000) - 1);
+                assert!(!last.is_empty());
+                let mut server = $tls::ServerConnection::new(configs.server.clone()).unwrap();
+                let region = Region::new(ALLOCATOR);
+                for byte in record {
+                    server.read_tls(&mut &[*byte][..]).unwrap();
+                    server.process_new_packets().unwrap();
+                }
+                let change = region.change();
+                assert!(server.is_handshaking());
+                let allocations = change.allocations + change.reallocations;
+                (allocations, change.bytes_allocated)
+            }
+
+            /// What is held of `len` bytes that were written without a limit, and when half of it was sent.
+            pub(super) fn unlimited(configs: &Configs, len: usize) -> [usize; 2] {
+                let mut pair = Pair::connect(configs).unwrap();
+                pair.client.set_buffer_limit(None);
+                let before = heap();
+                pair.client.writer().write_all(&vec![1; len]).unwrap();
+                let all = heap() - before;
+                let mut sent = 0;
+                while sent < len / 2 {
+                    sent += pair.client.write_tls(&mut Some16Kib).unwrap();
+                }
+                [all, heap() - before]
+            }
+
+            /// The heap bytes that a thread keeps which has served connections and does not any more.
+            pub(super) fn resting_thread(configs: &Configs) -> usize {
+                let before = heap();
+                let mut pair = Pair::connect(configs).unwrap();
+                for len in [1, 300, 1000, 2000, 4000, 8000, 16_000, 30_000, 64_000] {
+                    for _ in 0..4 {
+                        let mut application = vec![0; 100_000];
+                        pair.exchange(&vec![1; len], &mut Vec::new(), &mut application)
+                            .unwrap();
+                    }
+                    // more than one at a time
+                    let mut others = Vec::new();
+                    for _ in 0..4 {
+                        let mut other = Pair::connect(configs).unwrap();
+                        other.client.writer().write_all(&vec![1; len]).unwrap();
+                        others.push(other);
+                    }
+                }
+                drop(pair);
+                heap() - before
+            }
+        }
+    };
+}
+
+measures!(this, rustls);
+measures!(upstream, rustls_upstream);
+
+/// A transport that takes 16 KiB in a call.
+struct Some16Kib;
+
+impl Write for Some16Kib {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len().min(1 << 14))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn no_more_than_upstream() {
+    let (ours, theirs) = (this::configs(), upstream::configs());
+    // what is made once for a process or a thread is not a connection's
+    let state = Waiting {
+        before: &[64_000],
+        len: 100,
+        part: None,
+        until_blocked: true,
+    };
+    this::waiting(&ours, state);
+    upstream::waiting(&theirs, state);
+
+    let parts = [
+        (
+            16_384,
+            &[
+                1, 4, 5, 100, 1000, 4000, 4096, 4097, 5000, 8192, 9000, 16_000, 16_405,
+            ][..],
+        ),
+        (8000, &[1, 4096, 5000, 8000]),
+        (1000, &[1, 600]),
+        (40_000, &[16_406, 16_411, 16_500, 20_000, 32_811]),
+    ];
+    let parts = parts
+        .into_iter()
+        .flat_map(|(len, parts)| parts.iter().map(move |part| (len, Some(*part))));
+    let whole = [
+        1, 100, 1000, 4070, 4080, 5000, 8000, 8170, 9000, 14_000, 16_384,
+    ];
+    let states = parts.chain(whole.map(|len| (len, None)));
+    for (len, part) in states {
+        for before in [&[][..], &[16_384], &[64_000, 10], &[10_000]] {
+            for until_blocked in [false, true] {
+                let state = Waiting {
+                    before,
+                    len,
+                    part,
+                    until_blocked,
+                };
+                let (ours, theirs) = (
+                    this::waiting(&ours, state),
+                    upstream::waiting(&theirs, state),
+                );
+                assert!(ours <= theirs, "{state:?}: {ours} bytes, upstream {theirs}");
+            }
+        }
+    }
+
+    for len in [16, 1000, 30_000] {
+        let ours = this::blocked_output(&ours, len);
+        let theirs = upstream::blocked_output(&theirs, len);
+        println!("{len} bytes of output: {ours} bytes, upstream {theirs}");
+        assert!(ours <= (5 * len / 2).max(256), "{ours} bytes for {len}");
+    }
+
+    let ours_by_byte = this::byte_by_byte(&ours, 16_500);
+    let theirs_by_byte = upstream::byte_by_byte(&theirs, 16_500);
+    println!("byte by byte: {ours_by_byte:?}, upstream {theirs_by_byte:?}");
+    assert!(ours_by_byte.0 <= 10 && ours_by_byte.1 <= theirs_by_byte.1.max(64 * 1024));
+
+    for len in [100_000, 1 << 20, 10 << 20] {
+        let ours = this::unlimited(&ours, len);
+        println!(
+            "{len} bytes without limit: {ours:?}, upstream {:?}",
+            upstream::unlimited(&theirs, len)
+        );
+        assert!(
+            ours[0] <= len + len / 4 + 80 * 1024,
+            "{ours:?} bytes for {len}"
+        );
+        assert!(
+            ours[1] <= len / 2 + len / 8 + 80 * 1024,
+            "{ours:?} bytes for {len}"
+        );
+    }
+
+    // the thread of a test has had its buffers already
+    let resting = std::thread::scope(|scope| {
+        let rested = scope.spawn(|| {
+            (
+                this::resting_thread(&ours),
+                upstream::resting_thread(&theirs),
+            )
+        });
+        rested.join().unwrap()
+    });
+    println!("a resting thread: {resting:?}");
+    assert!(resting.0 <= 128 * 1024 + 8 * 1024, "{resting:?}");
+}
