@@ -184,10 +184,12 @@ impl OutgoingBuffer {
         // longer in any case, so that moving pays the next time
         let mut longer = Ord::max(used.saturating_add(len), last.memory.len() + 1);
         if longer <= MAX_POOLED_LEN {
-            if longer > RECORD_LEN {
-                // records that are written one by one become many
-                longer = MAX_POOLED_LEN;
-            }
+            // records that are written one by one become many: one length more than fits
+            longer = if longer > RECORD_LEN {
+                MAX_POOLED_LEN
+            } else {
+                Ord::min(pool::fitting_len(longer) + 1, RECORD_LEN)
+            };
             let longer = pool::try_take(longer, self.owner)?;
             last.move_to(longer, self.owner);
             return Ok(());
