@@ -292,9 +292,10 @@ impl OutgoingBuffer {
     #[cold]
     fn shrink(&mut self) {
         let len = self.last.len();
-        if pool::fitting_len(len) < self.last.memory.len()
-            && let Ok(shorter) = pool::try_take(len, self.owner)
-        {
+        if pool::fitting_len(len) >= self.last.memory.len() {
+            return;
+        }
+        if let Ok(shorter) = pool::try_take(len, self.owner) {
             self.last.move_to(shorter, self.owner);
         }
     }
@@ -315,9 +316,7 @@ impl OutgoingBuffer {
     /// Makes the piece before the last one the last.
     #[cold]
     fn return_to_queue(&mut self) {
-        if let Some(queue) = self.queue.first_mut()
-            && let Some(piece) = queue.pop_back()
-        {
+        if let Some(piece) = self.queue.first_mut().and_then(VecDeque::pop_back) {
             self.last = piece;
         }
         if self.queue.first().is_some_and(VecDeque::is_empty) {
