@@ -65,7 +65,7 @@ fn connect_all(
     expected: &[Verdict],
     number: usize,
 ) {
-    let offset = if number.is_multiple_of(2) {
+    let offset = if number % 2 == 0 {
         0
     } else {
         number * 7
@@ -73,7 +73,7 @@ fn connect_all(
     for turn in 0..cases.len() {
         let index = (turn + offset) % cases.len();
         let case = cases[index];
-        if turn.is_multiple_of(8) {
+        if turn % 8 == 0 {
             barrier.wait();
         }
         let verdict = trial.connect(Who::Judge, &case.shown);

@@ -17,7 +17,7 @@ struct Number(u32);
 
 impl Version for Number {
     fn is_settled(&self) -> bool {
-        self.0.is_multiple_of(2)
+        self.0 % 2 == 0
     }
 }
 
