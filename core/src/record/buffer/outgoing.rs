@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
@@ -31,8 +30,8 @@ const LITTLE: usize = 8;
 pub struct OutgoingBuffer {
     /// The last piece.
     last: Piece,
-    /// The pieces before the last: none or one queue. This kind of box can be allocated without an abort.
-    queue: Box<[Queue]>,
+    /// The pieces before the last, if any.
+    queue: Option<Box<Queue>>,
     /// The number of bytes in all pieces that wait to be sent.
     len: usize,
     /// The number of bytes in front that belong to a record whose beginning was sent.
@@ -85,7 +84,7 @@ impl OutgoingBuffer {
     /// The bytes to be sent first: all that wait, unless they are in several pieces.
     #[inline]
     pub fn pending(&self) -> &[u8] {
-        match self.queue.first() {
+        match &self.queue {
             None => self.last.pending(),
             Some(queue) => queue.front().map_or(&[], Piece::pending),
         }
@@ -93,7 +92,7 @@ impl OutgoingBuffer {
 
     /// The bytes to be sent, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        let queued = self.queue.iter().flatten();
+        let queued = self.queue.as_deref().into_iter().flatten();
         queued
             .chain([&self.last])
             .map(Piece::pending)
@@ -205,25 +204,17 @@ impl OutgoingBuffer {
             Ord::max(len, Ord::min(self.len / 4, MAX_POOLED_LEN))
         };
         let memory = pool::try_take_close(piece_len, self.owner)?;
-        if self.queue.is_empty() {
-            let mut queue = Vec::new();
-            queue.try_reserve_exact(1).map_err(|_| OutOfMemory)?;
-            queue.push(Queue::new());
-            self.queue = queue.into_boxed_slice();
+        let mut queue = self.queue.take().unwrap_or_default();
+        let reserved = queue.try_reserve(1).map_err(|_| OutOfMemory);
+        if reserved.is_ok() {
+            let next = Piece {
+                memory,
+                ..Piece::default()
+            };
+            queue.push_back(core::mem::replace(&mut self.last, next));
         }
-        if let Some(queue) = self.queue.first_mut() {
-            // a queue without pieces does no harm
-            queue.try_reserve(1).map_err(|_| OutOfMemory)?;
-            let full = core::mem::replace(
-                &mut self.last,
-                Piece {
-                    memory,
-                    ..Piece::default()
-                },
-            );
-            queue.push_back(full);
-        }
-        Ok(())
+        self.queue = Some(queue).filter(|queue| !queue.is_empty());
+        reserved
     }
 
     /// Appends the first `len` bytes of the last [`Self::room`].
@@ -247,7 +238,7 @@ impl OutgoingBuffer {
     /// Drops the first `len` bytes that wait, or all when there are fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
-        if !self.queue.is_empty() {
+        if self.queue.is_some() {
             self.consume_queued(len);
             return;
         }
@@ -267,9 +258,9 @@ impl OutgoingBuffer {
 
     #[cold]
     fn consume_queued(&mut self, mut len: usize) {
-        while let Some(queue) = self.queue.first_mut() {
+        while let Some(queue) = &mut self.queue {
             let Some(front) = queue.front_mut() else {
-                self.queue = Box::default();
+                self.queue = None;
                 break;
             };
             let sent = Ord::min(len, front.len());
@@ -308,7 +299,7 @@ impl OutgoingBuffer {
             self.cut = 0;
         }
         release(&mut self.last.memory, self.owner);
-        if !self.queue.is_empty() {
+        if self.queue.is_some() {
             self.return_to_queue();
         }
     }
@@ -316,11 +307,11 @@ impl OutgoingBuffer {
     /// Makes the piece before the last one the last.
     #[cold]
     fn return_to_queue(&mut self) {
-        if let Some(piece) = self.queue.first_mut().and_then(VecDeque::pop_back) {
+        if let Some(piece) = self.queue.as_mut().and_then(|queue| queue.pop_back()) {
             self.last = piece;
         }
-        if self.queue.first().is_some_and(VecDeque::is_empty) {
-            self.queue = Box::default();
+        if self.queue.as_ref().is_some_and(|queue| queue.is_empty()) {
+            self.queue = None;
         }
     }
 }
@@ -337,7 +328,7 @@ impl Piece {
 impl Drop for OutgoingBuffer {
     fn drop(&mut self) {
         release(&mut self.last.memory, self.owner);
-        for piece in self.queue.iter_mut().flatten() {
+        for piece in self.queue.as_deref_mut().into_iter().flatten() {
             release(&mut piece.memory, self.owner);
         }
     }
