@@ -127,7 +127,7 @@ tells it. growth: of the whole heap over the rounds after the first.";
                         Found::new(&mut *crowd, resident, || progress.inc(1))
                     });
                     let found = found?;
-                    if name == "this" && found.growth != 0 {
+                    if name == "this" && found.growth > 0 {
                         let (growth, api) = (found.growth, api.name());
                         return Err(format!("{api}: the heap grew by {growth} bytes").into());
                     }
