@@ -3,6 +3,8 @@
 use alloc::format;
 use std::io::{self, IoSlice};
 
+use smallvec::SmallVec;
+
 use crate::record::buffer::OutgoingBuffer;
 
 /// The most slices that a writer is given in one call, as in 0.23.
@@ -36,25 +38,23 @@ pub(crate) fn write_outgoing(
 
 /// Returns how many bytes were given to `wr`, and how many it has written.
 fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Result<(usize, usize)> {
-    let mut slices = [IoSlice::new(&[]); MOST_SLICES];
-    let (mut used, mut given) = (0, 0);
-    'slices: for mut records in outgoing.records_by_piece() {
-        loop {
-            let next = if used == MOST_SLICES - 1 {
-                Some(records.rest()).filter(|rest| !rest.is_empty())
-            } else {
-                records.next()
-            };
-            let Some(next) = next else { break };
-            slices[used] = IoSlice::new(next);
-            used += 1;
-            given += next.len();
-            if used == MOST_SLICES {
-                break 'slices;
-            }
+    // few are filled, so the others are not initialized
+    let mut slices = SmallVec::<[IoSlice<'_>; MOST_SLICES]>::new();
+    let mut given = 0;
+    for mut records in outgoing.records_by_piece() {
+        while slices.len() < MOST_SLICES - 1 {
+            let Some(record) = records.next() else { break };
+            given += record.len();
+            slices.push(IoSlice::new(record));
+        }
+        let rest = records.rest();
+        if !rest.is_empty() {
+            given += rest.len();
+            slices.push(IoSlice::new(rest));
+            break;
         }
     }
-    Ok((given, wr.write_vectored(&slices[..used])?))
+    Ok((given, wr.write_vectored(&slices)?))
 }
 
 // not a part of its caller, which is inlined
