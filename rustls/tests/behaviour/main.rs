@@ -12,6 +12,7 @@ mod client_auth;
 mod closing;
 mod compared;
 mod connected;
+mod counted;
 mod failing;
 mod fleet;
 mod fleet_clocks;

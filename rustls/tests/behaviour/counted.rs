@@ -1,0 +1,146 @@
+//! What tests of programs count: the slices that a writer is given, random bytes, the length of tickets. The numbers are
+//! upstream's.
+
+use std::io::{self, IoSlice, Write};
+use std::sync::Mutex;
+
+use harness::configs::{Provider, server_name};
+use harness::endpoints::{Endpoint, UpstreamBuffered};
+
+use crate::compared::{assert_same, for_all};
+use crate::connected::{KEY_TYPE, Role, fresh_peer};
+
+/// Takes at most `most` bytes at a time, and keeps the lengths of the slices it was given.
+struct Slices {
+    most: usize,
+    bytes: Vec<u8>,
+    lengths: Vec<Vec<usize>>,
+}
+
+impl Write for Slices {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        panic!("not write_vectored");
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.lengths
+            .push(slices.iter().map(|slice| slice.len()).collect());
+        let all: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+        let taken = self.most.min(all.len());
+        self.bytes.extend_from_slice(&all[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The random bytes that were asked for.
+#[derive(Debug)]
+struct Counting(Mutex<Vec<usize>>);
+
+static OURS: Counting = Counting(Mutex::new(Vec::new()));
+static THEIRS: Counting = Counting(Mutex::new(Vec::new()));
+
+impl Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+        self.0.lock().unwrap().push(bytes.len());
+    }
+
+    fn total(&self) -> usize {
+        self.0.lock().unwrap().drain(..).sum()
+    }
+}
+
+impl rustls::crypto::SecureRandom for Counting {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), rustls::crypto::GetRandomFailed> {
+        self.fill(bytes);
+        Ok(())
+    }
+}
+
+impl rustls_upstream::crypto::SecureRandom for Counting {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), rustls_upstream::crypto::GetRandomFailed> {
+        self.fill(bytes);
+        Ok(())
+    }
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident, $counting:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::{fresh, input};
+
+            /// The slices of a handshake, of data written before and behind it, and of the close_notify.
+            pub fn slices(provider: Provider, role: Role, most: usize) -> Vec<String> {
+                let mut conn = fresh(provider, role);
+                let mut peer: UpstreamBuffered = fresh_peer(provider, role);
+                conn.set_buffer_limit(None);
+                let mut log = Vec::new();
+                conn.writer().write_all(&[1; 20]).unwrap();
+                conn.writer().write_all(&[2; 20_000]).unwrap();
+                for round in 0..6 {
+                    if round == 4 {
+                        for len in [1, 2, 40_000] {
+                            conn.writer().write_all(&vec![3; len]).unwrap();
+                        }
+                        conn.send_close_notify();
+                    }
+                    let mut out = Slices {
+                        most,
+                        bytes: Vec::new(),
+                        lengths: Vec::new(),
+                    };
+                    while conn.wants_write() {
+                        conn.write_tls(&mut out).unwrap();
+                    }
+                    log.push(format!("{:?}", out.lengths));
+                    peer.receive(&out.bytes).unwrap();
+                    peer.read_into(&mut Vec::new());
+                    input(&mut conn, &peer.take_output()).unwrap();
+                }
+                log
+            }
+
+            /// The random bytes that a client takes.
+            pub fn random_bytes(provider: Provider) -> usize {
+                let mut counting = provider.$module();
+                counting.secure_random = &$counting;
+                let config = $tls::ClientConfig::builder_with_provider(counting.into())
+                    .with_safe_default_protocol_versions()
+                    .unwrap()
+                    .with_root_certificates(harness::configs::$module::roots(KEY_TYPE))
+                    .with_no_client_auth();
+                $counting.total();
+                $tls::ClientConnection::new(config.into(), server_name()).unwrap();
+                $counting.total()
+            }
+        }
+    };
+}
+
+scripts!(this, rustls, OURS);
+scripts!(upstream, rustls_upstream, THEIRS);
+
+#[test]
+fn slices_of_a_writer() {
+    for_all(|provider, role| {
+        for most in [usize::MAX, 1000, 7] {
+            let ours = this::slices(provider, role, most);
+            let theirs = upstream::slices(provider, role, most);
+            assert_same(&format!("{provider:?} {role:?} {most}"), &ours, &theirs);
+        }
+    });
+}
+
+#[test]
+fn random_bytes_of_a_client() {
+    for provider in harness::configs::PROVIDERS {
+        let ours = this::random_bytes(provider);
+        assert_eq!(ours, upstream::random_bytes(provider));
+        assert_eq!(ours, 66);
+    }
+}
