@@ -56,7 +56,7 @@ pub const fn deviation(
 }
 
 #[rustfmt::skip] // a table
-pub const DEVIATIONS: [Deviation; 89] = [
+pub const DEVIATIONS: [Deviation; 91] = [
     // Alerts of the peer
     deviation(
         "AlertReceived(*) / none",
@@ -107,6 +107,12 @@ pub const DEVIATIONS: [Deviation; 89] = [
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
         "",
         "RFC 9846 §5.1: handshake messages must not be interleaved; the peer is told, whatever it is that came between",
+    ),
+    deviation(
+        "InvalidMessage(InvalidContentType) / 50",
+        "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
+        "",
+        "the peer is told; what came between is no TLS in the first place",
     ),
     deviation(
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
@@ -297,6 +303,12 @@ pub const DEVIATIONS: [Deviation; 89] = [
         "InvalidMessage(UnsupportedCompression) / 50",
         "",
         "RFC 9846 §4.2.3, §4.2.4: compression other than null is an illegal_parameter",
+    ),
+    deviation(
+        "InappropriateHandshakeMessage { * got_type: ServerHello } / 10",
+        "InappropriateHandshakeMessage { * got_type: HelloRetryRequest } / 10",
+        "HelloRetryRequest",
+        "the same alert; RFC 9846 §4.2.4: a HelloRetryRequest is a message of the type server_hello",
     ),
     // Extensions of the server
     deviation(

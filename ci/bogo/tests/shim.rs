@@ -266,8 +266,8 @@ fn an_error_is_named() {
             .unwrap();
         let mut alert = Vec::new();
         stream.read_to_end(&mut alert).unwrap();
-        // unexpected_message
-        assert!(alert.ends_with(&[21, 3, 3, 0, 2, 2, 10]));
+        // decode_error
+        assert!(alert.ends_with(&[21, 3, 3, 0, 2, 2, 50]));
     });
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(

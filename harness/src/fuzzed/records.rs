@@ -3,10 +3,10 @@
 
 mod buffers;
 
-use rustls::{ContentType, Error};
+use rustls::{ContentType, Error, InvalidMessage};
 use rustls_core::record::joiner::{HandshakeJoiner, MAX_HANDSHAKE_LEN};
 use rustls_core::record::receiver::{RecordHeader, RecordReceiver};
-use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
+use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 use super::input::Input;
 
@@ -36,8 +36,10 @@ fn open_and_join(input: &[u8]) {
             let mut cut = rest[..Ord::min(rest.len(), header.record_len() - 1)].to_vec();
             let expected = if header.payload_len <= MAX_FRAGMENT_LEN {
                 Ok(None)
-            } else {
+            } else if header.payload_len <= MAX_WIRE_PAYLOAD_LEN {
                 Err(Error::PeerSentOversizedRecord)
+            } else {
+                Err(InvalidMessage::MessageTooLarge.into())
             };
             assert_eq!(receiver.open(&mut cut), expected);
         }

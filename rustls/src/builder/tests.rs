@@ -42,7 +42,10 @@ fn versions() {
     let provider = any_provider();
     assert_eq!(verdict(&provider, ALL_VERSIONS), Ok(()));
     assert_eq!(verdict(&provider, &[&TLS13]), Ok(()));
-    assert_refused(verdict(&provider, &[]), "no usable cipher suites configured");
+    assert_refused(
+        verdict(&provider, &[]),
+        "no usable cipher suites configured",
+    );
 
     #[cfg(feature = "tls12")]
     {

@@ -176,9 +176,10 @@ fn there_are_no_keys_without_what_they_need() {
         without(&|config| config.enable_early_data = false),
         (false, None)
     );
+    // the server rejects it then
     assert_eq!(
         without(&|config| config.alpn_protocols = vec![b"other".to_vec()]),
-        (false, None)
+        (true, Some(SERVER_PARAMETERS.to_vec()))
     );
 }
 

@@ -65,11 +65,7 @@ fn connect_all(
     expected: &[Verdict],
     number: usize,
 ) {
-    let offset = if number % 2 == 0 {
-        0
-    } else {
-        number * 7
-    };
+    let offset = if number % 2 == 0 { 0 } else { number * 7 };
     for turn in 0..cases.len() {
         let index = (turn + offset) % cases.len();
         let case = cases[index];

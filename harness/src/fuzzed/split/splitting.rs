@@ -3,7 +3,6 @@
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::split::{IntoSplitError, Receiver, Sender};
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConnection, Connection, Error, ServerConnection};
 
 use super::World;
@@ -23,7 +22,7 @@ pub(super) trait Splits: Sized {
     /// Writes this much of the stream, and has it wait.
     fn write(&mut self, sent: &mut Sent, len: usize);
 
-    /// Processes some bytes and leaves plaintext where it is; returns what is to be given to the receiver.
+    /// Processes some bytes, if it can, and leaves plaintext where it is; returns what is to be given to the receiver.
     fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8>;
 
     /// The halves, and what was taken out of the connection to be sent.
@@ -91,19 +90,8 @@ macro_rules! splits {
                 }
             }
 
-            fn leave_unread(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
-                let UnbufferedStatus { discard, state, .. } =
-                    self.conn.process_tls_records(&mut bytes);
-                match state {
-                    Ok(ConnectionState::ReadTraffic(state)) => {
-                        state.peek_len();
-                    }
-                    Ok(ConnectionState::WriteTraffic(_)) => {}
-                    // output of its own, which stays
-                    Ok(ConnectionState::EncodeTlsData(_)) => {}
-                    other => panic!("{other:?}"),
-                }
-                bytes.drain(..discard);
+            // plaintext has to be read before the split, so nothing is processed
+            fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8> {
                 bytes
             }
 
