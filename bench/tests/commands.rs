@@ -282,7 +282,8 @@ fn many_connections_hold_what_one_holds_and_no_more_with_time() {
         let rows = json(&[&load, transport, &one_provider].concat());
         let ours = || rows.iter().filter(|row| row["impl"] == "this");
         for row in ours() {
-            assert_eq!(row["growth_bytes"], 0, "{row}");
+            // a thread keeps not always the same buffers
+            assert!(row["growth_bytes"].as_i64().unwrap() <= 0, "{row}");
             let bytes = row["bytes_per_connection"].as_f64().unwrap();
             if row["state"] != "resident" {
                 // half of a record, or one that waits to be read

@@ -249,7 +249,12 @@ impl Trial {
                 assert_eq!(whole.error, name);
                 let mut output = Vec::new();
                 alert.write_all(&mut output).unwrap();
-                assert_eq!(whole.output, output);
+                if matches!(error, rustls::Error::InappropriateMessage { .. }) {
+                    // an acceptor has no alert for what is no handshake
+                    assert!(output.is_empty());
+                } else {
+                    assert_eq!(whole.output, output);
+                }
             }
         }
     }
