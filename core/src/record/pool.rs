@@ -306,6 +306,8 @@ mod threads {
 
     struct Others {
         stacks: [Stack; LENS.len()],
+        /// A second buffer of this length was allocated although there was one.
+        has_second: [bool; LENS.len()],
         /// Counts buffers put there: the time by which the least recently used is found.
         clock: u32,
     }
@@ -317,26 +319,40 @@ mod threads {
             if let Some(newest) = self.newest.take() {
                 self.keep(newest, self.owner.get(), 0);
             }
-            let stack = &mut self.others.borrow_mut().stacks[class];
+            let others = &mut *self.others.borrow_mut();
+            let stack = &mut others.stacks[class];
             let own = |slot: &Slot| slot.owner == owner;
-            let used = &stack.slots[..stack.used];
-            let (index, is_own) = match used.iter().rposition(own) {
+            let (index, is_own) = match stack.slots[..stack.used].iter().rposition(own) {
                 Some(index) => (index, true),
-                // two connections that take turns have a buffer each
-                None if used.len() < Ord::min(SLOTS[class], 2)
-                    && self.held.get() + LENS[class] <= BUDGET =>
-                {
-                    return None;
-                }
-                None if used.is_empty() => return None,
+                None if stack.used == 0 => return None,
                 None => (0, false),
             };
+            // two connections that take turns have a buffer each
+            let may_have_second = self.held.get() + LENS[class] <= BUDGET;
+            if !is_own && stack.used == 1 && may_have_second && !others.has_second[class] {
+                others.has_second[class] = true;
+                return None;
+            }
             self.held.set(self.held.get() - LENS[class]);
             let mut memory = stack.remove(index)?;
             if !is_own {
                 memory.change_owner();
             }
             Some(memory)
+        }
+
+        /// Puts `older`, which was the newest, with the others. If there is no place for it, and the newest has the same
+        /// length, frees the newest instead: buffers allocated in a burst are freed last to first, so that the allocator
+        /// can return their memory to the system.
+        #[cold]
+        fn keep_older(&self, older: Memory, owner: u64, len: usize) {
+            let is_full = |class: usize| self.others.borrow().stacks[class].used == SLOTS[class];
+            if older.len() == len && class(len).is_some_and(is_full) {
+                self.owner.set(owner);
+                drop(self.newest.replace(Some(older)));
+            } else {
+                self.keep(older, owner, len);
+            }
         }
 
         /// Puts `memory` with the others. At most [`BUDGET`] bytes are kept, the `beside` bytes of the newest included.
@@ -382,6 +398,7 @@ mod threads {
 
         fn free_oldest(&self, others: &mut Others, class: usize) {
             self.held.set(self.held.get() - LENS[class]);
+            others.has_second[class] = false;
             drop(others.stacks[class].remove(0));
         }
     }
@@ -394,6 +411,7 @@ mod threads {
                 held: Cell::new(0),
                 others: RefCell::new(Others {
                     stacks: [const { Stack::EMPTY }; LENS.len()],
+                    has_second: [false; LENS.len()],
                     clock: 0,
                 }),
             }
@@ -440,7 +458,7 @@ mod threads {
             let owner = if owner.id == 0 { NOBODY } else { owner.id };
             let older = (pool.newest.replace(Some(memory)), pool.owner.replace(owner));
             if let (Some(older), owner) = older {
-                pool.keep(older, owner, len);
+                pool.keep_older(older, owner, len);
             } else if pool.held.get() + len > BUDGET {
                 pool.make_place(len);
             }
