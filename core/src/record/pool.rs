@@ -125,6 +125,7 @@ impl Memory {
     }
 
     /// Marks all that its owner may have left as another's.
+    #[cfg(feature = "std")]
     fn change_owner(&mut self) {
         self.stale = Ord::max(self.stale, self.exposed);
         self.exposed = 0;

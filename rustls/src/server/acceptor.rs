@@ -176,12 +176,12 @@ impl fmt::Debug for Accepted {
 }
 
 /// The alert that tells a client why its ClientHello was refused, ready to be sent.
-pub struct AcceptedAlert(OutgoingBuffer);
+pub struct AcceptedAlert(Box<OutgoingBuffer>);
 
 impl AcceptedAlert {
     /// For errors that the client is not told about.
     fn none() -> Self {
-        Self(OutgoingBuffer::default())
+        Self(Box::default())
     }
 
     /// Writes the alert to `wr`, with one call of its `write_vectored`; returns how many bytes it took. To be
@@ -216,9 +216,9 @@ impl AcceptedAlert {
 impl From<ConnectionCommon<ServerConnectionData>> for AcceptedAlert {
     /// What `connection` has to send.
     fn from(mut connection: ConnectionCommon<ServerConnectionData>) -> Self {
-        Self(core::mem::take(
+        Self(Box::new(core::mem::take(
             &mut connection.driver.common.records.outgoing,
-        ))
+        )))
     }
 }
 

@@ -333,7 +333,7 @@ impl Writer<'_> {
     #[inline]
     fn unless_dropped(&self, written: io::Result<usize>) -> io::Result<usize> {
         if self.sender.common.records.is_sending_over() {
-            written.and(Err(io::ErrorKind::BrokenPipe.into()))
+            written.and_then(|_| Err(io::ErrorKind::BrokenPipe.into()))
         } else {
             written
         }

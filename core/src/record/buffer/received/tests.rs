@@ -96,7 +96,7 @@ fn padding_takes_no_memory() {
     let mut out = vec![0; 16 * 1024];
     assert_eq!(buffer.read(&mut out), out.len());
     assert!(out.iter().all(|byte| *byte == b'x'));
-    assert!(buffer.memory.len() == 0);
+    assert!(buffer.memory.is_empty());
 }
 
 /// A marker has two bytes for a length.
@@ -304,7 +304,7 @@ fn no_memory_is_taken_in_steady_state() {
             let fourth = received.memory.as_ptr() as usize;
             receive(&mut received, &record[4..]);
             received.discard(record.len());
-            assert!(outgoing.is_empty() && received.memory.len() == 0);
+            assert!(outgoing.is_empty() && received.memory.is_empty());
             if round >= 5 {
                 addresses.extend([first, second, third, fourth]);
             }
@@ -447,7 +447,7 @@ fn plaintext_is_found_where_it_lies() {
     assert_eq!(out[..40], [[2; 20], [3; 20]].concat());
     assert_eq!(out[40..], [0xee; 10]);
     assert_eq!(buffer.read(&mut out), 0);
-    assert!(buffer.memory.len() == 0);
+    assert!(buffer.memory.is_empty());
 }
 
 #[test]
@@ -464,9 +464,9 @@ fn records_without_plaintext_are_passed_over() {
     buffer.consume(3);
     assert_eq!(buffer.chunk(), [1]);
     buffer.consume(1);
-    assert!(buffer.memory.len() != 0, "one is not opened");
+    assert!(!buffer.memory.is_empty(), "one is not opened");
     buffer.discard(15);
-    assert!(buffer.memory.len() == 0);
+    assert!(buffer.memory.is_empty());
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn plaintext_far_inside_its_record_is_kept() {
         buffer.keep(bytes.len(), 5 + start..bytes.len());
         assert_eq!(buffer.chunk(), &bytes[5 + start..]);
         buffer.consume(usize::MAX);
-        assert!(buffer.memory.len() == 0);
+        assert!(buffer.memory.is_empty());
     }
 }
 
@@ -488,7 +488,7 @@ fn plaintext_far_inside_its_record_is_kept() {
 fn room_that_stays_unused_holds_no_memory() {
     let mut buffer = ReceiveBuffer::default();
     assert_eq!(room_len(&mut buffer), READ_LEN);
-    assert!(buffer.memory.len() == 0);
+    assert!(buffer.memory.is_empty());
 }
 
 #[test]
@@ -503,11 +503,11 @@ fn dropping_what_is_unopened_leaves_what_waits_to_be_read() {
     assert!(buffer.all_opened());
     assert_eq!(buffer.chunk(), [7; 4]);
     buffer.consume(4);
-    assert!(buffer.memory.len() == 0);
+    assert!(buffer.memory.is_empty());
 
     receive(&mut buffer, b"\x17\x03\x03\xff\xff");
     buffer.drop_unopened();
-    assert!(buffer.memory.len() == 0);
+    assert!(buffer.memory.is_empty());
 }
 
 #[derive(Clone, Debug)]
@@ -624,7 +624,7 @@ proptest! {
             prop_assert_eq!(chunk.is_empty(), model.plaintext.is_empty());
             prop_assert!(model.plaintext.make_contiguous().starts_with(chunk));
             if model.unopened.is_empty() && model.plaintext.is_empty() {
-                prop_assert!(buffer.memory.len() == 0);
+                prop_assert!(buffer.memory.is_empty());
             }
         }
     }
