@@ -17,7 +17,7 @@ const LITTLE: usize = 8;
 
 /// Records that wait to be sent.
 ///
-/// They are in one piece of memory, as far as [`MAX_POOLED_LEN`] reaches:
+/// They are in one piece of memory, up to 72 KiB:
 ///
 /// ```text
 ///   0          start              end             memory.len()
