@@ -29,7 +29,8 @@ fn ureq_trusts_nobody_else() {
     let server = Server::start(answer);
     let error = ureq::get(server.url("https")).call().unwrap_err();
     assert!(error.to_string().contains("UnknownIssuer"), "{error}");
-    assert!(server.join().unwrap_err().to_string().contains("UnknownCA"));
+    let error = server.join().unwrap_err().to_string();
+    assert!(error.contains("UnknownCA"), "{error}");
 }
 
 #[test]

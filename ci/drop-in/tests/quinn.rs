@@ -341,14 +341,14 @@ async fn assert_fails(ends: Ends, alert: u8) {
 #[test]
 fn errors_of_tls_are_told_by_their_alerts() {
     run(async {
-        const BAD_CERTIFICATE: u8 = 42;
+        const DECRYPT_ERROR: u8 = 51;
         const CERTIFICATE_REQUIRED: u8 = 116;
         const NO_APPLICATION_PROTOCOL: u8 = 120;
         let credentials = Credentials::new();
         let stranger = Credentials::new().client_config();
         let ends = Ends::new(of_client(stranger), of_server(credentials.server_config()));
         // that authority has the same name and another key, so the signature in the chain is not its own
-        assert_fails(ends, BAD_CERTIFICATE).await;
+        assert_fails(ends, DECRYPT_ERROR).await;
 
         let mut other = credentials.client_config();
         other.alpn_protocols = vec![b"other".to_vec()];

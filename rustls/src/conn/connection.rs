@@ -180,7 +180,8 @@ impl<Data> ConnectionCommon<Data> {
     fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
         self.process_new_packets().map(|_| ()).map_err(|error| {
             // the caller needs this error, not that of sending the alert
-            let _ = self.write_tls(io).and_then(|_| io.flush());
+            // a writer without a `write_vectored` of its own takes a record at a time, and the alert is the last
+            let _ = self.write_all_tls(io, &mut 0);
             invalid_data(error)
         })
     }
