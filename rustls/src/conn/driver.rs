@@ -166,10 +166,12 @@ impl<Data> Driver<Data> {
     }
 
     /// [`Self::process_record`] where speed is no matter.
-    #[cfg(feature = "std")]
     #[cold]
     #[inline(never)]
-    fn process_rare_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
+    pub(crate) fn process_rare_record(
+        &mut self,
+        buf: &mut [u8],
+    ) -> Result<Option<Processed>, Error> {
         self.process_record(buf)
     }
 

@@ -9,7 +9,7 @@ use core::fmt;
 use core::ops::Deref;
 
 use super::common_state::{CommonState, received_would_be_lost};
-use super::driver::Driver;
+use super::driver::{Driver, Processed};
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
 use super::split::{Receiver, Sender, split};
@@ -89,6 +89,36 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
+        // a fast path: an application writes, which it does with no input, or receives application data
+        if self.is_ready_to_write() {
+            if incoming_tls.is_empty() {
+                return UnbufferedStatus {
+                    discard: 0,
+                    state: Ok(ConnectionState::WriteTraffic(WriteTraffic::new(self))),
+                };
+            }
+            return match self.driver.process_record(incoming_tls) {
+                Ok(Some(record)) if !record.plaintext.is_empty() => {
+                    self.shown.show();
+                    UnbufferedStatus {
+                        discard: record.record_len,
+                        state: Ok(ReadTraffic::new(self, &incoming_tls[record.plaintext]).into()),
+                    }
+                }
+                other => self.process_all(incoming_tls, Some(other)),
+            };
+        }
+        self.process_all(incoming_tls, None)
+    }
+
+    /// Shows again what was left, or processes records up to what the application has to know. `first` is what came of
+    /// the first one, if that was processed before.
+    #[inline(never)]
+    fn process_all<'c, 'i>(
+        &'c mut self,
+        incoming_tls: &'i mut [u8],
+        mut first: Option<Result<Option<Processed>, Error>>,
+    ) -> UnbufferedStatus<'c, 'i, Data> {
         if !self.shown.is_done() {
             if let Err(error) = self.check_unread() {
                 return UnbufferedStatus {
@@ -103,29 +133,29 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 };
             }
         }
-        // a fast path: an application that writes calls with no input each time
-        if incoming_tls.is_empty() && self.is_ready_to_write() {
-            return UnbufferedStatus {
-                discard: 0,
-                state: Ok(ConnectionState::WriteTraffic(WriteTraffic::new(self))),
-            };
-        }
         let mut discard = 0;
         let next = loop {
-            if let Some(next) = self.before_next_record() {
-                break next;
-            }
-            if let Err(error) = self.driver.check_failed() {
-                if self.progress.wants_transmit {
-                    break Next::Idle;
+            let processed = match first.take() {
+                Some(processed) => processed,
+                None => {
+                    if let Some(next) = self.before_next_record() {
+                        break next;
+                    }
+                    if let Err(error) = self.driver.check_failed() {
+                        if self.progress.wants_transmit {
+                            break Next::Idle;
+                        }
+                        return UnbufferedStatus {
+                            // RFC 9846 §6: nothing is received after a failure
+                            discard: incoming_tls.len(),
+                            state: Err(error),
+                        };
+                    }
+                    self.driver
+                        .process_rare_record(&mut incoming_tls[discard..])
                 }
-                return UnbufferedStatus {
-                    // RFC 9846 §6: nothing is received after a failure
-                    discard: incoming_tls.len(),
-                    state: Err(error),
-                };
-            }
-            match self.driver.process_record(&mut incoming_tls[discard..]) {
+            };
+            match processed {
                 Ok(None) => break Next::Idle,
                 Ok(Some(record)) if record.plaintext.is_empty() => discard += record.record_len,
                 Ok(Some(record)) => {
@@ -182,6 +212,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             && records.receiving == Receiving::Traffic
             && records.outgoing.is_empty()
             && !self.progress.wants_transmit
+            && self.shown.is_done()
     }
 
     /// What has to be done before the next incoming record is processed.
