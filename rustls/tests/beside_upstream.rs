@@ -105,7 +105,7 @@ macro_rules! measures {
                 held_by(pair.server)
             }
 
-            /// What a connection holds for `len` bytes that its socket does not take, behind long output.
+            /// Returns the bytes that a connection holds for `len` bytes of blocked output, after long output was sent.
             pub(super) fn blocked_output(configs: &Configs, len: usize) -> usize {
                 let mut pair = Pair::connect(configs).unwrap();
                 pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
@@ -143,7 +143,7 @@ macro_rules! measures {
                 (allocations, change.bytes_allocated)
             }
 
-            /// What is held of `len` bytes that were written without a limit, and when half of it was sent.
+            /// Returns the bytes held after `len` bytes were written without a limit, and after half was sent.
             pub(super) fn unlimited(configs: &Configs, len: usize) -> [usize; 2] {
                 let mut pair = Pair::connect(configs).unwrap();
                 pair.client.set_buffer_limit(None);

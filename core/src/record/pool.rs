@@ -170,7 +170,7 @@ pub(super) fn abort(len: usize) -> ! {
     handle_alloc_error(bytes)
 }
 
-/// As [`take`], for lengths that the application chooses.
+/// Like [`take`], for lengths that the application chooses.
 ///
 /// # Errors
 ///
@@ -185,7 +185,7 @@ pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> 
     Memory::new(fitting_len(len))
 }
 
-/// As [`try_take`], but allocates a buffer of its own length where the longest of the pool would be much too long.
+/// Like [`try_take`], but allocates exactly `len` bytes if the longest pooled buffer would be much too long.
 ///
 /// # Errors
 ///

@@ -191,10 +191,9 @@ impl RecordReceiver {
     ///
     /// # Errors
     ///
-    /// Those of [`RecordHeader::read`]; [`InvalidMessage::MessageTooLarge`] when no record may be so long, and
-    /// [`Error::PeerSentOversizedRecord`] when this one may not, as soon as the header says so; those
-    /// of the decrypter; and those that its content decides:
-    /// [`InvalidMessage::InvalidContentType`]; of a protected TLS 1.3 record
+    /// The errors of [`RecordHeader::read`] and of the decrypter. By the length in the header:
+    /// [`InvalidMessage::MessageTooLarge`] if no record may be so long, [`Error::PeerSentOversizedRecord`] if this one
+    /// may not. By the content: [`InvalidMessage::InvalidContentType`]; of a protected TLS 1.3 record
     /// [`Error::InappropriateMessage`] for its outer type,
     /// [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`], and
     /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] for an empty handshake message or alert;

@@ -296,7 +296,7 @@ impl RecordSender {
     ///
     /// # Errors
     ///
-    /// As for [`Self::seal`].
+    /// The errors of [`Self::seal`].
     #[cold]
     #[inline(never)]
     pub fn seal_rarely(

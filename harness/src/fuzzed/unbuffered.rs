@@ -61,7 +61,7 @@ trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
     ) -> Result<Received, Error>;
 }
 
-/// What is done with application data that a state shows.
+/// The ways to treat application data that a state shows.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
     /// Its length is asked for, and it is left for the next state.
@@ -70,7 +70,7 @@ enum Reading {
     PeekAndTake,
 }
 
-/// What was received.
+/// The bytes received.
 #[derive(Default)]
 struct Received {
     plaintext: Vec<u8>,

@@ -403,7 +403,7 @@ impl CommonState {
     }
 }
 
-/// What a write of `len` bytes returns of which memory was enough for so many.
+/// Returns the result of a write of `len` bytes of which there was memory for `taken`.
 #[cfg(feature = "std")]
 pub(super) fn some_of(len: usize, taken: usize) -> io::Result<usize> {
     if taken == 0 && len != 0 {

@@ -283,7 +283,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    /// As [`CommonState::check_splittable`]. Application data that a state has shown has to be handed out before.
+    /// Checks [`CommonState::check_splittable`], and that no application data is left that a state has shown.
     pub(crate) fn check_splittable(&self) -> Result<(), Error> {
         self.driver.common.check_splittable()?;
         if self.shown.waits() {
@@ -351,7 +351,8 @@ enum Next {
 #[must_use]
 #[derive(Debug)]
 pub struct UnbufferedStatus<'c, 'i, Data> {
-    /// How many bytes of `incoming_tls` have been processed, the record of [`ConnectionState::ReadTraffic`] included.
+    /// The number of bytes of `incoming_tls` that have been processed, including the record of
+    /// [`ConnectionState::ReadTraffic`].
     /// Drop them from its front once `state` was handled, before the next call.
     ///
     /// After an error that the content of a record has caused, that record is included, too. One that could not be

@@ -18,7 +18,7 @@ use crate::crypto::cipher::OutboundChunks;
 /// After a failure the error is that of the connection, as [`io::ErrorKind::InvalidData`]. [`Self::room_left`] is 0 in
 /// all these cases.
 ///
-/// Where there is memory for a part of what was given, that part is accepted; where there is none, the error is
+/// If memory runs out, the writer accepts the part that there is memory for. If there is none, it returns
 /// [`io::ErrorKind::OutOfMemory`], and the connection goes on.
 pub struct Writer<'a> {
     common: &'a mut CommonState,
@@ -29,8 +29,7 @@ impl<'a> Writer<'a> {
         Self { common }
     }
 
-    /// How many bytes of plaintext the next write takes and sends: all that it is given, up to this many. `None` when there is
-    /// no limit.
+    /// Returns the number of bytes of plaintext that the next write accepts and sends; `None` if there is no limit.
     ///
     /// It is what [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit) leaves: until application data can be
     /// sent, the limit less the plaintext that waits for that; from then on, less the TLS bytes that wait for

@@ -164,7 +164,7 @@ pub(crate) struct ClientSessionCommon {
     lifetime_secs: u32,
 }
 
-/// When a server's certificates were verified, and how long sessions rely on it.
+/// The time at which a server's certificates were verified, and how long sessions may rely on that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verification {
     at: UnixTime,

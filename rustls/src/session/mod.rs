@@ -24,12 +24,12 @@ pub(crate) mod value;
 /// clients must not keep one for longer.
 pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
-/// How long a server resumes a session from a ticket or from its storage, in seconds.
+/// The time in which a server resumes a session from a ticket or from its storage, in seconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifetime {
-    /// What clients are told.
+    /// The lifetime that clients are told.
     pub(crate) promised: u32,
-    /// By how much the clock may differ from that of the machine which the session began with.
+    /// The allowed difference between this clock and that of the machine that made the session.
     pub(crate) clock_tolerance: u32,
 }
 

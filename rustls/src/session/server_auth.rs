@@ -1,4 +1,4 @@
-//! What ties a server's sessions to the certificate that the server authenticated with.
+//! Ties a server's sessions to the certificate that the server authenticated with.
 //!
 //! A resumed session shows the client no certificate. Servers of different names may share a ticketer or a storage,
 //! and a network may lead a client of one to the other. So a session goes on only where the client would accept the

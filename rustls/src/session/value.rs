@@ -117,8 +117,8 @@ const FORMAT: u8 = 4;
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// Whether a client that asks for `server_name` at the time `now` may resume the session with the server
-    /// `server`. Sessions are kept for `lifetime`. The client's certificates are not considered.
+    /// True if a client that asks for `server_name` at the time `now` may resume the session with `server`. Sessions are
+    /// kept for `lifetime`. The client's certificates are not considered.
     pub(crate) fn fits(
         &self,
         config: &ServerSettings,

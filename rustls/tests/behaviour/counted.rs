@@ -1,5 +1,4 @@
-//! What tests of programs count: the slices that a writer is given, random bytes, the length of tickets. The numbers are
-//! upstream's.
+//! Numbers that tests of programs count are upstream's: the slices that a writer is given, and random bytes.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::Mutex;

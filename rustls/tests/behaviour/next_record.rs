@@ -72,7 +72,7 @@ fn send_all(server: &mut UnbufferedServerConnection) {
     }
 }
 
-/// What is behind it was never there, and the error stays. The record that has caused it is discarded.
+/// The bytes behind an error are never looked at, and the error stays. The record that caused it is discarded.
 #[test]
 fn nothing_comes_after_an_error() {
     let (mut server, _) = connected();
@@ -103,7 +103,7 @@ fn nothing_comes_after_an_error() {
     }
 }
 
-/// How much both crates discard with an error, and what is shown then, is the same.
+/// Both crates discard the same number of bytes with an error, and show the same states then.
 #[test]
 fn errors_discard_what_upstream_does() {
     let bad_update = key_update(7);
@@ -150,7 +150,7 @@ macro_rules! first {
 
             use super::*;
 
-            /// What a server that is connected discards of `bytes`, and what it says.
+            /// Returns how many of `bytes` a connected server discards, and its state.
             pub(super) fn first(bytes: &[u8]) -> (usize, String) {
                 let mut client = ThisBuffered::new(this::client(ClientAuth::None));
                 let config =

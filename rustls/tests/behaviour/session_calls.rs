@@ -285,7 +285,7 @@ fn the_labels_of_key_logs() {
     }
 }
 
-/// What both ends report after each flight of three connections.
+/// Lists the facts that both ends report after each flight of three connections.
 macro_rules! reports {
     ($name:ident, $client:ident, $server:ident) => {
         fn $name(provider: Provider, versions: Versions, retries: bool) -> Vec<String> {

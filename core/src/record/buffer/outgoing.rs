@@ -12,7 +12,7 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// What is this fraction of its memory, or less, is moved to a shorter one.
+/// Output that fills at most this fraction of its memory moves to a shorter one.
 const LITTLE: usize = 8;
 
 /// Records that wait to be sent.
@@ -24,8 +24,8 @@ const LITTLE: usize = 8;
 ///   │ sent     │ waits to be sent │ room          │
 /// ```
 ///
-/// What comes then goes to another piece. Those before it are queued, and each is given back when all of it is sent. So
-/// the output of a connection without a limit takes about as much memory as it has bytes.
+/// More output goes to another piece. The full pieces are queued, and each is given back once it is sent. So the output
+/// of a connection without a limit takes about as much memory as it has bytes.
 #[derive(Default)]
 pub struct OutgoingBuffer {
     /// The last piece.
@@ -43,7 +43,7 @@ pub struct OutgoingBuffer {
 #[derive(Default)]
 struct Piece {
     memory: Memory,
-    /// What waits to be sent begins and ends here.
+    /// The unsent bytes begin and end here.
     start: u32,
     end: u32,
 }
@@ -136,7 +136,7 @@ impl OutgoingBuffer {
         self.exposed_room(len)
     }
 
-    /// As [`Self::room`], for as much as the application chooses to send.
+    /// Like [`Self::room`], for lengths that the application chooses.
     ///
     /// # Errors
     ///

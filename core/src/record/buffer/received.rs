@@ -1,4 +1,4 @@
-//! What was received.
+//! The receive buffer: received records and the plaintext of opened ones.
 
 use core::fmt;
 use core::ops::Range;
@@ -19,11 +19,10 @@ const READ_LEN: usize = 4096;
 /// The most to read at once when records are small: as much as one large record takes.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
 
-/// What is this fraction of its memory, or less, is moved to a shorter one while the application reads.
+/// Plaintext that fills at most this fraction of its memory moves to a shorter one while the application reads.
 const LITTLE: usize = 16;
 
-/// What was received: records not yet opened, and before them opened records whose plaintext waits to be
-/// read.
+/// Received bytes: records not yet opened, and before them opened records with unread plaintext.
 ///
 /// ```text
 ///   0          read             opened          filled          memory.len()
@@ -64,7 +63,7 @@ pub struct ReceiveBuffer {
     has_run_dry: bool,
 }
 
-/// What overwrites the header of an opened record.
+/// Overwrites the header of an opened record.
 struct Marker {
     offset: u8,
     plain_len: u16,
@@ -421,7 +420,7 @@ impl ReceiveBuffer {
         self.release_if_empty();
     }
 
-    /// How many bytes of plaintext wait to be read.
+    /// The number of bytes of unread plaintext.
     #[inline]
     pub fn unread(&self) -> usize {
         self.unread

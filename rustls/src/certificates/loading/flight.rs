@@ -13,7 +13,7 @@ pub(super) struct Flight<S: Source> {
     ended: Condvar,
 }
 
-/// What a load brought, for all who waited.
+/// The result of a load, for all threads that waited.
 pub(super) type Outcome<S> = Result<Loaded<S>, Arc<<S as Source>::Error>>;
 
 enum State<S: Source> {

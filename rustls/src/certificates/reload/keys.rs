@@ -356,7 +356,7 @@ impl Pair {
 /// What a pair has at present.
 struct InForce {
     certified_key: Arc<CertifiedKey>,
-    /// When the OCSP response of `certified_key` may be stapled, unless that is always.
+    /// The time in which the OCSP response of `certified_key` may be stapled; `None` if it always may.
     ocsp_currency: Option<Currency>,
     /// The same key and chain without the OCSP response, made when that is out of date.
     without_ocsp: OnceLock<Arc<CertifiedKey>>,

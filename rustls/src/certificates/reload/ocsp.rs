@@ -13,7 +13,7 @@ use crate::crypto::CryptoProvider;
 /// id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the one form of response there is.
 const BASIC: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01";
 
-/// When a response is good for stapling.
+/// The time in which a response may be stapled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Currency {
     /// The response's nextUpdate in seconds since 1970; none where newer information is always available.

@@ -192,10 +192,10 @@ impl CertifiedKeyFiles {
     }
 }
 
-/// What was found in the files.
+/// The content of the files.
 pub(super) struct Found {
     pub(super) certified_key: CertifiedKey,
-    /// When its OCSP response may be stapled.
+    /// The time in which its OCSP response may be stapled.
     pub(super) ocsp_currency: Option<ocsp::Currency>,
 }
 

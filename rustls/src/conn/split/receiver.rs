@@ -97,9 +97,9 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, and each further call returns the same one; the alert that tells the peer waits in the sending half. But
-    /// [`Error::General`], which ends nothing, while something that [`read_tls`](Self::read_tls) has read waits, which
-    /// came before `incoming_tls`.
+    /// Any [`Error`] ends the connection, and each further call returns the same one. The sending half has the alert.
+    /// The exception is [`Error::General`] while data that [`read_tls`](Self::read_tls) received is unread: it ends
+    /// nothing.
     pub fn open_in_place<'i>(
         &mut self,
         incoming_tls: &'i mut [u8],

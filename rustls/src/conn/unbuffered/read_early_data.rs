@@ -12,7 +12,7 @@ use crate::server::ServerConnectionData;
 /// It is that of one record, and to be taken as from [`ReadTraffic`](super::ReadTraffic).
 pub struct ReadEarlyData<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
-    /// Where it was received; empty when the connection has a copy.
+    /// The early data in the caller's buffer; empty if the connection has a copy.
     payload: &'i [u8],
 }
 

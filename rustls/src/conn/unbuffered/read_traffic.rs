@@ -14,7 +14,7 @@ use crate::error::Error;
 /// record where it is, ask [`peek_record`](super::UnbufferedConnectionCommon::peek_record) before it is opened.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
-    /// Where it was received; empty when the connection has a copy.
+    /// The application data in the caller's buffer; empty if the connection has a copy.
     payload: &'i [u8],
 }
 
@@ -49,7 +49,7 @@ impl<'c, 'i, Data> From<ReadTraffic<'c, 'i, Data>> for ConnectionState<'c, 'i, D
 /// One record's application data.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
-    /// How many more bytes of `incoming_tls` have been processed.
+    /// The number of further bytes of `incoming_tls` that have been processed.
     ///
     /// It is 0 for an unbuffered connection, whose [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) counts
     /// the record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place) it is all that has been

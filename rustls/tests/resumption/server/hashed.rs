@@ -1,4 +1,4 @@
-//! How much a server hashes to know whether a session may be resumed.
+//! The number of bytes that a server hashes to decide if a session may be resumed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -20,7 +20,7 @@ struct Site {
     config: ServerConfig,
 }
 
-/// How a site keeps sessions.
+/// The places where a site can keep sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kept {
     InTickets,
@@ -114,7 +114,7 @@ macro_rules! client {
 client!(upstream_client, rustls_upstream, upstream, UpstreamBuffered);
 client!(this_client, rustls, this, ThisBuffered);
 
-/// What came of a connection.
+/// The outcome of a connection.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Full,
