@@ -55,7 +55,9 @@ fn every_side_of_every_implementation_has_its_row() {
     for row in &rows {
         assert!(row.handshakes_per_s > 0.0, "{row:?}");
         let is_limit = row.subject.implementation == "limit";
-        assert_eq!(row.share_of_limit == 1.0, is_limit, "{row:?}");
+        // another contender may have a share of 1, too: by chance, as it is a matter of time
+        assert!(row.share_of_limit > 0.0, "{row:?}");
+        assert!(row.share_of_limit == 1.0 || !is_limit, "{row:?}");
         assert_eq!(row.sent_bytes_per_handshake == 0, is_limit, "{row:?}");
         assert_eq!(
             report::Row::heading(row).contains("certificate"),
