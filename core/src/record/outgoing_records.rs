@@ -17,6 +17,18 @@ impl<'a> OutgoingRecords<'a> {
         Self { rest: pending, cut }
     }
 
+    /// The length in bytes of the next record, or of what is left of it; not checked against the bytes that there are.
+    #[inline]
+    pub(super) fn next_len(&self) -> usize {
+        match (self.cut, self.rest) {
+            (0, [_, _, _, high, low, ..]) => {
+                HEADER_LEN + usize::from(u16::from_be_bytes([*high, *low]))
+            }
+            (0, _) => self.rest.len(),
+            (cut, _) => cut,
+        }
+    }
+
     /// Returns all records that are left.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
@@ -43,13 +55,7 @@ impl<'a> Iterator for OutgoingRecords<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        let len = match (self.cut, self.rest) {
-            (0, [_, _, _, high, low, ..]) => {
-                HEADER_LEN + usize::from(u16::from_be_bytes([*high, *low]))
-            }
-            (0, _) => self.rest.len(),
-            (cut, _) => cut,
-        };
+        let len = self.next_len();
         self.cut = 0;
         let (record, rest) = self.rest.split_at(Ord::min(len, self.rest.len()));
         self.rest = rest;

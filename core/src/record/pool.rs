@@ -175,9 +175,20 @@ pub(super) fn abort(len: usize) -> ! {
 /// # Errors
 ///
 /// [`OutOfMemory`].
+#[inline]
 pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
-    if let Some(memory) = threads::take(len, owner) {
+    if let Some(memory) = threads::take_newest(len, owner) {
+        return Ok(memory);
+    }
+    try_take_other(len, owner)
+}
+
+/// [`try_take`] when the buffer given back last is of no use.
+#[cold]
+fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
+    #[cfg(feature = "std")]
+    if let Some(memory) = threads::take_other(len, owner) {
         return Ok(memory);
     }
     #[cfg(not(feature = "std"))]
@@ -229,7 +240,7 @@ fn class(len: usize) -> Option<usize> {
 mod threads {
     use core::cell::{Cell, RefCell};
 
-    use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class};
+    use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class, fitting_len};
 
     /// Stands for the owner of buffers that belong to no connection in the pool, where no buffer of it is found.
     const NOBODY: u64 = u64::MAX;
@@ -266,7 +277,7 @@ mod threads {
         given: u32,
     }
 
-    /// Buffers of one length, the least recently used first.
+    /// Buffers of one length, in no order.
     struct Stack {
         slots: [Slot; MOST_SLOTS],
         used: usize,
@@ -284,14 +295,28 @@ mod threads {
             used: 0,
         };
 
+        fn used(&self) -> &[Slot] {
+            &self.slots[..self.used]
+        }
+
+        /// The index of the least recently used buffer.
+        fn oldest(&self, now: u32) -> Option<usize> {
+            (0..self.used).max_by_key(|index| self.slots[*index].age(now))
+        }
+
         /// Takes out the buffer at `index`.
         fn remove(&mut self, index: usize) -> Option<Memory> {
             let memory = self.slots[index].memory.take();
             self.used -= 1;
-            if index != self.used {
-                self.slots[index..=self.used].rotate_left(1);
-            }
+            self.slots.swap(index, self.used);
             memory
+        }
+    }
+
+    impl Slot {
+        /// The number of buffers that were put with the others since this one was.
+        fn age(&self, now: u32) -> u32 {
+            now.wrapping_sub(self.given)
         }
     }
 
@@ -317,26 +342,23 @@ mod threads {
         /// Takes a buffer that is not the newest: another one of `owner`, or one of another connection.
         #[cold]
         fn take_other(&self, class: usize, owner: u64) -> Option<Memory> {
-            if let Some(newest) = self.newest.take() {
-                self.keep(newest, self.owner.get(), 0);
-            }
             let others = &mut *self.others.borrow_mut();
+            if let Some(newest) = self.newest.take() {
+                self.keep(others, newest, self.owner.get());
+            }
             let stack = &mut others.stacks[class];
             let own = |slot: &Slot| slot.owner == owner;
-            let (index, is_own) = match stack.slots[..stack.used].iter().rposition(own) {
-                Some(index) => (index, true),
-                None if stack.used == 0 => return None,
-                None => (0, false),
-            };
+            let own = stack.used().iter().rposition(own);
             // two connections that take turns have a buffer each
             let may_have_second = self.held.get() + LENS[class] <= BUDGET;
-            if !is_own && stack.used == 1 && may_have_second && !others.has_second[class] {
+            if own.is_none() && stack.used == 1 && may_have_second && !others.has_second[class] {
                 others.has_second[class] = true;
                 return None;
             }
+            let index = own.or_else(|| stack.oldest(others.clock))?;
             self.held.set(self.held.get() - LENS[class]);
             let mut memory = stack.remove(index)?;
-            if !is_own {
+            if own.is_none() {
                 memory.change_owner();
             }
             Some(memory)
@@ -347,28 +369,25 @@ mod threads {
         /// can return their memory to the system.
         #[cold]
         fn keep_older(&self, older: Memory, owner: u64, len: usize) {
-            let is_full = |class: usize| self.others.borrow().stacks[class].used == SLOTS[class];
+            let others = &mut *self.others.borrow_mut();
+            let is_full = |class: usize| others.stacks[class].used == SLOTS[class];
             if older.len() == len && class(len).is_some_and(is_full) {
                 self.owner.set(owner);
                 drop(self.newest.replace(Some(older)));
             } else {
-                self.keep(older, owner, len);
+                self.keep(others, older, owner);
             }
         }
 
-        /// Puts `memory` with the others. At most [`BUDGET`] bytes are kept, the `beside` bytes of the newest included.
-        #[cold]
-        fn keep(&self, memory: Memory, owner: u64, beside: usize) {
-            let (len, budget) = (memory.len(), BUDGET - beside);
-            let Some(class) = class(len).filter(|_| len <= budget) else {
+        /// Puts `memory` with the others, in the place of the least recently used one if there are enough of its length.
+        fn keep(&self, others: &mut Others, memory: Memory, owner: u64) {
+            let Some(class) = class(memory.len()) else {
                 return;
             };
-            let others = &mut *self.others.borrow_mut();
             if others.stacks[class].used == SLOTS[class] {
                 self.free_oldest(others, class);
             }
-            self.free_until(others, budget - len);
-            self.held.set(self.held.get() + len);
+            self.held.set(self.held.get() + LENS[class]);
             others.clock = others.clock.wrapping_add(1);
             let stack = &mut others.stacks[class];
             stack.slots[stack.used] = Slot {
@@ -379,28 +398,34 @@ mod threads {
             stack.used += 1;
         }
 
-        /// Frees the least recently used buffers of the others until they have at most `most` bytes.
-        fn free_until(&self, others: &mut Others, most: usize) {
-            while self.held.get() > most {
-                let now = others.clock;
-                let oldest = (0..LENS.len())
-                    .filter(|class| others.stacks[*class].used != 0)
-                    .max_by_key(|class| now.wrapping_sub(others.stacks[*class].slots[0].given));
-                let Some(oldest) = oldest else { return };
-                self.free_oldest(others, oldest);
-            }
-        }
-
         /// Frees the least recently used buffers of the others for the sake of the newest, of `len` bytes.
         #[cold]
         fn make_place(&self, len: usize) {
-            self.free_until(&mut self.others.borrow_mut(), BUDGET - len);
+            let others = &mut *self.others.borrow_mut();
+            let now = others.clock;
+            while self.held.get() + len > BUDGET {
+                let age = |class: &usize| {
+                    let ages = others.stacks[*class]
+                        .used()
+                        .iter()
+                        .map(|slot| slot.age(now));
+                    ages.max()
+                };
+                let Some(class) = (0..LENS.len()).max_by_key(age) else {
+                    return;
+                };
+                self.free_oldest(others, class);
+            }
         }
 
+        #[cold]
         fn free_oldest(&self, others: &mut Others, class: usize) {
-            self.held.set(self.held.get() - LENS[class]);
-            others.has_second[class] = false;
-            drop(others.stacks[class].remove(0));
+            let stack = &mut others.stacks[class];
+            let oldest = stack.oldest(others.clock);
+            if let Some(oldest) = oldest.and_then(|index| stack.remove(index)) {
+                self.held.set(self.held.get() - oldest.len());
+                others.has_second[class] = false;
+            }
         }
     }
 
@@ -430,23 +455,29 @@ mod threads {
         })
     }
 
+    /// Returns the buffer given back last if it was this owner's and has the length for `len` bytes.
     #[inline]
-    pub(super) fn take(len: usize, owner: Owner) -> Option<Memory> {
-        let class = class(len)?;
+    pub(super) fn take_newest(len: usize, owner: Owner) -> Option<Memory> {
         // there is no pool any more while the thread's locals are being destroyed
-        POOL.try_with(|pool| {
-            if let Some(newest) = pool.newest.take() {
-                if newest.len() == LENS[class] && pool.owner.get() == owner.id {
-                    return Some(newest);
-                }
-                pool.newest.set(Some(newest));
+        let newest = POOL.try_with(|pool| {
+            let newest = pool.newest.take()?;
+            if pool.owner.get() == owner.id && newest.len() == fitting_len(len) {
+                return Some(newest);
             }
-            pool.take_other(class, owner.id)
-        })
-        .ok()?
+            pool.newest.set(Some(newest));
+            None
+        });
+        newest.ok()?
     }
 
-    /// Keeps `memory` for the next [`take`], unless it has another length than those of the pool.
+    #[cold]
+    pub(super) fn take_other(len: usize, owner: Owner) -> Option<Memory> {
+        let class = class(len)?;
+        let other = POOL.try_with(|pool| pool.take_other(class, owner.id));
+        other.ok()?
+    }
+
+    /// Keeps `memory` for the next [`take_newest`], unless it has another length than those of the pool.
     #[inline]
     pub(super) fn give(memory: Memory, owner: Owner) {
         let len = memory.len();
@@ -460,7 +491,8 @@ mod threads {
             let older = (pool.newest.replace(Some(memory)), pool.owner.replace(owner));
             if let (Some(older), owner) = older {
                 pool.keep_older(older, owner, len);
-            } else if pool.held.get() + len > BUDGET {
+            }
+            if pool.held.get() + len > BUDGET {
                 pool.make_place(len);
             }
         });

@@ -19,14 +19,13 @@ pub(crate) fn write_outgoing(
     outgoing: &mut OutgoingBuffer,
     wr: &mut dyn io::Write,
 ) -> Result<usize, io::Error> {
-    let Some(first) = outgoing.records().next() else {
+    if outgoing.is_empty() {
         return Ok(0);
-    };
-    let (given, written) = if first.len() == outgoing.len() {
+    }
+    let (given, written) = match outgoing.only_record() {
         // not `write`: some writers implement `write_vectored` only
-        (first.len(), wr.write_vectored(&[IoSlice::new(first)])?)
-    } else {
-        write_records(outgoing, wr)?
+        Some(record) => (record.len(), wr.write_vectored(&[IoSlice::new(record)])?),
+        None => write_records(outgoing, wr)?,
     };
     outgoing.consume(written);
     if written <= given {

@@ -99,6 +99,15 @@ impl OutgoingBuffer {
             .filter(|piece| !piece.is_empty())
     }
 
+    /// The record that waits, or what is left of it, if it is the only one.
+    #[inline]
+    pub fn only_record(&self) -> Option<&[u8]> {
+        let pending = self.last.pending();
+        let is_all = pending.len() == self.len;
+        let next = OutgoingRecords::new(pending, self.cut as usize);
+        (is_all && next.next_len() == self.len).then_some(pending)
+    }
+
     /// The records in [`Self::pending`], one by one; of the first perhaps only the rest.
     #[inline]
     pub fn records(&self) -> OutgoingRecords<'_> {
@@ -238,25 +247,28 @@ impl OutgoingBuffer {
     /// Drops the first `len` bytes that wait, or all when there are fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
-        if self.queue.is_some() {
-            self.consume_queued(len);
-            return;
-        }
-        let len = Ord::min(len, self.len);
-        if len < self.len {
-            self.cut = self.records().cut_after(len) as u32;
-        }
-        let last = &mut self.last;
-        last.start += len as u32;
-        self.len -= len;
-        if self.len == 0 {
+        if len >= self.len && self.queue.is_none() {
+            self.len = 0;
             self.release_last();
-        } else if last.len() <= last.memory.len() / LITTLE {
-            self.shrink();
+        } else {
+            self.consume_part(len);
         }
     }
 
     #[cold]
+    fn consume_part(&mut self, len: usize) {
+        if self.queue.is_some() {
+            return self.consume_queued(len);
+        }
+        self.cut = self.records().cut_after(len) as u32;
+        let last = &mut self.last;
+        last.start += len as u32;
+        self.len -= len;
+        if last.len() <= last.memory.len() / LITTLE {
+            self.shrink();
+        }
+    }
+
     fn consume_queued(&mut self, mut len: usize) {
         while let Some(queue) = &mut self.queue {
             let Some(front) = queue.front_mut() else {

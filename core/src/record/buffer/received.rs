@@ -174,9 +174,15 @@ impl ReceiveBuffer {
     fn note_received(&mut self, received: usize, offered: usize) {
         self.has_run_dry = received < offered;
         if received == 0 {
-            self.release_if_empty();
-            self.park();
+            self.shrink_all();
         }
+    }
+
+    /// Gives back the memory, or as much of it as what is left does not need.
+    #[cold]
+    fn shrink_all(&mut self) {
+        self.release_if_empty();
+        self.park();
     }
 
     /// True when part of a record is all there is, and its rest comes slowly.
@@ -305,16 +311,9 @@ impl ReceiveBuffer {
     /// has opened all it can.
     #[inline]
     pub fn park(&mut self) {
-        if self.has_run_dry || self.read == self.opened {
-            self.shrink_all();
-        }
-    }
-
-    #[cold]
-    fn shrink_all(&mut self) {
         if self.read == self.opened {
-            self.shrink();
-        } else if self.memory.len() > READ_LEN {
+            self.shrink_part();
+        } else if self.has_run_dry && self.memory.len() > READ_LEN {
             // records as long as the one before are in a memory that fits
             self.shrink_opened();
         }
@@ -322,26 +321,34 @@ impl ReceiveBuffer {
 
     /// Moves part of a record, when that is all there is, to a memory for what has come, or for the record if its rest
     /// follows at once.
-    fn shrink(&mut self) {
+    #[inline]
+    fn shrink_part(&mut self) {
         let waiting = self.filled - self.opened;
-        if waiting == 0 {
-            return;
-        }
         let needed = if self.has_run_dry {
             waiting
         } else {
             Ord::max(self.record_len(), waiting)
         };
+        if needed <= self.memory.len() / 3 * 2 {
+            self.move_part(needed);
+        }
+    }
+
+    /// Moves what is not yet opened, when that is all there is, to a memory that fits `len` bytes.
+    #[cold]
+    fn move_part(&mut self, len: usize) {
+        let part = self.opened..self.filled;
+        let waiting = part.len();
         // not for the sake of a quarter
-        if pool::fitting_len(needed) <= self.memory.len() / 3 * 2 {
-            let part = self.opened..self.filled;
-            let memory = pool::take(needed, self.owner);
+        if waiting != 0 && pool::fitting_len(len) <= self.memory.len() / 3 * 2 {
+            let memory = pool::take(len, self.owner);
             move_to(&mut self.memory, part, memory, self.owner);
             (self.read, self.opened, self.filled) = (0, 0, waiting);
         }
     }
 
     /// Moves plaintext that waits, and what is behind it, to a memory that fits.
+    #[cold]
     fn shrink_opened(&mut self) {
         let needed = Ord::max(self.filled - self.read, READ_LEN);
         if pool::fitting_len(needed) < self.memory.len() {
@@ -447,9 +454,7 @@ impl ReceiveBuffer {
         self.unread -= len;
         self.skip_read();
         if self.read == self.opened {
-            if self.opened != self.filled {
-                self.shrink();
-            }
+            self.shrink_part();
         } else if self.partly != 0 {
             self.shrink_if_little();
         }
