@@ -17,7 +17,7 @@ impl<'a> OutgoingRecords<'a> {
         Self { rest: pending, cut }
     }
 
-    /// The length in bytes of the next record, or of what is left of it; not checked against the bytes that there are.
+    /// Returns the length in bytes of the next record, or of what is left of it. The bytes themselves may be fewer.
     #[inline]
     pub(super) fn next_len(&self) -> usize {
         match (self.cut, self.rest) {
@@ -27,12 +27,6 @@ impl<'a> OutgoingRecords<'a> {
             (0, _) => self.rest.len(),
             (cut, _) => cut,
         }
-    }
-
-    /// Returns all records that are left.
-    #[inline]
-    pub fn rest(&self) -> &'a [u8] {
-        self.rest
     }
 
     /// Returns the length in bytes of what is left of the record that is cut after the first `len` bytes; 0 when the cut

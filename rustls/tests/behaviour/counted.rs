@@ -86,6 +86,10 @@ macro_rules! scripts {
                         for len in [1, 2, 40_000] {
                             conn.writer().write_all(&vec![3; len]).unwrap();
                         }
+                        // more records than a writer is given in one call
+                        for len in 0..300 {
+                            conn.writer().write_all(&vec![4; 1 + len % 50]).unwrap();
+                        }
                         conn.send_close_notify();
                     }
                     let mut out = Slices {
