@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use rustls::NamedGroup;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
 
@@ -43,7 +44,11 @@ macro_rules! ends {
 
             impl ClientSessionStore for Store {
                 fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
-                    self.memory("set_kx_hint").set_kx_hint(name, group);
+                    let call = match self.memory.kx_hint(&name) {
+                        Some(known) if known == group => "set_kx_hint again",
+                        _ => "set_kx_hint",
+                    };
+                    self.memory(call).set_kx_hint(name, group);
                 }
 
                 fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
@@ -112,6 +117,22 @@ macro_rules! ends {
                     calls: calls.clone(),
                 }));
                 config.enable_early_data = true;
+                Arc::new(config)
+            }
+
+            /// The same store under a configuration of its own, which offers no group but `group`.
+            pub(super) fn client_config_of_group(
+                provider: Provider,
+                versions: Versions,
+                group: u16,
+                same_store: &ClientConfig,
+            ) -> Arc<ClientConfig> {
+                let mut crypto = provider.$module();
+                let group = NamedGroup::from(group);
+                crypto.kx_groups.retain(|known| known.name() == group);
+                let auth = ClientAuth::None;
+                let mut config = configs::$module::client_of(versions, crypto, KEY_TYPE, auth);
+                config.resumption = same_store.resumption.clone();
                 Arc::new(config)
             }
 
@@ -186,11 +207,10 @@ store_calls!(calls_of_upstream, upstream);
 /// Our client tells its store nothing that the store knows: the group that it found there, and a session that is resumed
 /// without a new ticket.
 fn without_repetition(mut connections: Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let mut knows_group = false;
     for calls in &mut connections {
         let is_resumed = calls.iter().any(|call| call == "resumed");
         calls.retain(|call| match &**call {
-            "set_kx_hint" => !std::mem::replace(&mut knows_group, true),
+            "set_kx_hint again" => false,
             "set_tls12_session" => !is_resumed,
             _ => true,
         });
@@ -216,6 +236,49 @@ fn the_calls_of_a_session_store() {
                     let theirs = without_repetition(theirs);
                     assert_eq!(ours, theirs, "{versions:?} {servers:?} {retries}");
                 }
+            }
+        }
+    }
+}
+
+/// The calls in each of four connections with upstream's server. Two clients of these versions make them in turn. They share
+/// a store, and each has a verifier and a group of its own.
+macro_rules! store_calls_of_two {
+    ($name:ident, $module:ident) => {
+        fn $name(provider: Provider, versions: [Versions; 2]) -> Vec<Vec<String>> {
+            let calls = Calls::default();
+            let first = $module::client_config(provider, versions[0], &calls);
+            let clients = [0, 1].map(|i| {
+                let group = u16::from([NamedGroup::secp256r1, NamedGroup::secp384r1][i]);
+                $module::client_config_of_group(provider, versions[i], group, &first)
+            });
+            let labels = Calls::default();
+            let server = upstream::server_config(provider, Versions::Both, 0, false, &labels);
+            let connect = |i: usize| {
+                let mut client = $module::client(&clients[i]);
+                exchange(&mut client, &mut upstream::server(&server)).unwrap();
+                let mut calls = std::mem::take(&mut *calls.lock().unwrap());
+                let is_resumed = client.negotiated().ends_with("Some(Resumed)");
+                calls.extend(is_resumed.then(|| "resumed".into()));
+                calls
+            };
+            [0, 1, 0, 1].map(connect).into()
+        }
+    };
+}
+
+store_calls_of_two!(calls_of_two_of_this, this);
+store_calls_of_two!(calls_of_two_of_upstream, upstream);
+
+/// A ticket that the client may not resume is taken all the same, and then no session of TLS 1.2 is looked for.
+#[test]
+fn the_calls_of_clients_that_share_a_session_store() {
+    for provider in PROVIDERS {
+        for first in VERSIONS {
+            for second in VERSIONS {
+                let ours = calls_of_two_of_this(provider, [first, second]);
+                let theirs = calls_of_two_of_upstream(provider, [first, second]);
+                assert_eq!(ours, without_repetition(theirs), "{first:?} {second:?}");
             }
         }
     }

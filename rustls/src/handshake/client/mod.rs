@@ -87,15 +87,16 @@ impl ClientHandshake {
 
         let mut offer = Offer::new(config, server_name, alpn_protocols, cx.transport)?;
         // tests of applications look at the order in which a store is called: it is 0.23's
-        let session = OfferedSession::take(&offer);
-        // until the server chooses one, the suite of the session is reported
-        let suite = session.as_ref().map(|session| session.suite());
-        cx.negotiated.suite = suite.map(SupportedCipherSuite::Tls13);
+        let ticket = OfferedSession::take(&offer);
         #[cfg(feature = "tls12")]
-        let tls12_session = match session {
+        let tls12_session = match ticket {
             Some(_) => None,
             None => stored_session(&offer.config, &offer.server_name),
         };
+        let session = ticket.and_then(|value| OfferedSession::new(value, &offer));
+        // until the server chooses one, the suite of the session is reported
+        let suite = session.as_ref().map(|session| session.suite());
+        cx.negotiated.suite = suite.map(SupportedCipherSuite::Tls13);
         offer.find_kx_hint();
         let shares = if offer.offers_tls13() {
             Some(KeyShares::start(offer.first_group()?, offer.groups())?)

@@ -32,13 +32,16 @@ pub(crate) struct OfferedSession {
 }
 
 impl OfferedSession {
-    /// Takes a session with the server of `offer` out of the store, if there is one that its configuration may
-    /// resume. One that it may not is lost.
-    pub(super) fn take(offer: &Offer) -> Option<Box<Self>> {
-        let config = &offer.config;
+    /// Takes a session with the server of `offer` out of the store.
+    pub(super) fn take(offer: &Offer) -> Option<Tls13ClientSessionValue> {
         // RFC 9846 §C.4: a ticket is used once. Taken out, it cannot be offered again
-        let store = config.resumption.store.as_ref()?;
-        let value = store.take_tls13_ticket(&offer.server_name)?;
+        let store = offer.config.resumption.store.as_ref()?;
+        store.take_tls13_ticket(&offer.server_name)
+    }
+
+    /// Offers `value`, unless the configuration of `offer` may not resume it: then it is lost.
+    pub(super) fn new(value: Tls13ClientSessionValue, offer: &Offer) -> Option<Box<Self>> {
+        let config = &offer.config;
         if !config.versions.contains(ProtocolVersion::TLSv1_3) {
             return None;
         }
