@@ -160,7 +160,7 @@ fn received_tickets(provider: Provider) {
 
 /// The most allocations of both sides in a full handshake without tickets, and in a resumed one.
 const FULL_LIMIT: usize = 70;
-const RESUMED_LIMIT: usize = 62;
+const RESUMED_LIMIT: usize = 60;
 
 /// With X25519: the post-quantum groups of a provider allocate more.
 fn handshakes(provider: Provider) {
