@@ -30,8 +30,8 @@ pub(crate) struct Driver<Data> {
     machine: Box<dyn Machine<Data>>,
     tolerance: Tolerance,
     change_cipher_specs: u8,
-    /// Length in bytes of the record whose content has ended the connection.
-    refused_len: usize,
+    /// Length in bytes of the record whose content has ended the connection. No record has 2^16.
+    refused_len: u16,
 }
 
 /// A record that was taken in and acted upon.
@@ -74,7 +74,7 @@ impl<Data> Driver<Data> {
     /// Returns the length of the record whose content has caused the last error, once; 0 when there is none, as when
     /// it could not be opened.
     pub(crate) fn take_refused_len(&mut self) -> usize {
-        core::mem::take(&mut self.refused_len)
+        core::mem::take(&mut self.refused_len).into()
     }
 
     /// Takes one record from the front of `buf` and acts on it; `None` when it is not complete.
@@ -128,7 +128,9 @@ impl<Data> Driver<Data> {
             Error::InvalidMessage(InvalidMessage::HandshakePayloadTooLarge)
                 | Error::PeerMisbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage)
         );
-        self.refused_len = if is_taken { record_len } else { 0 };
+        if is_taken {
+            self.refused_len = u16::try_from(record_len).unwrap_or(u16::MAX);
+        }
         self.fail(failure)
     }
 

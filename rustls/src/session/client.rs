@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 use core::{fmt, ptr};
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
@@ -168,23 +169,24 @@ pub(crate) struct ClientSessionCommon {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verification {
     at: UnixTime,
-    lifetime_secs: u32,
+    /// Never 0, so that an `Option` of this takes no more memory.
+    lifetime_secs: NonZeroU32,
 }
 
 impl Verification {
     /// A verification at the time `at` of certificates of which one expires after `not_after`, and none before.
     pub(crate) fn new(at: UnixTime, not_after: Option<UnixTime>) -> Self {
+        // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
+        const MOST_LEFT: u32 = MAX_TICKET_LIFETIME - 1;
         let left = not_after
             // a verifier that accepts what has expired does not go by the time
             .and_then(|not_after| not_after.as_secs().checked_sub(at.as_secs()))
-            // the last second is within
-            .map_or(u64::MAX, |left| left.saturating_add(1));
+            .and_then(|left| u32::try_from(left).ok())
+            .map_or(MOST_LEFT, |left| left.min(MOST_LEFT));
         Self {
             at,
-            // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
-            lifetime_secs: u32::try_from(left)
-                .unwrap_or(u32::MAX)
-                .min(MAX_TICKET_LIFETIME),
+            // the last second is within
+            lifetime_secs: NonZeroU32::MIN.saturating_add(left),
         }
     }
 }
@@ -234,7 +236,7 @@ impl ClientSessionCommon {
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
         distance(self.received_at) >= self.lifetime_secs.into()
-            || distance(self.verification.at) >= self.verification.lifetime_secs.into()
+            || distance(self.verification.at) >= u64::from(self.verification.lifetime_secs.get())
     }
 
     /// How long ago the session was received; 0 when the clock has been set back since.
