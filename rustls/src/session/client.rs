@@ -421,7 +421,20 @@ mod memory {
         servers: Mutex<Servers>,
     }
 
-    type Servers = BoundedMap<ServerName<'static>, Server>;
+    struct Servers {
+        by_name: BoundedMap<ServerName<'static>, Server>,
+        /// True once a session of this version was stored. Most clients see servers of one version alone, and looking
+        /// for a session of the other takes as long as hashing a name.
+        has_tls12: bool,
+        has_tls13: bool,
+    }
+
+    impl Servers {
+        fn get<'a>(&'a self, server_name: &'a ServerName<'a>) -> Option<&'a Server> {
+            let by_name: &BoundedMap<ServerName<'a>, _> = &self.by_name;
+            by_name.get(server_name)
+        }
+    }
 
     /// What is known of one server.
     #[derive(Default)]
@@ -451,7 +464,11 @@ mod memory {
         }
 
         fn map_for(size: usize) -> Servers {
-            BoundedMap::new(size.div_ceil(MAX_TLS13_TICKETS_PER_SERVER))
+            Servers {
+                by_name: BoundedMap::new(size.div_ceil(MAX_TLS13_TICKETS_PER_SERVER)),
+                has_tls12: false,
+                has_tls13: false,
+            }
         }
 
         /// The map is consistent between calls, so a poisoned lock can be used.
@@ -464,7 +481,17 @@ mod memory {
             let Some(mut servers) = self.servers() else {
                 return;
             };
-            let evicted = match servers.get_mut(&server_name) {
+            let Servers {
+                by_name,
+                has_tls12,
+                has_tls13,
+            } = &mut *servers;
+            let change = |server: &mut Server| {
+                change(server);
+                *has_tls12 |= server.tls12.is_some();
+                *has_tls13 |= !server.tls13.is_empty();
+            };
+            let evicted = match by_name.get_mut(&server_name) {
                 Some(server) => {
                     change(server);
                     None
@@ -472,7 +499,7 @@ mod memory {
                 None => {
                     let mut server = Server::default();
                     change(&mut server);
-                    servers.insert(server_name, server)
+                    by_name.insert(server_name, server)
                 }
             };
             // all that it held is freed while others use the rest
@@ -487,10 +514,7 @@ mod memory {
         }
 
         fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup> {
-            let servers = self.servers()?;
-            let servers: &Servers = &servers;
-            let servers: &BoundedMap<ServerName<'_>, _> = servers;
-            servers.get(server_name)?.kx_hint
+            self.servers()?.get(server_name)?.kx_hint
         }
 
         fn set_tls12_session(
@@ -502,15 +526,14 @@ mod memory {
         }
 
         fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-            let servers = self.servers()?;
-            let servers: &Servers = &servers;
-            let servers: &BoundedMap<ServerName<'_>, _> = servers;
+            let servers = self.servers().filter(|servers| servers.has_tls12)?;
             servers.get(server_name)?.tls12.clone()
         }
 
         fn remove_tls12_session(&self, server_name: &ServerName<'static>) {
-            if let Some(mut servers) = self.servers() {
-                if let Some(server) = servers.get_mut(server_name) {
+            let servers = self.servers().filter(|servers| servers.has_tls12);
+            if let Some(mut servers) = servers {
+                if let Some(server) = servers.by_name.get_mut(server_name) {
                     server.tls12 = None;
                 }
             }
@@ -533,7 +556,8 @@ mod memory {
             &self,
             server_name: &ServerName<'static>,
         ) -> Option<Tls13ClientSessionValue> {
-            self.servers()?.get_mut(server_name)?.tls13.pop_back()
+            let mut servers = self.servers().filter(|servers| servers.has_tls13)?;
+            servers.by_name.get_mut(server_name)?.tls13.pop_back()
         }
     }
 
