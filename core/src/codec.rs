@@ -56,11 +56,13 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Starts at the front of `bytes`.
+    #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, used: 0 }
     }
 
     /// Takes the next `n` bytes; `None`, with nothing taken, if fewer are left.
+    #[inline]
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let taken = self.unread().get(..n)?;
         self.used += n;
@@ -68,6 +70,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes the next `N` bytes as an array; [`InvalidMessage::MissingData`] with `name` if fewer are left.
+    #[inline]
     pub fn take_array<const N: usize>(
         &mut self,
         name: &'static str,
@@ -81,6 +84,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes everything that is left.
+    #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = self.unread();
         self.used = self.bytes.len();
@@ -90,6 +94,7 @@ impl<'a> Reader<'a> {
     /// Takes the next `len` bytes as a reader of their own.
     ///
     /// [`InvalidMessage::MessageTooShort`], with nothing taken, if fewer are left.
+    #[inline]
     pub fn sub(&mut self, len: usize) -> Result<Reader<'a>, InvalidMessage> {
         self.take(len)
             .map(Reader::new)
@@ -100,12 +105,14 @@ impl<'a> Reader<'a> {
     ///
     /// [`InvalidMessage::MissingData`] if the prefix is cut short, [`InvalidMessage::MessageTooShort`] if the
     /// body is.
+    #[inline]
     pub fn prefixed(&mut self, size: LengthSize) -> Result<Reader<'a>, InvalidMessage> {
         let len = size.read(self)?;
         self.sub(len)
     }
 
     /// Reads a length prefix of `size`, then takes that many bytes. Errors are those of [`Reader::prefixed`].
+    #[inline]
     pub fn prefixed_bytes(&mut self, size: LengthSize) -> Result<&'a [u8], InvalidMessage> {
         Ok(self.prefixed(size)?.rest())
     }
@@ -132,11 +139,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether any byte is still unread.
+    #[inline]
     pub fn any_left(&self) -> bool {
         self.left() > 0
     }
 
     /// How many bytes are still unread.
+    #[inline]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.used
     }
@@ -146,6 +155,7 @@ impl<'a> Reader<'a> {
         self.used
     }
 
+    #[inline]
     fn unread(&self) -> &'a [u8] {
         // `used` only grows by lengths that were found to be there
         &self.bytes[self.used..]
@@ -194,6 +204,7 @@ impl LengthSize {
         [high, middle, low]
     }
 
+    #[inline]
     fn read(self, r: &mut Reader<'_>) -> Result<usize, InvalidMessage> {
         Ok(match self {
             Self::U8 => usize::from(u8::read(r)?),
@@ -209,6 +220,7 @@ impl LengthSize {
 /// length the prefix can hold, and must not be sent. With a prefix of two or three bytes the sender notices,
 /// since the message exceeds its own limit too; with [`LengthSize::U8`] it would not, so a debug assertion
 /// catches that bug.
+#[inline]
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     let body_start = start + size.width();
@@ -220,6 +232,7 @@ pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOn
 }
 
 /// Appends `contents` behind a length prefix of `size`. The limit is that of [`with_length_prefix`].
+#[inline]
 pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
     // their length is known: nothing has to be filled in afterwards
     bytes.reserve(size.width() + contents.len());
@@ -261,6 +274,7 @@ impl Codec<'_> for U24 {
         bytes.extend_from_slice(&low);
     }
 
+    #[inline]
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let [a, b, c] = r.take_array("u24")?;
         Ok(Self(u32::from_be_bytes([0, a, b, c])))
@@ -274,6 +288,7 @@ macro_rules! integer_codec {
                 bytes.extend_from_slice(&self.to_be_bytes());
             }
 
+            #[inline]
             fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
                 r.take_array(stringify!($integer)).map(Self::from_be_bytes)
             }

@@ -80,6 +80,7 @@ macro_rules! wire_enum {
                 bytes.extend_from_slice(&self.to_array());
             }
 
+            #[inline]
             fn read(
                 r: &mut $crate::codec::Reader<'_>,
             ) -> Result<Self, $crate::error::InvalidMessage> {

@@ -94,6 +94,7 @@ impl Tag {
 }
 
 impl AsRef<[u8]> for Tag {
+    #[inline]
     fn as_ref(&self) -> &[u8] {
         &self.bytes.0[..self.len]
     }

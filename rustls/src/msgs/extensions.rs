@@ -6,7 +6,6 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use core::ops::Deref;
 
 use rustls_core::codec::{
     Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
@@ -14,7 +13,7 @@ use rustls_core::codec::{
 use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
-use super::short_list::{ShortList, read_items};
+use super::short_list::{List, ShortList, read_items};
 
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,7 +244,7 @@ pub(super) fn read_empty(r: &mut Reader<'_>) -> Result<(), InvalidMessage> {
 
 /// Reads a vector of `T` that must have an item: [`InvalidMessage::IllegalEmptyList`] with `name` if it has
 /// none.
-pub(super) fn read_list<'a, T: Codec<'a>, L: FromIterator<T> + Deref<Target = [T]>>(
+pub(super) fn read_list<'a, T: Codec<'a>, L: List<T>>(
     r: &mut Reader<'a>,
     size: LengthSize,
     name: &'static str,
