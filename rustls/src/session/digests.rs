@@ -32,11 +32,56 @@ const MAX_CERTIFICATES: usize = 64;
 
 /// The digests that one configuration and its clones keep. Without `std` none is kept.
 pub(crate) struct SessionDigests {
-    /// Empty until the first is kept.
     #[cfg(feature = "std")]
-    certificates: Mutex<Vec<Option<OfCertificate>>>,
+    certificates: Mutex<Certificates>,
     #[cfg(feature = "std")]
     authorities: Mutex<Option<Authorities>>,
+}
+
+/// The digests of certificates.
+#[cfg(feature = "std")]
+#[derive(Default)]
+struct Certificates {
+    /// Most servers have one certificate, which takes no more memory than this.
+    first: Option<OfCertificate>,
+    /// Empty until there is a second.
+    others: Vec<Option<OfCertificate>>,
+}
+
+#[cfg(feature = "std")]
+impl Certificates {
+    fn find(&self, certified_key: &Arc<CertifiedKey>) -> Option<Digest> {
+        let is_of =
+            |known: &&OfCertificate| known.certified_key.as_ptr() == Arc::as_ptr(certified_key);
+        let first = self.first.as_ref().filter(is_of);
+        let known = first.or_else(|| {
+            let other = self.others.get(place_of(certified_key))?;
+            other.as_ref().filter(is_of)
+        })?;
+        Some(known.digest)
+    }
+
+    /// Returns what has made room.
+    fn keep(&mut self, certified_key: &Arc<CertifiedKey>, digest: Digest) -> Option<OfCertificate> {
+        let first_lives = matches!(&self.first, Some(it) if it.certified_key.strong_count() != 0);
+        let place = if first_lives {
+            self.others.resize(MAX_CERTIFICATES, None);
+            &mut self.others[place_of(certified_key)]
+        } else {
+            &mut self.first
+        };
+        place.replace(OfCertificate {
+            certified_key: Arc::downgrade(certified_key),
+            digest,
+        })
+    }
+}
+
+/// Returns the place in [`Certificates::others`].
+#[cfg(feature = "std")]
+fn place_of(certified_key: &Arc<CertifiedKey>) -> usize {
+    // allocations are far from each other: the lowest bits say nothing
+    (Arc::as_ptr(certified_key).addr() >> 4) % MAX_CERTIFICATES
 }
 
 /// The digest of an end-entity certificate, and the object that holds it.
@@ -60,7 +105,7 @@ impl SessionDigests {
     pub(crate) fn new() -> Self {
         Self {
             #[cfg(feature = "std")]
-            certificates: Mutex::new(Vec::new()),
+            certificates: Mutex::new(Certificates::default()),
             #[cfg(feature = "std")]
             authorities: Mutex::new(None),
         }
@@ -72,11 +117,8 @@ impl SessionDigests {
         certified_key: &Arc<CertifiedKey>,
         provider: &CryptoProvider,
     ) -> Digest {
-        // allocations are far from each other: the lowest bits say nothing
         #[cfg(feature = "std")]
-        let place = (Arc::as_ptr(certified_key).addr() >> 4) % MAX_CERTIFICATES;
-        #[cfg(feature = "std")]
-        if let Some(known) = self.known_certificate(certified_key, place) {
+        if let Some(known) = self.known_certificate(certified_key) {
             return known;
         }
         // no lock is held while the provider hashes
@@ -84,13 +126,7 @@ impl SessionDigests {
         let digest = hash(provider).map_or([0; DIGEST_LEN], |hash| cut(&hash.hash(end_entity)));
         #[cfg(feature = "std")]
         if let Some(mut certificates) = self.certificates.lock_even_poisoned() {
-            if certificates.is_empty() {
-                certificates.resize(MAX_CERTIFICATES, None);
-            }
-            let replaced = certificates[place].replace(OfCertificate {
-                certified_key: Arc::downgrade(certified_key),
-                digest,
-            });
+            let replaced = certificates.keep(certified_key, digest);
             drop(certificates);
             drop(replaced);
         }
@@ -130,10 +166,8 @@ impl SessionDigests {
     }
 
     #[cfg(feature = "std")]
-    fn known_certificate(&self, certified_key: &Arc<CertifiedKey>, place: usize) -> Option<Digest> {
-        let certificates = self.certificates.lock_even_poisoned()?;
-        let known = certificates.get(place)?.as_ref()?;
-        (known.certified_key.as_ptr() == Arc::as_ptr(certified_key)).then_some(known.digest)
+    fn known_certificate(&self, certified_key: &Arc<CertifiedKey>) -> Option<Digest> {
+        self.certificates.lock_even_poisoned()?.find(certified_key)
     }
 
     #[cfg(feature = "std")]
