@@ -86,7 +86,10 @@ pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static s
         Some((year, [rest @ .., b'Z'])) if rest.len() == 10 => (year, rest),
         _ => return Err("a time that is not of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ"),
     };
-    let year = match (tag, digits(year)?) {
+    let year = year
+        .chunks_exact(2)
+        .try_fold(0, |year, text| Ok(year * 100 + number(text)?))?;
+    let year = match (tag, year) {
         (UTC_TIME, year @ 50..) => 1900 + year,
         (UTC_TIME, year) => 2000 + year,
         (_, year) => year,
@@ -98,7 +101,7 @@ pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static s
 fn from_parts(year: i64, rest: &[u8]) -> Result<i64, &'static str> {
     let mut parts = [0; 5];
     for (part, text) in parts.iter_mut().zip(rest.chunks_exact(2)) {
-        *part = digits(text)?;
+        *part = number(text)?;
     }
     let [month, day, hour, minute, second] = parts;
     let is_possible = (1..=12).contains(&month)
@@ -113,12 +116,14 @@ fn from_parts(year: i64, rest: &[u8]) -> Result<i64, &'static str> {
     Ok(days_since_1970(year, month, day) * SECONDS_OF_A_DAY + seconds)
 }
 
-/// A number of few decimal digits.
-fn digits(text: &[u8]) -> Result<i64, &'static str> {
-    text.iter().try_fold(0, |number, byte| match byte {
-        b'0'..=b'9' => Ok(number * 10 + i64::from(byte - b'0')),
+/// Reads a number of two decimal digits.
+fn number(text: &[u8]) -> Result<i64, &'static str> {
+    match *text {
+        [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {
+            Ok(i64::from(10 * (tens - b'0') + (ones - b'0')))
+        }
         _ => Err("a time with something else than digits"),
-    })
+    }
 }
 
 fn is_leap_year(year: i64) -> bool {

@@ -72,8 +72,8 @@ pub fn verify_server_cert_signed_by_trust_anchor(
         None,
         supported_algs,
         now,
+        |_| (),
     )
-    .map(drop)
 }
 
 /// Verifies that `cert` is for the server of this name.
@@ -224,14 +224,15 @@ impl ChainVerifier {
     }
 
     /// Verifies that a path leads from `cert` to a root, all of it good for `usage` at the time `now`
-    /// and none of it revoked. Returns the end of the certificate on it that expires first.
-    pub(super) fn verify(
+    /// and none of it revoked. Returns what `read` reads from the path.
+    pub(super) fn verify<T>(
         &self,
         cert: &ParsedCertificate<'_>,
         intermediates: &[CertificateDer<'_>],
         usage: KeyUsage,
         now: UnixTime,
-    ) -> Result<Option<UnixTime>, Error> {
+        read: impl FnOnce(&VerifiedPath<'_>) -> T,
+    ) -> Result<T, Error> {
         // webpki wants references in a row; a few need no allocation
         let crls = self
             .crls
@@ -254,11 +255,13 @@ impl ChainVerifier {
             revocation,
             self.supported_algs.all,
             now,
+            read,
         )
     }
 }
 
-fn verify_chain(
+#[allow(clippy::too_many_arguments)] // webpki's, and how to read the path
+fn verify_chain<T>(
     cert: &ParsedCertificate<'_>,
     intermediates: &[CertificateDer<'_>],
     roots: &RootCertStore,
@@ -266,7 +269,8 @@ fn verify_chain(
     revocation: Option<RevocationOptions<'_>>,
     supported_algs: &[&dyn SignatureVerificationAlgorithm],
     now: UnixTime,
-) -> Result<Option<UnixTime>, Error> {
+    read: impl FnOnce(&VerifiedPath<'_>) -> T,
+) -> Result<T, Error> {
     cert.0
         .verify_for_usage(
             supported_algs,
@@ -277,12 +281,12 @@ fn verify_chain(
             revocation,
             None,
         )
-        .map(|path| earliest_not_after(&path))
+        .map(|path| read(&path))
         .map_err(certificate_error)
 }
 
 /// Returns the end of the certificate that expires first. A trust anchor has no end that webpki knows.
-fn earliest_not_after(path: &VerifiedPath<'_>) -> Option<UnixTime> {
+pub(super) fn earliest_not_after(path: &VerifiedPath<'_>) -> Option<UnixTime> {
     let intermediates = path.intermediate_certificates();
     let certificates = intermediates.map(|certificate| certificate.der());
     certificates

@@ -91,10 +91,10 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let cert = ParsedCertificate::try_from(end_entity)?;
+        let usage = KeyUsage::client_auth();
         // a server verifies again for each resumption: it need not know until when the chain is good
-        let _not_after = self
-            .chain
-            .verify(&cert, intermediates, KeyUsage::client_auth(), now)?;
+        self.chain
+            .verify(&cert, intermediates, usage, now, |_| ())?;
         Ok(ClientCertVerified::assertion())
     }
 

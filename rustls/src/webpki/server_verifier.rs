@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
 use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{ChainVerifier, ChainVerifierBuilder, ParsedCertificate, verify_server_name};
+use super::chain::{
+    ChainVerifier, ChainVerifierBuilder, ParsedCertificate, earliest_not_after, verify_server_name,
+};
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
 use crate::certificates::RevocationList;
@@ -89,9 +91,10 @@ impl ServerCertVerifier for WebPkiServerVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let cert = ParsedCertificate::try_from(end_entity)?;
+        let usage = KeyUsage::server_auth();
         let not_after = self
             .chain
-            .verify(&cert, intermediates, KeyUsage::server_auth(), now)?;
+            .verify(&cert, intermediates, usage, now, earliest_not_after)?;
         verify_server_name(&cert, server_name)?;
         Ok(ServerCertVerified::until(not_after))
     }
