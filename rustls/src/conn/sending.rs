@@ -196,14 +196,23 @@ impl CommonState {
             _ => return Ok(()),
         };
         #[cfg(feature = "std")]
+        if !self.records.unsent_plaintext.is_empty() {
+            self.send_unsent_plaintext()?;
+        }
+        if closes {
+            self.records.close()?;
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "std")]
+    #[cold]
+    fn send_unsent_plaintext(&mut self) -> Result<(), Error> {
         for write in core::mem::take(&mut self.records.unsent_plaintext).into_writes() {
             if self.seal_over_keys(write.as_slice().into())? < write.len() {
                 let error = Error::General("out of memory".into());
                 return Err(self.fail(error.into()));
             }
-        }
-        if closes {
-            self.records.close()?;
         }
         Ok(())
     }

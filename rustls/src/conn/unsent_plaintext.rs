@@ -57,7 +57,6 @@ impl UnsentPlaintext {
     /// Returns all writes, first to last.
     #[cfg(feature = "std")]
     pub(crate) fn into_writes(self) -> impl Iterator<Item = Vec<u8>> {
-        // every handshake asks once, and an empty list takes no memory
         let writes = self.0.map(|unsent| unsent.writes);
         writes.unwrap_or_default().into_iter()
     }

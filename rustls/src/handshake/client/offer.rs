@@ -116,6 +116,8 @@ impl Offer {
         let hello = self.hello(shares, cookie, session);
         let shares_len = shares.map_or(0, KeyShares::len);
         let session_len = session.map_or(0, OfferedSession::extension_len);
+        #[cfg(feature = "tls12")]
+        let session_len = session_len + self.tls12_ticket().map_or(0, <[u8]>::len);
         let mut message = Vec::with_capacity(USUAL_LEN + shares_len + session_len);
         hello.encode_message(&mut message)?;
         Ok(message)

@@ -76,7 +76,7 @@ impl Offer {
         });
         let takes_tickets =
             config.resumption.tls12_resumption == Tls12Resumption::SessionIdOrTickets;
-        let ticket = self.tls12_session.as_ref().and_then(|it| it.ticket());
+        let ticket = self.tls12_ticket();
         ClientExtensions {
             ec_point_formats: has_curves.then(|| vec![ECPointFormat::Uncompressed]),
             extended_master_secret: true,
@@ -84,6 +84,11 @@ impl Offer {
             session_ticket: takes_tickets.then(|| ticket.unwrap_or_default()),
             ..extensions
         }
+    }
+
+    /// The ticket of the session that is offered, if that has one.
+    pub(super) fn tls12_ticket(&self) -> Option<&[u8]> {
+        self.tls12_session.as_ref()?.ticket()
     }
 
     fn tls12_groups(&self) -> impl Iterator<Item = &'static dyn SupportedKxGroup> {

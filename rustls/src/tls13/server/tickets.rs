@@ -121,6 +121,7 @@ impl TicketSender<'_> {
         if left == 0 {
             return Ok(());
         }
+        let lifetime = kind.lifetime(config).promised.min(left);
         let max_early_data_size = kind.max_early_data_size(config);
         let psks = TicketPsks::new(self.suite, resumption_secret);
         let client_auth = config.client_auth();
@@ -165,7 +166,7 @@ impl TicketSender<'_> {
                 messages.reserve(len * self.count.min(4));
             }
             NewSessionTicket {
-                lifetime: kind.lifetime(config).promised.min(left),
+                lifetime,
                 age_add: session.age_add,
                 nonce: &nonce,
                 ticket: ticket.as_ref(),
