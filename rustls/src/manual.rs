@@ -1,25 +1,38 @@
-//! How to use this library well: which features to turn on, which of its interfaces fits, how to get the most out
-//! of a core and the least out of memory, and how to come here from rustls 0.23.
+//! The manual: features, APIs, certificates, sessions, debugging, throughput and memory, chapter by chapter.
 //!
 //! | question | chapter |
 //! |---|---|
-//! | What do the crate's features give, and what do they cost? | [`features`] |
+//! | Should I use this library at all? | [`when_not_to_use`] |
+//! | I come from rustls 0.23. What do I check? | [`moving_from_0_23`] |
+//! | Which features and which provider? | [`features`] |
 //! | Buffered, unbuffered, in place, split, QUIC: which one? | [`choosing_an_api`] |
-//! | How is a record made around my plaintext, and read where it came in? | [`in_place`] |
-//! | How do I bring a crypto library of my own? | [`writing_a_provider`] |
+//! | How do I encrypt and decrypt in place? | [`in_place`] |
+//! | How do I load, share and replace certificates, roots and revocation lists? | [`certificates`] |
+//! | How do clients resume, on one machine and on many? | [`sessions`] |
+//! | When is early data safe? | [`early_data`] |
+//! | How do I hide the server's name? | [`encrypted_client_hello`] |
+//! | How do I serve several names? | [`choosing_by_client_hello`] |
+//! | What does this error mean? How do I look into the traffic? | [`debugging`] |
 //! | How do I move as many bytes as possible? | [`throughput`] |
 //! | How do I hold as many connections as possible? | [`idle_connections`] |
-//! | What does a core, a machine, a fleet carry? | [`capacity`] |
-//! | What do I have to know when my program was written for rustls 0.23? | [`moving_from_0_23`] |
+//! | How much can a core, a machine and a fleet carry? | [`capacity`] |
+//! | How do I use another crypto library, or keys in hardware? | [`writing_a_provider`] |
 //!
-//! The chapters are prose with code that is compiled and run by the tests. Figures stand beside the command that
-//! measures them; they are of one machine and compare only with each other.
+//! The tests compile and run the code of these chapters. Each figure stands beside the command that measures it. All
+//! figures come from one machine, and compare only with each other.
 
 pub mod capacity;
+pub mod certificates;
 pub mod choosing_an_api;
+pub mod choosing_by_client_hello;
+pub mod debugging;
+pub mod early_data;
+pub mod encrypted_client_hello;
 pub mod features;
 pub mod idle_connections;
 pub mod in_place;
 pub mod moving_from_0_23;
+pub mod sessions;
 pub mod throughput;
+pub mod when_not_to_use;
 pub mod writing_a_provider;

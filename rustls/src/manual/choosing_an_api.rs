@@ -113,19 +113,69 @@
 //!
 //! # Split
 //!
-//! `into_split` takes an established connection apart into a half that sends and a half that receives, each `Send` and
-//! for a thread or a task of its own. Each half has the calls of both worlds: `writer` and `write_tls` or `encrypt` and
-//! `encrypt_in_place`; `read_tls` and `reader` or `open_in_place`. One thing is new: what was received may call for an
-//! answer, and the receiving half does not send. Ask [`sender_wants_write`] after each `process_new_packets`, errors
-//! included, and wake whoever has the sender. A thread that writes all the time needs no waking: each write answers.
-//! The example `split_echo` is a complete server.
+//! `into_split` divides an established connection into a half that sends and a half that receives. Two
+//! threads or tasks use them at the same time, without a lock between them. Each half has the calls of both
+//! APIs: `writer` and `write_tls`, or `encrypt` and `encrypt_in_place`; `read_tls` and `reader`, or
+//! `open_in_place`.
+//!
+//! ```
+//! use std::io::{self, Write};
+//! use std::net::TcpStream;
+//! use std::thread;
+//!
+//! use rustls::ClientConnection;
+//!
+//! fn talk(
+//!     conn: ClientConnection,
+//!     socket: TcpStream,
+//!     to_send: impl Iterator<Item = Vec<u8>>,
+//!     mut received: impl FnMut(&[u8]) + Send + 'static,
+//! ) -> Result<(), Box<dyn std::error::Error>> {
+//!     let (mut sender, mut receiver) = conn.into_split()?;
+//!     let (mut incoming, mut outgoing) = (socket.try_clone()?, socket);
+//!
+//!     thread::spawn(move || -> io::Result<()> {
+//!         while !receiver.peer_has_closed() {
+//!             if receiver.read_tls(&mut incoming)? == 0 {
+//!                 return Err(io::ErrorKind::UnexpectedEof.into()); // no close_notify: data may be missing
+//!             }
+//!             receiver.process_new_packets().map_err(io::Error::other)?;
+//!             // until nothing waits (`WouldBlock`), or the peer has closed
+//!             while let Ok(chunk @ [_, ..]) = receiver.reader().into_first_chunk() {
+//!                 let len = chunk.len();
+//!                 received(chunk);
+//!                 io::BufRead::consume(&mut receiver.reader(), len);
+//!             }
+//!         }
+//!         Ok(())
+//!     });
+//!     for data in to_send {
+//!         sender.writer().write_all(&data)?;
+//!         while sender.wants_write() {
+//!             sender.write_tls(&mut outgoing)?;
+//!         }
+//!     }
+//!     sender.send_close_notify();
+//!     while sender.wants_write() {
+//!         sender.write_tls(&mut outgoing)?;
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//! Work that one half finds for the other is passed through one atomic byte. The sender looks there on each
+//! write. It answers a peer's KeyUpdate before the next application data, and sends the alert for what the
+//! receiver could not open. A thread that writes all the time therefore needs no waking. Wake an idle one
+//! when [`sender_wants_write`] is true; ask after each `process_new_packets`, errors included. The example
+//! `split_echo` is a complete server. `bench -- duplex` compares it with a connection behind a mutex.
 //!
 //! # QUIC
 //!
-//! A connection of [`quic`](crate::quic) has no records: it makes the messages of the handshake and hands out the keys,
-//! with which a QUIC implementation protects its packets. An application uses it through that implementation.
+//! [`quic`](crate::quic) is the handshake of QUIC versions 1 (RFC 9001) and 2 (RFC 9369), for
+//! implementations such as quinn. CRYPTO bytes go in by `read_hs` and come out by `write_hs`, which also
+//! returns the keys of Handshake and 1-RTT packets. `zero_rtt_keys` returns those of early data. Packets,
+//! retransmission and streams belong to the implementation. An application uses QUIC through it.
 //!
-//! # Which version, which role
+//! # Versions and roles
 //!
 //! [`Connection`](crate::Connection) is either role, for code that serves both. The version makes no difference to an
 //! application, with two exceptions: early data is TLS 1.3's, and keys can be replaced there alone, so that a TLS 1.2

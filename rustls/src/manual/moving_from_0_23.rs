@@ -1,53 +1,58 @@
-//! Coming from rustls 0.23, and going back.
+//! Moving a program from rustls 0.23 to this crate, and back.
 //!
-//! This crate has the name, the version and the public interface of rustls 0.23.46. A program, and everything that it
-//! depends on, uses it after one change in the `Cargo.toml` at the root of its workspace:
+//! This crate has the name, the version and the public API of rustls 0.23.46. One change in the
+//! `Cargo.toml` at the root of a workspace makes the program and all of its dependencies use it:
 //!
 //! ```toml
 //! [patch.crates-io]
-//! rustls = { path = "../rustls-inplace/rustls" }    # or git = "…"
+//! rustls = { path = "../rustls-inplace/rustls" }    # or git = "URL", tag = "v0.23.46+inplace.N"
 //! ```
 //!
 //! ```sh
-//! cargo update -p rustls@VERSION --precise 0.23.46    # VERSION: the 0.23 that Cargo.lock has
-//! cargo tree -i rustls@0.23.46                         # names the path of this crate, and all that use it
+//! cargo update -p rustls@VERSION --precise 0.23.46    # VERSION: the 0.23 that Cargo.lock has now
+//! cargo tree -i rustls@0.23.46                        # the path or URL of this crate, and its users
 //! ```
 //!
-//! Without the update, cargo goes on with the rustls of the lockfile and only warns that the patch was not used.
+//! Without the update, cargo may keep the rustls of the lockfile. It only warns that the patch was not
+//! used. `docs/drop-in.md` in the repository lists the other changes to a lockfile, and the published
+//! crates that were run over this one.
 //!
-//! To go back, take the line out. Nothing that is stored has to be converted, but one thing: tickets and stored sessions
-//! of the one are unknown to the other, so each client makes one full handshake.
+//! To go back, remove the patch. Nothing stored has to be converted. Tickets and stored sessions of one
+//! library are unknown to the other, so each client makes one full handshake.
 //!
 //! # What to check
 //!
-//! Most programs have nothing to change. These do:
+//! Most programs need no change. These do:
 //!
-//! - **A crypto provider of one's own** writes records into memory that it is given, instead of returning them:
+//! - **Your own crypto provider** must write records into memory that it is given, and not return them:
 //!   [`writing_a_provider`](super::writing_a_provider).
-//! - **Code over `rustls::internal`**, which 0.23 promises to nobody, has nothing to compile against.
-//! - **A server with client certificates** verifies them again when a session is resumed. 0.23 does not, and so takes
-//!   certificates that have expired or were revoked since; here a resumption costs such a server what verifying costs.
-//! - **A server with a `session_storage` or `ticketer` shared by configurations**: sessions go only where clients are asked
-//!   for the same authentication, and to servers that have the same certificate or one for the client's name.
-//! - **Code that looks at `peer_certificates` early**: of a resumed connection they are there when the peer has proven
-//!   that it has the session, not before.
-//! - **Code that goes on after an error**: a connection that has failed gives its error to each further call, writers
-//!   included, and its keys are gone.
-//! - **Tests that compare error values or alerts of wrong messages**: where RFC 9846 or RFC 5246 names another alert than
-//!   0.23 sends, this library sends that one.
-//! - **Log filters**: messages of logs have the same levels as in 0.23, but other texts. Values and texts of errors are
+//! - **Code that uses `rustls::internal`** does not build. 0.23 makes no promise about that module.
+//! - **Servers with client certificates** verify them again when a session is resumed. 0.23 does not, and
+//!   accepts certificates that have expired or were revoked since. A resumption here costs such a server
+//!   a verification.
+//! - **Servers whose configurations share a `session_storage` or `ticketer`** resume a session only under
+//!   the same client authentication, and with the same certificate or one for the client's name.
+//! - **Code that reads `peer_certificates` early**: for a resumed connection they are available once the
+//!   peer has proven that it knows the session's secret.
+//! - **Code that continues after an error**: a failed connection returns its error from each later call,
+//!   writers included, and has dropped its keys.
+//! - **Tests that compare errors or alerts for wrong messages**: if RFC 9846 or RFC 5246 names another
+//!   alert than 0.23 sends, this library may send that one.
+//! - **Log filters**: messages have the same levels as in 0.23, but other texts. Error values and texts are
 //!   the same.
-//! - **A toolchain older than Rust 1.85**, which this crate needs. 0.23 builds with Rust 1.71.
+//! - **Toolchains older than Rust 1.85** cannot build this crate. 0.23 builds with Rust 1.71.
 //!
-//! README has the whole list, with the reason for each ("Where it differs from 0.23"). What is not on it and differs is a
-//! defect: please report it.
+//! `docs/differences.md` in the repository has the whole list. Any other difference is a defect; please
+//! report it.
 //!
-//! # What to gain, in this order
+//! # What you gain
 //!
-//! 1. Nothing to do: no allocation for a record, fewer copies, 35 kB less for each idle connection, faster handshakes.
-//! 2. One line: [`RootCertStore::cached`](crate::RootCertStore::cached) where configurations are made often;
-//!    [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet) where there are several machines.
-//! 3. A few lines: [`BufRead`](std::io::BufRead) instead of [`Read`](std::io::Read), `encrypt_in_place` where large
-//!    answers are sent ([`in_place`](super::in_place)).
-//! 4. Another structure: the unbuffered API, or two halves of a connection on two threads
+//! 1. Without any change: no allocation per record, fewer copies, 35 kB less for each idle connection,
+//!    and faster handshakes.
+//! 2. With one line: [`RootCertStore::cached`](crate::RootCertStore::cached) if you create many
+//!    configurations; [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet) if you run
+//!    several machines.
+//! 3. With a few lines: [`BufRead`](std::io::BufRead) instead of [`Read`](std::io::Read), and
+//!    `encrypt_in_place` for large answers ([`in_place`](super::in_place)).
+//! 4. With another structure: the unbuffered API, or two halves of a connection on two threads
 //!    ([`choosing_an_api`](super::choosing_an_api)).

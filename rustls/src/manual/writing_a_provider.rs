@@ -110,26 +110,104 @@
 //! With a [`HashFunction`](crate::crypto::blocks::HashFunction) beside it, `Tls13Suite::<Gcm128, Sha256>` is a cipher suite.
 //! The other traits are of the same size:
 //!
-//! | the library has | trait |
-//! |---|---|
-//! | an AEAD | [`AeadAlgorithm`](crate::crypto::blocks::AeadAlgorithm), [`Aead`](crate::crypto::blocks::Aead) |
-//! | and seals from one buffer into another | [`SealingKey`](crate::crypto::blocks::SealingKey): no copy when sending |
-//! | and the cipher for QUIC's headers | [`PacketAlgorithm`](crate::crypto::blocks::PacketAlgorithm) |
-//! | a hash function with HMAC | [`HashFunction`](crate::crypto::blocks::HashFunction) |
-//! | Diffie-Hellman on a curve | [`Ecdh`](crate::crypto::blocks::Ecdh) |
-//! | private keys | [`KeyPair`](crate::crypto::blocks::KeyPair) |
-//! | HPKE's key pairs | [`HpkeDh`](crate::crypto::blocks::HpkeDh) |
+//! | the library has | trait | you get |
+//! |---|---|---|
+//! | an AEAD | [`AeadAlgorithm`](crate::crypto::blocks::AeadAlgorithm), [`Aead`](crate::crypto::blocks::Aead) | records of TLS 1.2 and 1.3: nonce, additional data, content type, padding |
+//! | … and a cipher for QUIC's headers | [`PacketAlgorithm`](crate::crypto::blocks::PacketAlgorithm) | QUIC packets and headers |
+//! | a hash function and HMAC | [`HashFunction`](crate::crypto::blocks::HashFunction) | transcript hash, HKDF, the PRF of TLS 1.2; with an AEAD, whole cipher suites: `Tls13Suite`, `Tls12Suite` |
+//! | Diffie-Hellman on a curve | [`Ecdh`](crate::crypto::blocks::Ecdh) | key exchange groups with all checks of points and shares: `EcdhGroup` |
+//! | … with keys that can be serialised | [`HpkeDh`](crate::crypto::blocks::HpkeDh) | HPKE in base mode, with an AEAD and a hash function: `HpkeBase` |
+//! | private keys | [`KeyPair`](crate::crypto::blocks::KeyPair) | loading by kind and format, choice of a scheme, SubjectPublicKeyInfo: `KeyLoader` |
+//! | an AEAD that can be shared | [`Aead`](crate::crypto::blocks::Aead) | tickets: `make_ticketer`, `make_rotating_ticketer`, `FleetTicketer` |
 //!
+//! A library that only seals in place wraps its key in [`InPlace`](crate::crypto::blocks::InPlace), for one copy. One that seals
+//! from an input to an output implements [`SealingKey`](crate::crypto::blocks::SealingKey), without any copy. Both take
+//! `&mut self`, so a key may count nonces or keep a context.
+//!
+//! The two providers of this repository consist of these blocks.
 //! `ci/provider-rustcrypto` in the repository is a whole provider over the pure Rust of RustCrypto, in five hundred lines,
 //! and `ci/provider-checks` runs published vectors (Wycheproof, the RFCs') over any provider: run them over yours.
 //!
 //! # An engine that makes records itself
 //!
 //! Implement [`MessageEncrypter`](crate::crypto::cipher::MessageEncrypter) and
-//! [`MessageDecrypter`](crate::crypto::cipher::MessageDecrypter) where hardware has a record engine rather than an AEAD. A
-//! record's payload is written to the front of a slice, whose length was asked for before; the header is not an encrypter's
-//! business. A provider that did so for rustls 0.23 changes that one method: README, "For authors of crypto providers", has
-//! both forms beside each other.
+//! [`MessageDecrypter`](crate::crypto::cipher::MessageDecrypter) if the hardware has a record engine rather
+//! than an AEAD. An encrypter writes the payload of a record to the front of a slice. The caller has asked
+//! for its length before, and writes the header itself.
+//!
+//! # Porting a provider from rustls 0.23
+//!
+//! A provider for rustls 0.23 needs one change, in `MessageEncrypter`. `encrypt` does not return an
+//! allocated record; it writes what follows the record header into `out`. `OutboundOpaqueMessage` and
+//! `PrefixedPayload` do not exist, so an encrypter has no buffer to prepare. All other traits are the
+//! same. `Hkdf::with_expander` and `MessageDecrypter::max_content_len` are new and have defaults. The first
+//! saves an allocation for each key, the second reports a tighter limit on a record's content.
+//!
+//! | 0.23 | here |
+//! |---|---|
+//! | `encrypt(&mut self, msg, seq) -> Result<OutboundOpaqueMessage, Error>` | `encrypt(&mut self, msg, seq, out: &mut [u8]) -> Result<usize, EncryptError>` |
+//! | – | `encrypt_in_place(&mut self, typ, version, payload_len, seq, out: &mut [u8]) -> Result<usize, EncryptError>` |
+//! | `encrypted_payload_len(&self, payload_len) -> usize` | the same: the number of bytes of `out` that are written |
+//! | – | `payload_offset(&self) -> usize`: where in `out` the payload begins (8 for TLS 1.2 GCM, else 0) |
+//!
+//! A body that extended a `PrefixedPayload` by the chunks and the content type, encrypted it and appended
+//! the tag now does the same to `out`. Both methods together take about ten lines:
+//!
+//! ```
+//! use rustls::crypto::blocks::Aead;
+//! use rustls::crypto::cipher::{
+//!     EncryptError, Iv, MessageEncrypter, Nonce, OutboundPlainMessage, make_tls13_aad,
+//! };
+//! use rustls::{ContentType, ProtocolVersion};
+//!
+//! struct Encrypter<K> {
+//!     key: K, // here any `Aead`; yours is what your library seals with
+//!     iv: Iv,
+//! }
+//!
+//! impl<K: Aead> MessageEncrypter for Encrypter<K> {
+//!     fn encrypt(
+//!         &mut self,
+//!         msg: OutboundPlainMessage<'_>,
+//!         seq: u64,
+//!         out: &mut [u8],
+//!     ) -> Result<usize, EncryptError> {
+//!         let len = msg.payload.len();
+//!         let out = EncryptError::check_size(out, self.encrypted_payload_len(len))?;
+//!         msg.payload.copy_to_slice(&mut out[..len]); // better: seal from `msg.payload` into `out`
+//!         self.encrypt_in_place(msg.typ, msg.version, len, seq, out)
+//!     }
+//!
+//!     fn encrypt_in_place(
+//!         &mut self,
+//!         typ: ContentType,
+//!         _version: ProtocolVersion,
+//!         payload_len: usize,
+//!         seq: u64,
+//!         out: &mut [u8],
+//!     ) -> Result<usize, EncryptError> {
+//!         let out = EncryptError::check_size(out, self.encrypted_payload_len(payload_len))?;
+//!         let aad = make_tls13_aad(out.len());
+//!         let (text, tag) = out.split_at_mut(payload_len + 1);
+//!         text[payload_len] = typ.into();
+//!         let nonce = Nonce::new(&self.iv, seq);
+//!         tag.copy_from_slice(&self.key.seal_in_place(nonce, &aad, text)?);
+//!         Ok(out.len())
+//!     }
+//!
+//!     fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+//!         payload_len + 1 + 16
+//!     }
+//!
+//!     fn payload_offset(&self) -> usize {
+//!         0
+//!     }
+//! }
+//! ```
+//! The documentation of [`MessageEncrypter`](crate::crypto::cipher::MessageEncrypter) has the layout of
+//! `out` and the obligations of an implementer. `ci/drop-in/provider` in the repository ports
+//! rustls-graviola 0.4.0 in this way and connects it with aws-lc-rs. 54 lines of its four encrypters become
+//! 97, and two lines of imports change.
 //!
 //! # Rules
 //!
