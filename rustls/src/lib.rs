@@ -58,6 +58,7 @@
 //! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(test),
     warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)
@@ -216,8 +217,3 @@ pub mod split {
 }
 
 use rustls_core::{enums, error, record, suites};
-
-/// The code in README compiles.
-#[cfg(all(doctest, feature = "aws_lc_rs", feature = "std"))]
-#[doc = include_str!("../../README.md")]
-struct Readme;

@@ -1,5 +1,5 @@
-// What README's note for authors of crypto providers asks of the four encrypters of rustls-graviola. `port` puts it in
-// place of `encrypt` in each; nothing else of them changes.
+// The four encrypters of rustls-graviola, ported by the manual's chapter writing_a_provider. `port` replaces `encrypt`
+// in each of them, and changes nothing else.
 
 impl MessageEncrypter for ChaChaTls13Cipher {
     fn encrypt(
