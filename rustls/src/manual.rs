@@ -1,4 +1,5 @@
-//! The manual: features, APIs, certificates, sessions, debugging, throughput and memory, chapter by chapter.
+//! The manual: features, APIs, certificates, sessions, debugging, throughput and memory, chapter by
+//! chapter.
 //!
 //! | question | chapter |
 //! |---|---|
@@ -18,8 +19,8 @@
 //! | How much can a core, a machine and a fleet carry? | [`capacity`] |
 //! | How do I use another crypto library, or keys in hardware? | [`writing_a_provider`] |
 //!
-//! The tests compile and run the code of these chapters. Each figure stands beside the command that measures it. All
-//! figures come from one machine, and compare only with each other.
+//! The tests compile and run the code of these chapters. Each figure stands beside the command that
+//! measures it. All figures come from one machine, and compare only with each other.
 
 pub mod capacity;
 pub mod certificates;

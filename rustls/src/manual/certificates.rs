@@ -1,8 +1,8 @@
 //! Certificates, trust and revocation: parsed once, shared, and replaced without a restart.
 //!
-//! [`rustls::certificates`](crate::certificates) parses certificates once, keeps them and shares them.
-//! No cache holds the result of a verification. Each handshake checks signatures, names, dates and
-//! revocation, with and without the caches.
+//! [`rustls::certificates`](crate::certificates) parses certificates once, keeps them and shares
+//! them. No cache holds the result of a verification. Each handshake checks signatures, names,
+//! dates and revocation, with and without the caches.
 //!
 //! | to | use |
 //! |---|---|
@@ -15,9 +15,9 @@
 //! # Roots
 //!
 //! The first caller reads the roots. All configurations share them that ask for the same file,
-//! directory, PEM in memory, platform store or Mozilla's list. Roots are read again after a day. Your
-//! own [`RootCache`](crate::certificates::RootCache) can choose another interval: never, on each use, or
-//! as soon as the file has changed. If reading fails, the old roots stay in use.
+//! directory, PEM in memory, platform store or Mozilla's list. Roots are read again after a day.
+//! Your own [`RootCache`](crate::certificates::RootCache) can choose another interval: never, on
+//! each use, or as soon as the file has changed. If reading fails, the old roots stay in use.
 //!
 //! ```
 //! use std::error::Error;
@@ -33,11 +33,12 @@
 //!         .with_no_client_auth())
 //! }
 //! ```
+//!
 //! # Chains of peers
 //!
-//! A chain is in memory once, whether a client opens a hundred connections, resumes with a ticket, or
-//! has sessions in a store. Connections of one configuration share chains. Several configurations share
-//! them if they use the same [`PeerChains`](crate::certificates::PeerChains):
+//! A chain is in memory once, whether a client opens a hundred connections, resumes with a ticket,
+//! or has sessions in a store. Connections of one configuration share chains. Several
+//! configurations share them if they use the same [`PeerChains`](crate::certificates::PeerChains):
 //!
 //! ```
 //! use std::sync::Arc;
@@ -52,11 +53,13 @@
 //!     }
 //! }
 //! ```
+//!
 //! # Who the peer is
 //!
-//! [`peer_identity`](crate::CommonState::peer_identity) returns the peer's certificates or raw key, and
-//! their fingerprint. With the feature `x509`, it also reads the properties of a certificate. Each
-//! property is read on first use and kept with the chain, for all connections of the same peer.
+//! [`peer_identity`](crate::CommonState::peer_identity) returns the peer's certificates or raw key,
+//! and their fingerprint. With the feature `x509`, it also reads the properties of a certificate.
+//! Each property is read on first use and kept with the chain, for all connections of the same
+//! peer.
 //!
 //! ```
 //! use rustls::CommonState;
@@ -77,10 +80,11 @@
 //!         .collect())
 //! }
 //! ```
+//!
 //! # Revocation lists
 //!
-//! Verifiers with the same list share its index. A [`CrlCache`](crate::certificates::CrlCache) keeps the
-//! lists of files and directories, and replaces a list by a newer one only.
+//! Verifiers with the same list share its index. A [`CrlCache`](crate::certificates::CrlCache)
+//! keeps the lists of files and directories, and replaces a list by a newer one only.
 //!
 //! ```
 //! use std::error::Error;
@@ -101,13 +105,14 @@
 //!         .build()?)
 //! }
 //! ```
+//!
 //! # Reloading
 //!
-//! The `Reloading…` types replace certificates and keys, roots and revocation lists below configurations
-//! in use. They check new files first: the key must belong to the certificate, nothing may have expired,
-//! and no list may be older. If a check fails, the old values stay, and `status` reports the reason. Open
-//! connections are not disturbed. OCSP responses are stapled until their next update. Reloading
-//! certificates and keys needs the feature `x509`.
+//! The `Reloading…` types replace certificates and keys, roots and revocation lists below
+//! configurations in use. They check new files first: the key must belong to the certificate,
+//! nothing may have expired, and no list may be older. If a check fails, the old values stay, and
+//! `status` reports the reason. Open connections are not disturbed. OCSP responses are stapled
+//! until their next update. Reloading certificates and keys needs the feature `x509`.
 //!
 //! ```
 //! use std::error::Error;
@@ -139,6 +144,7 @@
 //!     Ok((config, reload))
 //! }
 //! ```
+//!
 //! Files should be replaced by `rename`, so that no reload reads half a file. The example
 //! `reloading_server` is a complete program.
 //!

@@ -1,7 +1,7 @@
-//! Which interface fits which program.
+//! APIs: choosing the one that fits a program.
 //!
-//! All of them speak the same protocol with the same code underneath. They differ in who owns the buffers and who
-//! does the I/O.
+//! All APIs speak the same protocol with the same code. They differ in the owner of the buffers and
+//! in the part that does the I/O.
 //!
 //! | | who does the I/O | who owns the buffers | copies of the plaintext, sending / receiving | for |
 //! |---|---|---|---|---|
@@ -13,13 +13,14 @@
 //! | [`KernelConnection`](crate::kernel::KernelConnection) | the kernel (Linux's kTLS) | the kernel | – | `sendfile`, network cards that encrypt |
 //! | [`quic`](crate::quic) connections | a QUIC implementation such as quinn | that implementation | – | QUIC, HTTP/3 |
 //!
-//! The copies are those of the aws-lc-rs provider. ring seals in place only, so there each interface but
-//! `encrypt_in_place` has one more when sending. No interface allocates for a record.
+//! The copies are those of the aws-lc-rs provider. ring only seals in place, so each API except
+//! `encrypt_in_place` has one more copy when sending. No API allocates per record.
 //!
 //! # Buffered
 //!
-//! A connection is a box with four openings: TLS bytes go in by `read_tls` and out by `write_tls`, plaintext in by
-//! `writer()` and out by `reader()`. Nothing happens behind one's back, so it fits any event loop:
+//! A connection has four openings. TLS bytes go in by `read_tls` and out by `write_tls`; plaintext
+//! goes in by `writer()` and out by `reader()`. It does nothing between calls, so it fits any event
+//! loop:
 //!
 //! ```
 //! use std::io::{self, Read, Write};
@@ -27,7 +28,7 @@
 //!
 //! use rustls::ServerConnection;
 //!
-//! /// What to do when the socket can be read: hands `received` all plaintext that has come.
+//! /// Call this when the socket is readable. Passes all plaintext to `received`.
 //! fn readable(
 //!     tls: &mut ServerConnection,
 //!     socket: &mut TcpStream,
@@ -35,14 +36,14 @@
 //! ) -> io::Result<()> {
 //!     while tls.wants_read() {
 //!         match tls.read_tls(socket) {
-//!             // without a close_notify before it, the reader says UnexpectedEof: data may be missing
+//!             // without a close_notify, the reader returns UnexpectedEof: data may be missing
 //!             Ok(0) => break,
 //!             Ok(_) => {}
 //!             Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
 //!             Err(error) => return Err(error),
 //!         }
 //!         if let Err(error) = tls.process_new_packets() {
-//!             // the alert that tells the peer why is ready
+//!             // send the alert that tells the peer the reason
 //!             let _ = tls.write_tls(socket);
 //!             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
 //!         }
@@ -59,7 +60,7 @@
 //!     Ok(())
 //! }
 //!
-//! /// What to do when the socket can be written.
+//! /// Call this when the socket is writable.
 //! fn writable(tls: &mut ServerConnection, socket: &mut TcpStream) -> io::Result<()> {
 //!     while tls.wants_write() {
 //!         match tls.write_tls(socket) {
@@ -73,50 +74,51 @@
 //! }
 //! ```
 //!
-//! After each of the two, ask `wants_read` and `wants_write` again and tell the event loop: what was received may call
-//! for an answer, and a peer that sends much while plaintext waits to be read is not read from.
+//! After each of the two, ask `wants_read` and `wants_write`, and tell the event loop. Received
+//! data may require an answer. A connection with much unread plaintext does not want to read.
 //!
-//! Memory is bounded: 64 KiB wait to be written, unless [`set_buffer_limit`] says otherwise, and no more than a few
-//! records to be read. [`room_left`] says how much the next write takes.
+//! Memory is bounded. By default 64 KiB wait to be written ([`set_buffer_limit`] changes it), and a
+//! few records wait to be read. [`room_left`] returns the size that the next write accepts.
 //!
 //! # Unbuffered
 //!
-//! The connection holds no buffer. [`process_tls_records`] is given the bytes that were received, opens records where
-//! they lie, and answers with a [`ConnectionState`]: the one thing that has to be done next. The state is also the
-//! permission to do it: what cannot be done now has no method.
+//! The connection holds no buffer. [`process_tls_records`] takes the received bytes, opens records
+//! where they lie, and returns a [`ConnectionState`]: the one thing to do next. Only the states in
+//! which an action is possible have a method for it.
 //!
-//! | state | what it means |
+//! | state | what to do |
 //! |---|---|
-//! | [`EncodeTlsData`] | a record is to be sent: encode it into the buffer for output |
-//! | [`TransmitTlsData`] | what was encoded has to be on its way before going on: send it, then `done()` |
+//! | [`EncodeTlsData`] | encode a record into the output buffer |
+//! | [`TransmitTlsData`] | send the encoded output, then call `done()` |
 //! | [`BlockedHandshake`] | receive more |
-//! | [`ReadTraffic`] | the application data of one record: take it by [`next_record`] |
-//! | [`ReadEarlyData`] | the same of early data, on a server |
-//! | [`WriteTraffic`] | nothing else to do: application data can be sent, or more be received |
-//! | [`PeerClosed`] | the peer sends no more; this side may, by [`write_traffic`] |
-//! | [`Closed`] | both have closed |
+//! | [`ReadTraffic`] | take the application data of one record by [`next_record`] |
+//! | [`ReadEarlyData`] | the same for early data, on a server |
+//! | [`WriteTraffic`] | nothing is pending: send application data, or receive more |
+//! | [`PeerClosed`] | the peer sends no more; this side still can, by [`write_traffic`] |
+//! | [`Closed`] | both sides have closed |
 //!
-//! Whatever the state, the first `discard` bytes of the input are done with, once the state was handled. The rest must
-//! be given again, with more behind it: keep bytes until they are discarded. The record of a [`ReadTraffic`] is among
-//! those to discard, so take its data before.
+//! In each state, the first `discard` bytes of the input are consumed once the state is handled.
+//! Pass the rest again, with new bytes behind it. The record of a [`ReadTraffic`] is among the
+//! bytes to discard, so take its data before.
 //!
-//! Three things are not in 0.23:
+//! Three methods are additions to the API of 0.23:
 //!
-//! - **A record can wait.** [`peek_record`] tells how much data the next record can carry, before it is opened. If there
-//!   is no room for that, keep its bytes back; the connection can be used meanwhile, and nothing is lost.
-//! - **Output grows.** [`encrypt_to_vec`] and its like write to a `Vec` that is made longer where a slice would be too
-//!   short. It is zeroed where it grows, and nowhere again.
-//! - **Sending needs no state.** [`write_traffic`] gives the way to send at any time, after the peer has closed as
-//!   well.
+//! - **A record can wait.** [`peek_record`] returns the size of the next record's data before it is
+//!   opened. If you have no room for it, keep its bytes. The connection stays usable, and nothing
+//!   is lost.
+//! - **Output grows.** [`encrypt_to_vec`] and similar methods write to a `Vec`, and extend it where
+//!   a slice would be too short. New memory is zeroed once.
+//! - **Sending needs no state.** [`write_traffic`] allows sending at any time, also after the peer
+//!   has closed.
 //!
-//! The examples `unbuffered_client` and `unbuffered_server` are complete programs, and a good place to begin.
+//! The examples `unbuffered_client` and `unbuffered_server` are complete programs.
 //!
 //! # Split
 //!
-//! `into_split` divides an established connection into a half that sends and a half that receives. Two
-//! threads or tasks use them at the same time, without a lock between them. Each half has the calls of both
-//! APIs: `writer` and `write_tls`, or `encrypt` and `encrypt_in_place`; `read_tls` and `reader`, or
-//! `open_in_place`.
+//! `into_split` divides an established connection into a half that sends and a half that receives.
+//! Two threads or tasks use them at the same time, without a lock between them. Each half has the
+//! calls of both APIs: `writer` and `write_tls`, or `encrypt` and `encrypt_in_place`; `read_tls`
+//! and `reader`, or `open_in_place`.
 //!
 //! ```
 //! use std::io::{self, Write};
@@ -137,7 +139,8 @@
 //!     thread::spawn(move || -> io::Result<()> {
 //!         while !receiver.peer_has_closed() {
 //!             if receiver.read_tls(&mut incoming)? == 0 {
-//!                 return Err(io::ErrorKind::UnexpectedEof.into()); // no close_notify: data may be missing
+//!                 // no close_notify: data may be missing
+//!                 return Err(io::ErrorKind::UnexpectedEof.into());
 //!             }
 //!             receiver.process_new_packets().map_err(io::Error::other)?;
 //!             // until nothing waits (`WouldBlock`), or the peer has closed
@@ -162,24 +165,28 @@
 //!     Ok(())
 //! }
 //! ```
-//! Work that one half finds for the other is passed through one atomic byte. The sender looks there on each
-//! write. It answers a peer's KeyUpdate before the next application data, and sends the alert for what the
-//! receiver could not open. A thread that writes all the time therefore needs no waking. Wake an idle one
-//! when [`sender_wants_write`] is true; ask after each `process_new_packets`, errors included. The example
-//! `split_echo` is a complete server. `bench -- duplex` compares it with a connection behind a mutex.
+//!
+//! Work that one half finds for the other is passed through one atomic byte. The sender looks there
+//! on each write. It answers a peer's KeyUpdate before the next application data, and sends the
+//! alert for what the receiver could not open. A thread that writes all the time therefore needs no
+//! waking. Wake an idle one when [`sender_wants_write`] is true; ask after each
+//! `process_new_packets`, errors included. The example `split_echo` is a complete server.
+//! `bench -- duplex` compares it with a connection behind a mutex.
 //!
 //! # QUIC
 //!
 //! [`quic`](crate::quic) is the handshake of QUIC versions 1 (RFC 9001) and 2 (RFC 9369), for
-//! implementations such as quinn. CRYPTO bytes go in by `read_hs` and come out by `write_hs`, which also
-//! returns the keys of Handshake and 1-RTT packets. `zero_rtt_keys` returns those of early data. Packets,
-//! retransmission and streams belong to the implementation. An application uses QUIC through it.
+//! implementations such as quinn. CRYPTO bytes go in by `read_hs` and come out by `write_hs`, which
+//! also returns the keys of Handshake and 1-RTT packets. `zero_rtt_keys` returns those of early
+//! data. Packets, retransmission and streams belong to the implementation. An application uses QUIC
+//! through it.
 //!
 //! # Versions and roles
 //!
-//! [`Connection`](crate::Connection) is either role, for code that serves both. The version makes no difference to an
-//! application, with two exceptions: early data is TLS 1.3's, and keys can be replaced there alone, so that a TLS 1.2
-//! connection ends when its key is worn out, after 2²⁴ records or so with AES-GCM.
+//! [`Connection`](crate::Connection) is either role, for code that serves both. The version makes
+//! no difference to an application, with two exceptions. Only TLS 1.3 has early data. Only TLS 1.3
+//! can replace keys, so a TLS 1.2 connection ends when its key is used up, after about 2²⁴ records
+//! with AES-GCM.
 //!
 //! [`Read`]: std::io::Read
 //! [`Write`]: std::io::Write

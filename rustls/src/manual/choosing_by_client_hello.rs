@@ -4,7 +4,8 @@
 //!
 //! - **A resolver** chooses only the certificate. Implement
 //!   [`ResolvesServerCert`](crate::server::ResolvesServerCert), or use
-//!   [`ResolvesServerCertUsingSni`](crate::server::ResolvesServerCertUsingSni). This is the simple way.
+//!   [`ResolvesServerCertUsingSni`](crate::server::ResolvesServerCertUsingSni). This is the simple
+//!   way.
 //! - **An [`Acceptor`](crate::server::Acceptor)** chooses the whole configuration: ALPN, client
 //!   authentication, session storage, versions. It reads the ClientHello first and shows it as a
 //!   [`ClientHello`](crate::server::ClientHello). The connection then continues with the chosen
@@ -45,11 +46,14 @@
 //!     })
 //! }
 //! ```
+//!
 //! # Rules
 //!
-//! - The name in a ClientHello is not authenticated. Do not use it for authorisation, and treat it as
-//!   untrusted input in logs and paths.
-//! - Limit the time that an `Acceptor` waits. A client may send part of a ClientHello and then nothing.
-//! - Configurations for different names may share a `ticketer` or a `session_storage`. A server resumes a
-//!   session only with the certificate that the session began with, or with one for the requested name.
+//! - The name in a ClientHello is not authenticated. Do not use it for authorisation, and treat it
+//!   as untrusted input in logs and paths.
+//! - Limit the time that an `Acceptor` waits. A client may send part of a ClientHello and then
+//!   nothing.
+//! - Configurations for different names may share a `ticketer` or a `session_storage`. A server
+//!   resumes a session only with the certificate that the session began with, or with one for the
+//!   requested name.
 //! - tokio-rustls offers the same as `LazyConfigAcceptor`.

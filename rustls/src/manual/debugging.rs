@@ -2,8 +2,8 @@
 //!
 //! # Logs
 //!
-//! With the feature `logging` (on by default), messages go to the `log` crate, with a target that starts
-//! with `rustls`. `RUST_LOG=rustls=debug` shows them in programs that use `env_logger` or
+//! With the feature `logging` (on by default), messages go to the `log` crate, with a target that
+//! starts with `rustls`. `RUST_LOG=rustls=debug` shows them in programs that use `env_logger` or
 //! `tracing-subscriber` with its `log` bridge.
 //!
 //! | level | content |
@@ -12,12 +12,13 @@
 //! | `debug` | negotiated parameters, resumption, rejections, and alerts sent |
 //! | `warn` | errors of connections, ignored warning alerts, unusable certificates and files |
 //!
-//! No message contains a secret or the content of a protocol message. `trace` is too much for production;
-//! `debug` writes a few lines per handshake, and nothing per record.
+//! No message contains a secret or the content of a protocol message. `trace` is too much for
+//! production; `debug` writes a few lines per handshake, and nothing per record.
 //!
 //! # A look into the traffic
 //!
-//! Packet analysers such as Wireshark decrypt traffic with a key log (RFC 9850). Set it on either side:
+//! Packet analysers such as Wireshark decrypt traffic with a key log (RFC 9850). Set it on either
+//! side:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,8 +32,8 @@
 //! ```
 //!
 //! **Anyone who reads that file can decrypt these connections.** Do not build this into production
-//! programs without a switch. In Wireshark, the preference is *Protocols → TLS → (Pre)-Master-Secret log
-//! filename*.
+//! programs without a switch. In Wireshark, the preference is *Protocols → TLS →
+//! (Pre)-Master-Secret log filename*.
 //!
 //! # The state of a connection
 //!
@@ -46,8 +47,9 @@
 //! # Errors
 //!
 //! `process_new_packets` returns an [`Error`](crate::Error). Streams and tokio-rustls wrap it in an
-//! [`io::Error`](std::io::Error) of the kind `InvalidData`; `get_ref` and `downcast_ref::<rustls::Error>()`
-//! find it. First send the alert: call `write_tls` once more, or the peer never learns the reason.
+//! [`io::Error`](std::io::Error) of the kind `InvalidData`; `get_ref` and
+//! `downcast_ref::<rustls::Error>()` find it. First send the alert: call `write_tls` once more, or
+//! the peer never learns the reason.
 //!
 //! An error names the side that saw the problem. `AlertReceived` means that **the peer** rejected
 //! something, so look at the peer's log. Any other error means that **this side** did.
@@ -87,13 +89,13 @@
 //! | `WouldBlock` from a stream's `write` | the non-blocking socket is full | wait until it is writable |
 //! | `ConnectionAborted`, `ConnectionReset` in the handshake | the peer or a middlebox dropped the connection without an alert | look at the peer's log; try without a large key share (feature `prefer-post-quantum`) |
 //!
-//! A panic that begins "Could not automatically determine the process-level CryptoProvider" means that
-//! both providers are enabled, or none. See [`features`](super::features).
+//! A panic that begins "Could not automatically determine the process-level CryptoProvider" means
+//! that both providers are enabled, or none. See [`features`](super::features).
 //!
 //! # Nothing happens
 //!
 //! - A handshake hangs: one side does not call `write_tls` after `process_new_packets`. Check
 //!   `wants_write` after each call.
-//! - The last bytes never arrive: the program drops the connection before `write_tls` has sent them, or
-//!   does not flush the stream.
+//! - The last bytes never arrive: the program drops the connection before `write_tls` has sent
+//!   them, or does not flush the stream.
 //! - Reading stops: plaintext is waiting, so `wants_read` is false. Read it.

@@ -1,17 +1,17 @@
 //! Early data (0-RTT): a request one round trip earlier, with weaker guarantees.
 //!
-//! With a ticket that allows it, a TLS 1.3 client can send data along with its ClientHello. Both sides
-//! must opt in: [`ClientConfig::enable_early_data`](crate::ClientConfig::enable_early_data) and
-//! [`ServerConfig::max_early_data_size`](crate::ServerConfig::max_early_data_size).
+//! With a ticket that allows it, a TLS 1.3 client can send data along with its ClientHello. Both
+//! sides must opt in: [`ClientConfig::enable_early_data`](crate::ClientConfig::enable_early_data)
+//! and [`ServerConfig::max_early_data_size`](crate::ServerConfig::max_early_data_size).
 //!
 //! # Risks
 //!
-//! - **It can be replayed.** An attacker who records early data can send it again. A server accepts it
-//!   once for each stored session. It therefore needs a
-//!   [`session_storage`](crate::ServerConfig::session_storage) whose `take` returns a session to one
-//!   caller only, among all machines that share it. With a `ticketer`, no early data is accepted.
-//!   A client may still repeat data that it believes lost. Send and accept only requests that do no
-//!   harm if they are executed twice.
+//! - **It can be replayed.** An attacker who records early data can send it again. A server accepts
+//!   it once for each stored session. It therefore needs a
+//!   [`session_storage`](crate::ServerConfig::session_storage) whose `take` returns a session to
+//!   one caller only, among all machines that share it. With a `ticketer`, no early data is
+//!   accepted. A client may still repeat data that it believes lost. Send and accept only requests
+//!   that do no harm if they are executed twice.
 //! - **It is not forward secret.** Anyone who learns the session's secret later can read it.
 //! - **It may be rejected.** The server then discards it.
 //!
@@ -63,6 +63,6 @@
 //! }
 //! ```
 //!
-//! A connection holds at most `max_early_data_size` bytes until the application reads them. A client
-//! that sends more is disconnected. HTTP servers answer `425 Too Early` to requests that are not safe
-//! to repeat (RFC 8470).
+//! A connection holds at most `max_early_data_size` bytes until the application reads them. A
+//! client that sends more is disconnected. HTTP servers answer `425 Too Early` to requests that are
+//! not safe to repeat (RFC 8470).

@@ -1,13 +1,15 @@
-//! Records made where the plaintext lies, and read where they came in.
+//! In-place encryption and decryption: records built around the plaintext, and read where they
+//! arrived.
 //!
-//! A copy of 16 KiB that are in the cache costs about a seventh of what encrypting them does; of memory that is not, nearly
-//! as much as encrypting. So it pays to leave data where it is.
+//! A copy of 16 KiB in the cache costs about a seventh of their encryption. Outside the cache it
+//! costs nearly as much as encryption. So it pays off to leave data where it is.
 //!
 //! # Sending
 //!
-//! A record is longer than its plaintext: a header in front, behind it the content type and the authentication tag, and
-//! with AES-GCM in TLS 1.2 eight bytes of nonce before the ciphertext. `in_place_room` says how much that is for this
-//! connection. Whoever leaves as much around the plaintext gets the record with no second buffer:
+//! A record is longer than its plaintext. It has a header in front, and the content type and the
+//! authentication tag behind. AES-GCM in TLS 1.2 also has eight bytes of nonce before the
+//! ciphertext. `in_place_room` returns these lengths for a connection. Leave that much space around
+//! the plaintext, and the record needs no second buffer:
 //!
 //! ```text
 //!        ┌─ headroom ─┐┌─ payload ───────────────────┐┌─ tailroom ─┐
@@ -17,16 +19,18 @@
 //!        └─────────────────────── record ──────────────────────────┘
 //! ```
 //!
-//! It is there on buffered connections ([`encrypt_in_place`](crate::ConnectionCommon::encrypt_in_place)), on
-//! unbuffered ones ([`WriteTraffic::encrypt_in_place`](crate::unbuffered::WriteTraffic::encrypt_in_place)), and on the
-//! sending half of a split one ([`Sender::encrypt_in_place`](crate::split::Sender::encrypt_in_place)):
+//! The method exists on buffered connections
+//! ([`encrypt_in_place`](crate::ConnectionCommon::encrypt_in_place)), on unbuffered ones
+//! ([`WriteTraffic::encrypt_in_place`](crate::unbuffered::WriteTraffic::encrypt_in_place)), and on
+//! the sending half of a split one
+//! ([`Sender::encrypt_in_place`](crate::split::Sender::encrypt_in_place)):
 //!
 //! ```
 //! use std::io::{self, Read, Write};
 //!
 //! use rustls::{ClientConnection, InPlaceError};
 //!
-//! /// Reads one chunk of `file` to where it will be encrypted, and sends it; `false` at its end.
+//! /// Sends one chunk of `file`, encrypted where it was read; returns `false` at the end.
 //! fn send_chunk(
 //!     tls: &mut ClientConnection,
 //!     buffer: &mut Vec<u8>,
@@ -35,13 +39,13 @@
 //! ) -> Result<bool, Box<dyn std::error::Error>> {
 //!     let room = tls.in_place_room();
 //!     let (start, end) = (room.headroom, room.headroom + room.max_payload);
-//!     buffer.resize(end + room.tailroom, 0); // does something the first time only
+//!     buffer.resize(end + room.tailroom, 0); // no-op after the first call
 //!     let len = file.read(&mut buffer[start..end])?;
 //!     if len == 0 {
 //!         return Ok(false);
 //!     }
 //!     loop {
-//!         // what the connection has to send by itself, a KeyUpdate for example, goes first
+//!         // output of the connection itself, such as a KeyUpdate, goes first
 //!         while tls.wants_write() {
 //!             tls.write_tls(socket)?;
 //!         }
@@ -57,35 +61,41 @@
 //! }
 //! ```
 //!
-//! Three rules:
+//! Rules:
 //!
-//! - **The order of records is the order of the calls.** A record that was made must be sent before any that is made
-//!   later, whether by this method or by `writer()`. One that is not sent ends the connection at the peer.
-//! - **The plaintext is gone.** When sending fails half-way, go on with the rest of the same record; it cannot be made
-//!   again.
-//! - **[`OutputPending`](crate::InPlaceError::OutputPending) changes nothing**: write what waits, and call again.
+//! - **Send records in the order of the calls.** A record must be sent before any later one,
+//!   whether this method or `writer()` made it. The peer ends the connection if one is missing.
+//! - **The plaintext is overwritten.** If sending stops half-way, send the rest of the same record.
+//!   It cannot be encrypted again.
+//! - **[`OutputPending`](crate::InPlaceError::OutputPending) changes nothing.** Write the pending
+//!   output, and call again.
 //!
-//! The room is the same from the end of the handshake to the end of the connection, so a pool of buffers can be laid out
-//! for it once: 5 bytes before and 17 behind for TLS 1.3, 13 and 16 for AES-GCM of TLS 1.2.
+//! The room stays the same from the end of the handshake to the end of the connection, so a pool of
+//! buffers can have a fixed layout: 5 bytes in front and 17 behind for TLS 1.3, 13 and 16 for
+//! AES-GCM of TLS 1.2.
 //!
 //! # Receiving
 //!
-//! Every record is opened in the memory in which it was received; the question is only who gets to see that memory.
+//! Every record is opened in the memory in which it arrived. The APIs differ in the owner of that
+//! memory:
 //!
-//! - Unbuffered: it is the application's own. [`ReadTraffic::next_record`](crate::unbuffered::ReadTraffic::next_record)
-//!   returns the plaintext as a slice of what it passed in.
-//! - Buffered: [`Reader`](crate::Reader) implements [`BufRead`](std::io::BufRead), and `fill_buf` shows the plaintext
-//!   where it lies in the receive buffer. [`into_first_chunk`](crate::Reader::into_first_chunk) does so for as long as
-//!   the connection is borrowed. `read` copies, once.
-//! - Split: either of the two. [`Receiver::open_in_place`](crate::split::Receiver::open_in_place) opens a record in the
-//!   application's memory, [`Receiver::reader`](crate::split::Receiver::reader) is that of a buffered connection.
+//! - Unbuffered: the application.
+//!   [`ReadTraffic::next_record`](crate::unbuffered::ReadTraffic::next_record) returns the
+//!   plaintext as a slice of the input.
+//! - Buffered: the connection. [`Reader`](crate::Reader) implements [`BufRead`](std::io::BufRead),
+//!   and `fill_buf` returns the plaintext in the receive buffer.
+//!   [`into_first_chunk`](crate::Reader::into_first_chunk) does the same for as long as the
+//!   connection is borrowed. `read` copies once.
+//! - Split: either. [`Receiver::open_in_place`](crate::split::Receiver::open_in_place) opens a
+//!   record in the application's memory. [`Receiver::reader`](crate::split::Receiver::reader) is
+//!   that of a buffered connection.
 //!
 //! ```
 //! use std::io::{self, BufRead, Write};
 //!
 //! use rustls::ServerConnection;
 //!
-//! /// Passes on all plaintext that waits, without a copy of our own.
+//! /// Forwards all waiting plaintext without a copy.
 //! fn forward(tls: &mut ServerConnection, to: &mut impl Write) -> io::Result<()> {
 //!     loop {
 //!         let mut reader = tls.reader();
@@ -103,11 +113,11 @@
 //!
 //! # From one connection to another
 //!
-//! A proxy that ends TLS on both sides can open a record in place and make the next one around the same bytes: what was
-//! header, type and tag of the one is room for those of the other. With the same version and kind of suite on both sides
-//! nothing has to be moved. Otherwise the room may be too small, and more would be written than came: from TLS 1.3 to
-//! AES-GCM of TLS 1.2, 8 bytes in front; from TLS 1.2 to TLS 1.3, the byte behind, where the next record begins. So compare,
-//! before each record:
+//! A proxy that terminates TLS on both sides can open a record in place and build the next one
+//! around the same bytes. The old header, type and tag are the room for the new ones. With the same
+//! version and kind of suite on both sides, nothing moves. Otherwise the room may be too small: by
+//! 8 bytes in front from TLS 1.3 to AES-GCM of TLS 1.2, and by one byte behind, where the next
+//! record begins, from TLS 1.2 to TLS 1.3. So compare before each record:
 //!
 //! ```
 //! use std::error::Error;
@@ -117,7 +127,7 @@
 //! use rustls::split::Receiver;
 //! use rustls::{ClientConnection, InPlaceError};
 //!
-//! /// Passes on all data in the first `filled` bytes of `buffer`; how many of them are done with.
+//! /// Forwards all data in the first `filled` bytes of `buffer`; returns the bytes consumed.
 //! fn pass_on(
 //!     from: &mut Receiver<ServerConnectionData>,
 //!     to: &mut ClientConnection,
@@ -146,7 +156,7 @@
 //!             continue;
 //!         }
 //!         loop {
-//!             // what the connection has to send by itself goes first, and so does what did not fit
+//!             // output of the connection itself goes first, and so does data that did not fit
 //!             while to.wants_write() {
 //!                 to.write_tls(socket)?;
 //!             }

@@ -6,8 +6,9 @@
 //!
 //! # On one machine
 //!
-//! Nothing has to be configured. A server keeps 256 sessions in memory. A client keeps up to 8 tickets
-//! for each of 32 servers, as long as connections share one configuration. These settings change it:
+//! Nothing has to be configured. A server keeps 256 sessions in memory. A client keeps up to 8
+//! tickets for each of 32 servers, as long as connections share one configuration. These settings
+//! change it:
 //!
 //! | setting | default | effect |
 //! |---|---|---|
@@ -16,22 +17,23 @@
 //! | [`ServerConfig::send_tls13_tickets`](crate::ServerConfig::send_tls13_tickets) | 2 | number of tickets per handshake; a client uses each once |
 //! | [`ClientConfig::resumption`](crate::ClientConfig::resumption) | in memory | the client's store, or none |
 //!
-//! A [`Ticketer`](crate::crypto::aws_lc_rs::Ticketer) suits most servers: it scales without memory. A
-//! storage is needed for [early data](super::early_data).
+//! A [`Ticketer`](crate::crypto::aws_lc_rs::Ticketer) suits most servers: it scales without memory.
+//! A storage is needed for [early data](super::early_data).
 //!
 //! # On many machines
 //!
-//! A client that reconnects to a service may reach another machine. That machine can resume the session
-//! in one of two ways. Configure all machines alike.
+//! A client that reconnects to a service may reach another machine. That machine can resume the
+//! session in one of two ways. Configure all machines alike.
 //!
-//! - **One secret**: [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet). Each machine
-//!   derives the ticket keys from the secret and the time of day, without any exchange between machines.
-//!   A client can use a ticket for one epoch less five minutes, which allow for clock differences.
-//!   Anyone with the secret can read the tickets of all epochs, so replace it now and then.
+//! - **One secret**: [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet). Each
+//!   machine derives the ticket keys from the secret and the time of day, without any exchange
+//!   between machines. A client can use a ticket for one epoch less five minutes, which allow for
+//!   clock differences. Anyone with the secret can read the tickets of all epochs, so replace it
+//!   now and then.
 //! - **One storage**: your implementation of
-//!   [`StoresServerSessions`](crate::server::StoresServerSessions). The example `redis_sessions` uses
-//!   Redis. If Redis is slow or down, it falls back to full handshakes, and none waits long. Early data
-//!   needs a storage.
+//!   [`StoresServerSessions`](crate::server::StoresServerSessions). The example `redis_sessions`
+//!   uses Redis. If Redis is slow or down, it falls back to full handshakes, and none waits long.
+//!   Early data needs a storage.
 //!
 //! ```
 //! use std::error::Error;
@@ -45,23 +47,25 @@
 //!     Ok(())
 //! }
 //! ```
+//!
 //! # Limits
 //!
 //! - A session lives at most a week over a chain of resumptions. Each ticket carries the time left.
-//! - A server resumes a session only with the certificate that it began with, or with one for the name
-//!   that the client requests, and only under the same policy for client certificates. It verifies
-//!   the client's certificates again.
+//! - A server resumes a session only with the certificate that it began with, or with one for the
+//!   name that the client requests, and only under the same policy for client certificates. It
+//!   verifies the client's certificates again.
 //! - A client resumes a session only until a certificate of the verified path expires.
 //! - A session belongs to the verifier and the resolver of the configuration. If you replace the
 //!   verifier, clients make full handshakes.
 //!
 //! # If clients do not resume
 //!
-//! [`handshake_kind`](crate::CommonState::handshake_kind) reports whether a handshake was resumed. If it
-//! never is, check these in order:
+//! [`handshake_kind`](crate::CommonState::handshake_kind) reports whether a handshake was resumed.
+//! If it never is, check these in order:
 //!
 //! 1. Do the connections share one `Arc<ClientConfig>`? Each new configuration has an empty store.
 //! 2. Does the client read after the handshake? TLS 1.3 tickets arrive with the first data.
-//! 3. Does the server send tickets (`send_tls13_tickets`), and does the storage hold enough sessions?
+//! 3. Does the server send tickets (`send_tls13_tickets`), and does the storage hold enough
+//!    sessions?
 //! 4. Do all machines have the same secret or storage, and clocks that agree within five minutes?
 //! 5. Does the log contain "the client's certificate is not accepted any longer"?

@@ -1,28 +1,32 @@
-//! How to move as many bytes as possible with a core.
+//! Throughput: moving as many bytes as possible with a core.
 //!
-//! Begin by measuring the program itself: on most systems the kernel's part of sending and receiving is larger than that of
-//! TLS. Then, in the order of what it usually gains:
+//! Measure the program first. On most systems the kernel's part of sending and receiving exceeds
+//! that of TLS. Then try these, in the order of their usual gain:
 //!
-//! 1. **Hand over much at a time.** A record costs about 20 ns beside its bytes (and a system call several hundred).
-//!    Writes of 16 KiB and more make full records; `write_tls` hands up to 64 KiB to one call of the socket's `write`.
-//!    A writer of small pieces belongs behind a [`BufWriter`](std::io::BufWriter), or uses
-//!    [`write_vectored`](std::io::Write::write_vectored), which puts all pieces into common records. Either copies them
-//!    once, which is less than what a record of their own would cost each.
-//! 2. **Read much at a time.** `read_tls` makes one call of the socket's `read`. A receive buffer grows with what a peer
-//!    sends; give `reader().read` a buffer of 16 KiB or more, or use `fill_buf`.
-//! 3. **Save the copies**: [`in_place`](super::in_place).
-//! 4. **Leave large limits alone.** [`max_fragment_size`](crate::ServerConfig::max_fragment_size) costs throughput, since each
-//!    record has a price. It is worth setting for latency: a receiver can use a record's first byte only when its last one
-//!    has come. The limit counts plaintext and the header of 5 bytes: for records that fit into one TCP segment, set it to
-//!    the segment's length, less 17 for what TLS 1.3 adds behind.
-//! 5. **Choose the cipher.** AES-128-GCM is the fastest where the processor has AES instructions, AES-256-GCM about a fifth
-//!    slower; ChaCha20-Poly1305 takes seven times as long there and is for processors without them. Both providers prefer
-//!    AES-256-GCM by default, as 0.23; to change that, reorder
-//!    [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites), and set
-//!    [`ignore_client_order`](crate::ServerConfig::ignore_client_order) on a server.
-//! 6. **Both directions at once** on two cores need two threads in one connection. A mutex around it makes them take
-//!    turns, which is less than one thread does; [`into_split`](crate::ClientConnection::into_split) gives each a half of
-//!    its own, and that is 1.8 times as much (`bench -- duplex`).
+//! 1. **Write large pieces.** A record costs about 20 ns beside its bytes, and a system call
+//!    several hundred. Writes of 16 KiB and more make full records. `write_tls` passes up to 64 KiB
+//!    to one call of the socket's `write`. Put a writer of small pieces behind a
+//!    [`BufWriter`](std::io::BufWriter), or use [`write_vectored`](std::io::Write::write_vectored),
+//!    which puts all pieces into common records. Both copy the pieces once, which costs less than a
+//!    record for each.
+//! 2. **Read large pieces.** `read_tls` makes one call of the socket's `read`. The receive buffer
+//!    grows with the data that a peer sends. Give `reader().read` a buffer of 16 KiB or more, or
+//!    use `fill_buf`.
+//! 3. **Avoid copies**: [`in_place`](super::in_place).
+//! 4. **Keep the default fragment size.** Each record has a price, so a small
+//!    [`max_fragment_size`](crate::ServerConfig::max_fragment_size) costs throughput. It can reduce
+//!    latency: a receiver uses the first byte of a record only after the last one has arrived. The
+//!    limit counts the plaintext and the header of 5 bytes. For records that fit into one TCP
+//!    segment, set it to the segment's length less 17, which TLS 1.3 adds at the end.
+//! 5. **Choose the cipher.** AES-128-GCM is the fastest on processors with AES instructions.
+//!    AES-256-GCM is about a fifth slower. ChaCha20-Poly1305 takes seven times as long there; it
+//!    suits processors without them. Both providers prefer AES-256-GCM by default, as rustls 0.23
+//!    does. To change that, reorder
+//!    [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites). On a server,
+//!    also set [`ignore_client_order`](crate::ServerConfig::ignore_client_order).
+//! 6. **Use two threads for both directions** of one connection. A mutex makes them take turns,
+//!    which is slower than one thread. [`into_split`](crate::ClientConnection::into_split) gives
+//!    each thread its own half and reaches 1.8 times the throughput (`bench -- duplex`).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -30,7 +34,7 @@
 //! use rustls::CipherSuite;
 //! use rustls::crypto::{CryptoProvider, aws_lc_rs};
 //!
-//! /// A provider that prefers AES-128-GCM and leaves everything else as it was.
+//! /// Returns a provider that prefers AES-128-GCM and is otherwise the default.
 //! fn fast_provider() -> Arc<CryptoProvider> {
 //!     let mut provider = aws_lc_rs::default_provider();
 //!     provider
@@ -44,30 +48,35 @@
 //! # );
 //! ```
 //!
-//! # What cannot be tuned, since there is nothing
+//! # Nothing to tune here
 //!
-//! Records are not allocated, queued or gathered; buffers are not zeroed again; a full write makes full records. Sending
-//! and receiving allocate nothing once a connection runs, which the tests count; but a `write_vectored` of more than 64
-//! pieces, the list of them. The allocator therefore matters little
-//! for bulk data, and some for handshakes.
+//! Records are not allocated, queued or gathered. Buffers are not zeroed again. A full write makes
+//! full records. Sending and receiving allocate nothing once a connection runs, and tests count
+//! that. The one exception is a `write_vectored` of more than 64 pieces, which allocates their
+//! list. The allocator therefore matters little for bulk data, and somewhat for handshakes.
 //!
 //! # Many connections on many cores
 //!
-//! A connection belongs to one thread at a time and shares nothing that it writes with others. What is shared is behind
-//! the configuration, and touched by handshakes alone: session stores (a lock for each), the ticketer (a lock for as long as it takes to look
-//! up a key; none [for a fleet](crate::crypto::aws_lc_rs::Ticketer::for_fleet)), caches of
-//! certificates (none held while anything is computed). Record buffers come from a pool of each thread: a thread that
-//! serves ten thousand connections works with a handful of buffers, which stay in its cache. Work that moves between
-//! threads gives its buffers to the thread that it ends on, so a pool of worker threads is no problem.
+//! A connection belongs to one thread at a time, and writes nothing that others share. Only
+//! handshakes touch shared state, behind the configuration:
 //!
-//! # Measure
+//! - session stores, each with a lock;
+//! - the ticketer, with a lock during the lookup of a key;
+//!   [`for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet) has none;
+//! - caches of certificates, which hold no lock during computations.
+//!
+//! Each thread has a pool of record buffers. A thread with ten thousand connections uses a handful
+//! of them, and they stay in its cache. A buffer returns to the pool of the thread that empties it,
+//! so connections may move between worker threads.
+//!
+//! # Measuring
 //!
 //! ```sh
-//! cargo run --release -p bench -- bulk TLS13_AES_128_GCM_SHA256                  # in cache, against the bare AEAD
+//! cargo run --release -p bench -- bulk TLS13_AES_128_GCM_SHA256   # in cache, beside the bare AEAD
 //! cargo run --release -p bench -- bulk TLS13_AES_128_GCM_SHA256 --plaintext-size 1024
 //! cargo run --release -p bench -- bulk TLS13_AES_128_GCM_SHA256 --working-set 64MiB --threads 1..4
-//! cargo run --release -p bench -- tcp                                            # with the kernel
-//! cargo run --release -p bench -- duplex                                         # both directions at once
+//! cargo run --release -p bench -- tcp                           # with the kernel
+//! cargo run --release -p bench -- duplex                        # both directions at once
 //! ```
 //!
-//! Build with `-C target-cpu=native` or not, as you like: the cipher is chosen when the program runs.
+//! `-C target-cpu=native` makes no difference to the cipher, which is chosen at run time.

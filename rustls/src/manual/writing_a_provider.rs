@@ -1,13 +1,14 @@
-//! Bringing a crypto library, a key store or a hardware engine of one's own.
+//! Providers: using another crypto library, a key store or a hardware engine.
 //!
-//! A [`CryptoProvider`](crate::crypto::CryptoProvider) is a struct with public fields: cipher suites, key exchange groups,
-//! algorithms for verifying signatures, a source of randomness, and how private keys are loaded. Take one that is there and
-//! replace what is to be different, or make all of it.
+//! A [`CryptoProvider`](crate::crypto::CryptoProvider) is a struct with public fields: cipher
+//! suites, key exchange groups, algorithms for verifying signatures, a source of randomness, and a
+//! loader of private keys. Take an existing one and replace parts of it, or build all of it.
 //!
 //! # One part: a key in hardware
 //!
-//! Private keys that do not leave their HSM or TPM need no provider at all, but a
-//! [`SigningKey`](crate::sign::SigningKey), and a [`Signer`](crate::sign::Signer) for a scheme that the peer accepts:
+//! Private keys in an HSM or TPM need no provider. They need a
+//! [`SigningKey`](crate::sign::SigningKey), and a [`Signer`](crate::sign::Signer) for a scheme that
+//! the peer accepts:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -15,7 +16,7 @@
 //! use rustls::sign::{Signer, SigningKey};
 //! use rustls::{Error, OtherError, SignatureAlgorithm, SignatureScheme};
 //!
-//! /// What the hardware's library has.
+//! /// The interface of the hardware's library.
 //! trait Token: std::fmt::Debug + Send + Sync {
 //!     fn sign_p256(&self, message: &[u8]) -> std::io::Result<Vec<u8>>;
 //! }
@@ -35,7 +36,7 @@
 //! }
 //!
 //! impl Signer for TokenKey {
-//!     /// The message is not hashed yet; the signature is the DER form that X.509 has.
+//!     /// Takes the unhashed message, and returns the signature in the DER form of X.509.
 //!     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
 //!         let signed = self.0.sign_p256(message);
 //!         signed.map_err(|error| OtherError(Arc::new(error)).into())
@@ -47,19 +48,22 @@
 //! }
 //! ```
 //!
-//! It goes with its chain into a [`CertifiedKey`](crate::sign::CertifiedKey), and that into a
-//! [resolver](crate::server::ResolvesServerCert), [`SingleCertAndKey`](crate::sign::SingleCertAndKey) for instance. Signing
-//! blocks the thread of the handshake; a slow token wants handshakes on threads of their own.
+//! Put it with its chain into a [`CertifiedKey`](crate::sign::CertifiedKey), and that into a
+//! [resolver](crate::server::ResolvesServerCert) such as
+//! [`SingleCertAndKey`](crate::sign::SingleCertAndKey). Signing blocks the thread of the handshake.
+//! If the token is slow, run handshakes on their own threads.
 //!
 //! # A whole library
 //!
-//! [`crypto::blocks`](crate::crypto::blocks) has what all providers would write the same way, over small traits for what a
-//! library brings. An AEAD that seals in place is this much, and comes out as the records of TLS 1.2 and 1.3 with their
-//! nonces, additional data, content types and padding:
+//! [`crypto::blocks`](crate::crypto::blocks) contains the code that all providers would write the
+//! same way, over small traits for the library. An AEAD that seals in place needs the following
+//! code. The blocks turn it into the records of TLS 1.2 and 1.3, with their nonces, additional
+//! data, content types and padding:
 //!
 //! ```
 //! use rustls::crypto::blocks::{
-//!     Aead, AeadAlgorithm, AeadError, Aes128Gcm, BulkCipher, Cipher, InPlace, TAG_LEN, Tag, Tls13Suite,
+//!     Aead, AeadAlgorithm, AeadError, Aes128Gcm, BulkCipher, Cipher, InPlace, TAG_LEN, Tag,
+//!     Tls13Suite,
 //! };
 //! use rustls::crypto::cipher::{AeadKey, Nonce};
 //! # use rustls::crypto::blocks::{Computation, HashFunction};
@@ -68,19 +72,31 @@
 //! #     impl Gcm {
 //! #         pub fn new(_: &[u8]) -> Self { Self }
 //! #         pub fn seal(&self, _: &[u8; 12], _: &[u8], _: &mut [u8]) -> Option<[u8; 16]> { None }
-//! #         pub fn open(&self, _: &[u8; 12], _: &[u8], _: &mut [u8], _: &[u8; 16]) -> bool { false }
+//! #         pub fn open(&self, _: &[u8; 12], _: &[u8], _: &mut [u8], _: &[u8; 16]) -> bool {
+//! #             false
+//! #         }
 //! #     }
 //! # }
 //!
 //! struct Key(library::Gcm);
 //!
 //! impl Aead for Key {
-//!     fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+//!     fn seal_in_place(
+//!         &self,
+//!         nonce: Nonce,
+//!         aad: &[u8],
+//!         text: &mut [u8],
+//!     ) -> Result<Tag, AeadError> {
 //!         self.0.seal(&nonce.0, aad, text).ok_or(AeadError)
 //!     }
 //!
-//!     /// `text` is ciphertext and tag; returns how long the plaintext is, which replaces it.
-//!     fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {
+//!     /// Replaces ciphertext and tag in `text` by the plaintext, and returns its length.
+//!     fn open_in_place(
+//!         &self,
+//!         nonce: Nonce,
+//!         aad: &[u8],
+//!         text: &mut [u8],
+//!     ) -> Result<usize, AeadError> {
 //!         let (text, tag) = text.split_last_chunk_mut::<TAG_LEN>().ok_or(AeadError)?;
 //!         match self.0.open(&nonce.0, aad, text, tag) {
 //!             true => Ok(text.len()),
@@ -107,8 +123,8 @@
 //! }
 //! ```
 //!
-//! With a [`HashFunction`](crate::crypto::blocks::HashFunction) beside it, `Tls13Suite::<Gcm128, Sha256>` is a cipher suite.
-//! The other traits are of the same size:
+//! Together with a [`HashFunction`](crate::crypto::blocks::HashFunction),
+//! `Tls13Suite::<Gcm128, Sha256>` is a cipher suite. The other traits are about as small:
 //!
 //! | the library has | trait | you get |
 //! |---|---|---|
@@ -120,28 +136,31 @@
 //! | private keys | [`KeyPair`](crate::crypto::blocks::KeyPair) | loading by kind and format, choice of a scheme, SubjectPublicKeyInfo: `KeyLoader` |
 //! | an AEAD that can be shared | [`Aead`](crate::crypto::blocks::Aead) | tickets: `make_ticketer`, `make_rotating_ticketer`, `FleetTicketer` |
 //!
-//! A library that only seals in place wraps its key in [`InPlace`](crate::crypto::blocks::InPlace), for one copy. One that seals
-//! from an input to an output implements [`SealingKey`](crate::crypto::blocks::SealingKey), without any copy. Both take
-//! `&mut self`, so a key may count nonces or keep a context.
+//! A library that only seals in place wraps its key in [`InPlace`](crate::crypto::blocks::InPlace),
+//! for one copy. One that seals from an input to an output implements
+//! [`SealingKey`](crate::crypto::blocks::SealingKey), without any copy. Both take `&mut self`, so a
+//! key may count nonces or keep a context.
 //!
-//! The two providers of this repository consist of these blocks.
-//! `ci/provider-rustcrypto` in the repository is a whole provider over the pure Rust of RustCrypto, in five hundred lines,
-//! and `ci/provider-checks` runs published vectors (Wycheproof, the RFCs') over any provider: run them over yours.
+//! The two providers of this repository consist of these blocks. `ci/provider-rustcrypto` in the
+//! repository is a whole provider over the pure Rust of RustCrypto, in five hundred lines.
+//! `ci/provider-checks` runs published vectors (Wycheproof, the RFCs') over any provider: run them
+//! over yours.
 //!
 //! # An engine that makes records itself
 //!
 //! Implement [`MessageEncrypter`](crate::crypto::cipher::MessageEncrypter) and
-//! [`MessageDecrypter`](crate::crypto::cipher::MessageDecrypter) if the hardware has a record engine rather
-//! than an AEAD. An encrypter writes the payload of a record to the front of a slice. The caller has asked
-//! for its length before, and writes the header itself.
+//! [`MessageDecrypter`](crate::crypto::cipher::MessageDecrypter) if the hardware has a record
+//! engine rather than an AEAD. An encrypter writes the payload of a record to the front of a slice.
+//! The caller has asked for its length before, and writes the header itself.
 //!
 //! # Porting a provider from rustls 0.23
 //!
 //! A provider for rustls 0.23 needs one change, in `MessageEncrypter`. `encrypt` does not return an
-//! allocated record; it writes what follows the record header into `out`. `OutboundOpaqueMessage` and
-//! `PrefixedPayload` do not exist, so an encrypter has no buffer to prepare. All other traits are the
-//! same. `Hkdf::with_expander` and `MessageDecrypter::max_content_len` are new and have defaults. The first
-//! saves an allocation for each key, the second reports a tighter limit on a record's content.
+//! allocated record; it writes what follows the record header into `out`. `OutboundOpaqueMessage`
+//! and `PrefixedPayload` do not exist, so an encrypter has no buffer to prepare. All other traits
+//! are the same. `Hkdf::with_expander` and `MessageDecrypter::max_content_len` are new and have
+//! defaults. The first saves an allocation for each key, the second reports a tighter limit on a
+//! record's content.
 //!
 //! | 0.23 | here |
 //! |---|---|
@@ -150,8 +169,8 @@
 //! | `encrypted_payload_len(&self, payload_len) -> usize` | the same: the number of bytes of `out` that are written |
 //! | – | `payload_offset(&self) -> usize`: where in `out` the payload begins (8 for TLS 1.2 GCM, else 0) |
 //!
-//! A body that extended a `PrefixedPayload` by the chunks and the content type, encrypted it and appended
-//! the tag now does the same to `out`. Both methods together take about ten lines:
+//! A body that extended a `PrefixedPayload` by the chunks and the content type, encrypted it and
+//! appended the tag now does the same to `out`. Both methods together take about ten lines:
 //!
 //! ```
 //! use rustls::crypto::blocks::Aead;
@@ -174,7 +193,8 @@
 //!     ) -> Result<usize, EncryptError> {
 //!         let len = msg.payload.len();
 //!         let out = EncryptError::check_size(out, self.encrypted_payload_len(len))?;
-//!         msg.payload.copy_to_slice(&mut out[..len]); // better: seal from `msg.payload` into `out`
+//!         // better: seal from `msg.payload` into `out`
+//!         msg.payload.copy_to_slice(&mut out[..len]);
 //!         self.encrypt_in_place(msg.typ, msg.version, len, seq, out)
 //!     }
 //!
@@ -204,18 +224,20 @@
 //!     }
 //! }
 //! ```
-//! The documentation of [`MessageEncrypter`](crate::crypto::cipher::MessageEncrypter) has the layout of
-//! `out` and the obligations of an implementer. `ci/drop-in/provider` in the repository ports
-//! rustls-graviola 0.4.0 in this way and connects it with aws-lc-rs. 54 lines of its four encrypters become
-//! 97, and two lines of imports change.
+//!
+//! The documentation of [`MessageEncrypter`](crate::crypto::cipher::MessageEncrypter) has the
+//! layout of `out` and the obligations of an implementer. `ci/drop-in/provider` in the repository
+//! ports rustls-graviola 0.4.0 in this way and connects it with aws-lc-rs. 54 lines of its four
+//! encrypters become 97, and two lines of imports change.
 //!
 //! # Rules
 //!
-//! - An encrypter that finds its output too short changes nothing and says how much it needs. The same sequence number
-//!   comes again.
-//! - Equal sequence numbers never come twice with success, so a nonce derived from them does not repeat.
-//! - What a failed decryption leaves in the buffer is never shown to anybody, but should tell nothing: wipe it, or
+//! - If its output is too short, an encrypter changes nothing and returns the size that it needs.
+//!   The next call has the same sequence number.
+//! - No sequence number succeeds twice, so a nonce derived from it does not repeat.
+//! - Nobody sees the buffer after a failed decryption, but it should reveal nothing. Wipe it, or
 //!   verify before decrypting.
-//! - Secrets are overwritten when they are dropped; the types of this crate ([`AeadKey`](crate::crypto::cipher::AeadKey),
-//!   [`SharedSecret`](crate::crypto::SharedSecret), `OkmBlock`) do it by themselves.
-//! - `fips()` answers for one's own part only, and is false unless it is overridden.
+//! - Secrets are overwritten when they are dropped. The types of this crate
+//!   ([`AeadKey`](crate::crypto::cipher::AeadKey), [`SharedSecret`](crate::crypto::SharedSecret),
+//!   `OkmBlock`) do it themselves.
+//! - `fips()` describes only the part that it belongs to, and returns false by default.
