@@ -18,6 +18,7 @@
 //! - [`lock`], [`time_provider`]: what an application without `std` brings.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(test),
     warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)

@@ -5,6 +5,7 @@
 //! [`rustls_core::blocks`] how aws-lc-rs spells what they need.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(test),
     warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)
