@@ -1,10 +1,12 @@
-//! TLS 1.2 and 1.3 in place of rustls 0.23: the same public API, over a record layer that writes into the
-//! caller's buffer.
+//! TLS 1.2 and 1.3: a drop-in replacement for rustls 0.23 whose records need no allocation.
+//!
+//! The public API is that of rustls 0.23.46. Only the record layer is different: it writes each
+//! record into a buffer of the caller or of the connection, and opens it where it arrived.
 //!
 //! # A client
 //!
-//! A connection turns bytes of the application into bytes for the network, and back; moving them is up
-//! to the application. To make one, say whom to trust and whom to talk to:
+//! A connection turns the application's bytes into bytes for the network, and back. The application
+//! moves them. A configuration states whom to trust:
 //!
 #![cfg_attr(all(feature = "aws_lc_rs", feature = "std"), doc = "```")]
 #![cfg_attr(not(all(feature = "aws_lc_rs", feature = "std")), doc = "```ignore")]
@@ -28,34 +30,35 @@
 //!
 //! # Where to look
 //!
-//! - [`ClientConfig`] and [`ServerConfig`]: everything that can be chosen; [`ConfigBuilder`]: how to choose
-//!   it.
+//! - [`ClientConfig`] and [`ServerConfig`]: all settings; [`ConfigBuilder`] creates them.
 //! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
-//! - [`unbuffered`], [`split`], [`kernel`]: other ways to move the bytes than buffered connections.
+//! - [`unbuffered`], [`split`], [`kernel`]: the alternatives to buffered connections.
 //! - [`quic`]: the handshake of QUIC.
-//! - [`client::EchConfig`]: how a client encrypts its ClientHello.
-//! - [`certificates`]: certificates parsed once, kept and shared.
-//! - [`crypto`]: the cryptography underneath, and how to bring one's own.
-//! - [`Error`]: everything that can go wrong.
-//! - `rustls::manual`: how to use all this well, in chapters.
+//! - [`client::EchConfig`]: Encrypted ClientHello of clients.
+//! - [`certificates`]: certificates parsed once and shared.
+//! - [`crypto`]: crypto providers, and how to write one.
+//! - [`Error`]: all errors.
+//! - `rustls::manual`: chapters on choosing an API, certificates, sessions, debugging, throughput and
+//!   memory.
 //!
 //! # Features
 //!
 //! - `aws_lc_rs`, also spelled `aws-lc-rs` (default): the crypto provider over aws-lc-rs.
 //! - `ring`: the crypto provider over ring.
-//! - `custom-provider`: no provider of this crate becomes the default one of a process by itself.
+//! - `custom-provider`: no provider of this crate becomes the default of the process automatically.
 //! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
 //! - `fips`: aws-lc-rs in its FIPS-validated form.
 //! - `tls12` (default): TLS 1.2.
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
 //! - `logging` (default): messages through the `log` crate.
-//! - `hashbrown`: session caches without `std`, behind locks of the application's ([`lock`]).
-//! - `read_buf`: [`Reader`] and [`Stream`] read into memory that need not be initialized, where the compiler is a
-//!   nightly one that has the unstable `Read::read_buf`.
-//! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as a
-//!   [source](certificates::RootSource) of roots.
-//! - `x509`: properties of [certificates], by the crate x509-cert, and reloading of certificates and keys.
-//! - `std` (default): I/O, clock, in-memory session caches. Without it, `alloc` is needed.
+//! - `hashbrown`: session caches without `std`, behind [locks](lock) of the application.
+//! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers with the
+//!   unstable `Read::read_buf`.
+//! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as
+//!   [sources](certificates::RootSource) of roots.
+//! - `x509`: properties of [certificates], by the crate x509-cert, and reloading of certificates and
+//!   keys.
+//! - `std` (default): I/O, the clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -41,7 +41,7 @@
 //!
 //! | | cost | avoid it with |
 //! |---|---|---|
-//! | entropy that aws-lc collects on first use | 31 ms of CPU | the provider over ring, which has no such cost |
+//! | entropy that aws-lc collects on first use | 20 to 31 ms of CPU | the provider over ring, which has no such cost |
 //! | reading 140 root certificates | 0.5 ms for each store that is not shared | [`RootCertStore::cached`](crate::RootCertStore::cached) |
 //! | indexing a revocation list of 100 000 entries | 35 ms for each list that is not shared | [`CrlCache`](crate::certificates::CrlCache) |
 //! | record buffers of each thread | up to 128 KiB | fewer threads |

@@ -19,5 +19,5 @@
 //! - **Your servers verify many returning clients by certificate**, and resumption must stay as
 //!   cheap as in 0.23. This library verifies those certificates again
 //!   ([`capacity`](super::capacity)).
-//! - **A short-lived process must start fast.** aws-lc-rs collects entropy once for each process,
-//!   which takes about 31 ms of CPU. ring does not. See [`capacity`](super::capacity#a-process).
+//! - **A short-lived process must start fast.** aws-lc-rs collects entropy once per process, which
+//!   takes 20 to 31 ms of CPU. ring does not. See [`capacity`](super::capacity#a-process).
