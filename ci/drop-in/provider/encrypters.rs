@@ -1,5 +1,5 @@
-// The four encrypters of rustls-graviola, ported by the manual's chapter writing_a_provider. `port` replaces `encrypt`
-// in each of them, and changes nothing else.
+// The four encrypters of rustls-graviola, ported by the manual's chapter writing_a_provider. `port`
+// replaces `encrypt` in each of them, and changes nothing else.
 
 impl MessageEncrypter for ChaChaTls13Cipher {
     fn encrypt(
