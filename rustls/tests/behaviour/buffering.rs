@@ -7,7 +7,7 @@ use harness::configs::Provider;
 use harness::endpoints::Endpoint;
 
 use crate::compared::{assert_same, for_all, shown};
-use crate::connected::{Role, deliver};
+use crate::connected::{self, Role, deliver};
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
 
@@ -359,6 +359,31 @@ fn chunks_are_taken_whole_where_upstream_takes_them() {
                 let theirs = upstream::in_chunks(provider, role, len, chunk);
                 println!("{len} {chunk}: {ours} {theirs}");
                 assert!(ours || !theirs, "{provider:?} {role:?}: {chunk} of {len}");
+            }
+        }
+    });
+}
+
+/// Tests of programs count reads until `read_tls` refuses more.
+#[test]
+fn a_few_bytes_behind_a_long_record_take_no_read_of_their_own() {
+    for_all(|provider, role| {
+        for (sent, close) in [(16_384, true), (16_384 + 1, false), (16_384 + 2, false)] {
+            let (mut conn, mut peer) = connected::this::connected(provider, role);
+            assert_eq!(peer.send(&vec![7; sent]), sent);
+            if close {
+                peer.close();
+            }
+            let wire = peer.take_output();
+            let mut rest = &wire[..];
+            let reads = [(); 2].map(|()| conn.read_tls(&mut rest).unwrap());
+            assert_eq!(reads, [4096, wire.len() - 4096], "{provider:?} {role:?}");
+            let state = conn.process_new_packets().unwrap();
+            assert_eq!(state.plaintext_bytes_to_read(), sent);
+            assert_eq!(state.peer_has_closed(), close);
+            if !close {
+                let refused = conn.read_tls(&mut &[][..]).unwrap_err();
+                assert_eq!(refused.to_string(), "received plaintext buffer full");
             }
         }
     });

@@ -12,9 +12,13 @@ use crate::record::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 pub(super) mod tests;
 
 /// The number of bytes to read when the length of what comes is unknown, and the least that is offered while the memory
-/// can be made longer: callers may count on it, as rustls 0.23 offers as much. A longer record is read to its end and not
-/// beyond, so that nothing has to be moved to the front for the next.
+/// can be made longer: callers may count on it, as rustls 0.23 offers as much. A longer record is read to its end and
+/// hardly beyond, so that little has to be moved to the front for the next.
 const READ_LEN: usize = 4096;
+
+/// The number of bytes to read behind a long record and the next header, if there is room: the payload of an alert in
+/// TLS 1.2 with AES-GCM. A close_notify, or a last record of a few bytes, then takes no read of its own.
+const ALERT_LEN: usize = 8 + 2 + 16;
 
 /// The most to read at once when records are small: as much as one large record takes.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
@@ -110,8 +114,9 @@ impl ReceiveBuffer {
     /// Calls `read` with room to read into, and adds as many bytes as it returns. Returns its result.
     ///
     /// The room reaches to the end of the record being received and the header of the next, for several
-    /// records when they are small. It is [`READ_LEN`] when the length is unknown, or as long as the last long record, and
-    /// at least [`READ_LEN`] unless that much has been received.
+    /// records when they are small. Behind a long record, there is room for an alert as well if the memory has it. It is
+    /// [`READ_LEN`] when the length is unknown, or as long as the last long record, and at least [`READ_LEN`] unless that
+    /// much has been received.
     #[inline]
     pub fn receive<E>(
         &mut self,
@@ -126,7 +131,7 @@ impl ReceiveBuffer {
             self.make_room(want);
         }
         let left = self.memory.len() - self.filled;
-        let len = Ord::max(want, Ord::min(READ_LEN, left));
+        let len = self.offered(want, left);
         let end = self.filled + len;
         self.memory.expose(end);
         let result = read(&mut self.memory[self.filled..end]);
@@ -145,8 +150,8 @@ impl ReceiveBuffer {
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<usize, E> {
         let part = self.filled - self.opened;
-        let len = Ord::max(want, READ_LEN);
-        let mut aside = pool::take(part + len, self.owner);
+        let mut aside = pool::take(part + Ord::max(want, READ_LEN), self.owner);
+        let len = self.offered(want, aside.len() - part);
         aside.expose(part + len);
         let result = read(&mut aside[part..part + len]);
         let received = Ord::min(*result.as_ref().unwrap_or(&0), len);
@@ -168,6 +173,17 @@ impl ReceiveBuffer {
         }
         self.note_received(received, len);
         result
+    }
+
+    /// The number of bytes to read where `left` fit and `want` are [`Self::wanted`].
+    #[inline]
+    fn offered(&self, want: usize, left: usize) -> usize {
+        let most = if want > READ_LEN && self.ahead == 0 {
+            want + ALERT_LEN
+        } else {
+            READ_LEN
+        };
+        Ord::max(want, Ord::min(most, left))
     }
 
     #[inline]

@@ -317,13 +317,16 @@ fn no_memory_is_taken_in_steady_state() {
 }
 
 #[test]
-fn room_to_receive_is_for_one_record_and_the_next_header() {
+fn room_to_receive_is_for_one_record_and_an_alert() {
     let mut buffer = ReceiveBuffer::default();
     assert_eq!(room_len(&mut buffer), READ_LEN);
     receive(&mut buffer, &record(16401, 7)[..4]);
     assert_eq!(room_len(&mut buffer), READ_LEN, "no whole header yet");
     receive(&mut buffer, &record(16401, 7)[4..100]);
-    assert_eq!(room_len(&mut buffer), HEADER_LEN + 16401 - 100 + HEADER_LEN);
+    assert_eq!(
+        room_len(&mut buffer),
+        HEADER_LEN + 16401 - 100 + HEADER_LEN + ALERT_LEN
+    );
     receive(&mut buffer, &record(16401, 7)[100..]);
     assert_eq!(room_len(&mut buffer), READ_LEN, "a whole record is there");
     // a record of the greatest length the wire allows fits
