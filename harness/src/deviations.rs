@@ -121,10 +121,10 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "RFC 9846 §5.1: nor with change_cipher_spec",
     ),
     deviation(
-        "InappropriateMessage { expect_types: [ApplicationData], got_type: * } / 10",
-        "*",
-        "",
-        "RFC 9846 §5.2: the outer type of a protected record is always application_data",
+        "InappropriateMessage { expect_types: [ApplicationData], got_type: Handshake } / 10",
+        "InvalidMessage(*) / 50",
+        "of 1.2",
+        "after a handshake of TLS 1.2, messages that must not come are refused undecoded",
     ),
     deviation(
         "InvalidMessage(UnknownProtocolVersion) / 50",

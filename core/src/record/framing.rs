@@ -146,6 +146,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
             .key
             .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
             .map_err(|_| Error::DecryptError)?;
+        check_outer_type(msg.typ)?;
         msg.payload.truncate(len);
         msg.into_tls13_unpadded_message()
     }
@@ -153,6 +154,21 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len.saturating_sub(TLS13_OVERHEAD)
     }
+}
+
+/// RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data.
+///
+/// A record of another type that does not open is not authentic, like any other forgery; this check is about
+/// what the peer itself has sealed.
+fn check_outer_type(typ: ContentType) -> Result<(), Error> {
+    if typ == ContentType::ApplicationData {
+        return Ok(());
+    }
+    // RFC 9846 §5: an unexpected record type is an unexpected_message
+    Err(Error::InappropriateMessage {
+        expect_types: [ContentType::ApplicationData].into(),
+        got_type: typ,
+    })
 }
 
 /// TLS 1.2 record protection for AES-GCM (RFC 5288 §3), whose records carry eight bytes of their

@@ -344,7 +344,6 @@ impl RecordReceiver {
             self.skipped_early_data_left = None;
         }
         if self.protection == ProtocolVersion::TLSv1_3 {
-            check_outer_type(header.typ)?;
             check_inner_plaintext(plain.typ, plain.payload)?;
         }
         let at = offset_in(body_at, header.payload_len, plain.payload).ok_or_else(|| {
@@ -444,21 +443,6 @@ fn passes_in_the_clear(
         ContentType::Alert => !opened_any && header.payload_len <= ALERT_LEN,
         _ => false,
     }
-}
-
-/// RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data.
-///
-/// A record of another type that does not open is not authentic, like any other forgery; this check is about
-/// what the peer itself has sealed.
-fn check_outer_type(typ: ContentType) -> Result<(), Error> {
-    if typ == ContentType::ApplicationData {
-        return Ok(());
-    }
-    // RFC 9846 §5: an unexpected record type is an unexpected_message
-    Err(Error::InappropriateMessage {
-        expect_types: [ContentType::ApplicationData].into(),
-        got_type: typ,
-    })
 }
 
 /// What a TLS 1.3 record must not contain even if it is authentic.
