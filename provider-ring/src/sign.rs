@@ -1,19 +1,20 @@
 //! Private keys: turns encoded keys into signing keys.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use ring::rand::SystemRandom;
 use ring::signature::{
     self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, RsaEncoding,
     RsaKeyPair,
 };
 use rustls_core::blocks::{self, KeyKind, KeyRejected};
-use rustls_core::enums::SignatureScheme;
+use rustls_core::enums::{SignatureAlgorithm, SignatureScheme};
 use rustls_core::error::Error;
-use rustls_core::sign::SigningKey;
+use rustls_core::sign::{Signer, SigningKey};
 
 /// Makes a signing key of an RSA, ECDSA or Ed25519 key, whichever `der` is.
 ///
@@ -42,6 +43,36 @@ pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Er
 /// [`Error::General`] when `der` is no such key.
 pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_eddsa_type::<KeyPair>(der)
+}
+
+/// An RSA signing key, for programs that create it by name. New ones use [`any_supported_type`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct RsaSigningKey(Arc<dyn SigningKey>);
+
+impl RsaSigningKey {
+    /// Makes a signing key of an RSA key in PKCS#8 or PKCS#1 encoding.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] when `der` is no such key.
+    pub fn new(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
+        blocks::any_rsa_type::<KeyPair>(der).map(Self)
+    }
+}
+
+impl SigningKey for RsaSigningKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        self.0.choose_scheme(offered)
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        self.0.public_key()
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.0.algorithm()
+    }
 }
 
 pub(crate) enum KeyPair {

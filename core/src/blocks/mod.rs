@@ -24,7 +24,8 @@ pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};
 pub use hpke::{HpkeBase, HpkeDh, HpkeError};
 pub use signing::{
-    KeyKind, KeyLoader, KeyPair, KeyRejected, any_ecdsa_type, any_eddsa_type, any_supported_type,
+    KeyKind, KeyLoader, KeyPair, KeyRejected, any_ecdsa_type, any_eddsa_type, any_rsa_type,
+    any_supported_type,
 };
 pub use suites::{Tls12Suite, Tls13Suite};
 

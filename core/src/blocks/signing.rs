@@ -170,6 +170,25 @@ pub fn any_supported_type<K: KeyPair>(
     })
 }
 
+/// Makes a signing key of an RSA key in PKCS#8 (RFC 5958) or PKCS#1 (RFC 8017) encoding.
+///
+/// # Errors
+///
+/// [`Error::General`] when `der` is no such key.
+pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
+    if !matches!(der, PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) {
+        return Err(Error::General(
+            "failed to parse RSA private key as either PKCS#1 or PKCS#8".into(),
+        ));
+    }
+    match load_as::<K>(KeyKind::Rsa, der) {
+        Ok(key_pair) => Ok(LibraryKey::new(key_pair, KeyKind::Rsa)),
+        Err(KeyRejected(reason)) => Err(Error::General(format!(
+            "failed to parse RSA private key: {reason}"
+        ))),
+    }
+}
+
 /// Makes a signing key of an ECDSA key in PKCS#8 (RFC 5958) or SEC1 (RFC 5915) encoding.
 ///
 /// # Errors

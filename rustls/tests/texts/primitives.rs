@@ -1,5 +1,7 @@
 //! Calls of providers and verifiers that fail: keys, key exchange, HPKE, keys of QUIC, tickets.
 
+use std::sync::Arc;
+
 use harness::configs::{KEY_TYPES, Provider};
 use rustls_upstream::pki_types::{
     PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
@@ -32,6 +34,7 @@ macro_rules! primitives {
             use $tls::crypto::hpke::{EncapsulatedSecret, HpkePrivateKey, HpkePublicKey};
             use $tls::crypto::{aws_lc_rs, ring};
             use $tls::quic::{Keys, Version};
+            use $tls::sign::SigningKey;
             use $tls::{Error, Side};
 
             use super::*;
@@ -64,6 +67,13 @@ macro_rules! primitives {
                     };
                     log.call(&what, || any(&key));
                     log.call(&what, || ecdsa(&key));
+                    // hidden in the documentation, but in the code of published programs
+                    log.call(&what, || match provider {
+                        Provider::AwsLc => aws_lc_rs::sign::RsaSigningKey::new(&key)
+                            .map(|key| Arc::new(key) as Arc<dyn SigningKey>),
+                        Provider::Ring => ring::sign::RsaSigningKey::new(&key)
+                            .map(|key| Arc::new(key) as Arc<dyn SigningKey>),
+                    });
                     if let PrivateKeyDer::Pkcs8(key) = &key {
                         log.call(&what, || match provider {
                             Provider::AwsLc => aws_lc_rs::sign::any_eddsa_type(key),
