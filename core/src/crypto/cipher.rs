@@ -201,9 +201,13 @@ pub trait MessageDecrypter: Send + Sync {
     /// Decrypts `msg`, received as the record with sequence number `seq`, in place, and returns its
     /// content: type and payload, a slice of the input.
     ///
+    /// The record layer does not check the outer type of a protected TLS 1.3 record. A decrypter should refuse any type
+    /// but `application_data` (RFC 9846 §5.2).
+    ///
     /// # Errors
     ///
     /// [`Error::DecryptError`] when the record is not authentic or too short to be,
+    /// [`Error::InappropriateMessage`] for its outer type,
     /// [`Error::PeerSentOversizedRecord`] when its plaintext exceeds 2^14 bytes,
     /// [`IllegalTlsInnerPlaintext`](crate::error::PeerMisbehaved::IllegalTlsInnerPlaintext) when it has no content type (RFC 9846 §5.4). The
     /// content of the buffer is unspecified then.

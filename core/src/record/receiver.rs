@@ -194,7 +194,6 @@ impl RecordReceiver {
     /// The errors of [`RecordHeader::read`] and of the decrypter. By the length in the header:
     /// [`InvalidMessage::MessageTooLarge`] if no record may be so long, [`Error::PeerSentOversizedRecord`] if this one
     /// may not. By the content: [`InvalidMessage::InvalidContentType`]; of a protected TLS 1.3 record
-    /// [`Error::InappropriateMessage`] for its outer type,
     /// [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`], and
     /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] for an empty handshake message or alert;
     /// [`PeerMisbehaved::TooManyEmptyFragments`]. The connection is over then. [`Error::DecryptError`] after
