@@ -146,7 +146,10 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
             .key
             .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
             .map_err(|_| Error::DecryptError)?;
-        check_outer_type(msg.typ)?;
+        // RFC 9846 §5.2: the outer type of a protected record is always application_data
+        if msg.typ != ContentType::ApplicationData {
+            return Err(unexpected_outer_type(msg.typ));
+        }
         msg.payload.truncate(len);
         msg.into_tls13_unpadded_message()
     }
@@ -156,19 +159,14 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     }
 }
 
-/// RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data.
-///
-/// A record of another type that does not open is not authentic, like any other forgery; this check is about
-/// what the peer itself has sealed.
-fn check_outer_type(typ: ContentType) -> Result<(), Error> {
-    if typ == ContentType::ApplicationData {
-        return Ok(());
-    }
-    // RFC 9846 §5: an unexpected record type is an unexpected_message
-    Err(Error::InappropriateMessage {
+/// Returns the error for an authentic record whose outer type is not application_data: an unexpected record type is an
+/// unexpected_message (RFC 9846 §5).
+#[cold]
+fn unexpected_outer_type(got_type: ContentType) -> Error {
+    Error::InappropriateMessage {
         expect_types: [ContentType::ApplicationData].into(),
-        got_type: typ,
-    })
+        got_type,
+    }
 }
 
 /// TLS 1.2 record protection for AES-GCM (RFC 5288 §3), whose records carry eight bytes of their
