@@ -1,12 +1,12 @@
-//! Builders of configurations, with a type for each step.
+//! Builders of configurations, with one type per step.
 //!
 //! ```text
 //!   builder_with_provider ──► WantsVersions ──► WantsVerifier ─┬─► WantsClientCert ──► ClientConfig
 //!   builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
 //! ```
 //!
-//! The first two steps are the same for both sides and live here; the later ones are next to the
-//! configuration that they lead to.
+//! The first two steps are the same for both sides and live here. The later steps are next to the
+//! configuration that they build.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -23,12 +23,11 @@ use crate::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersio
 
 /// Builds a [`ClientConfig`] or a [`ServerConfig`].
 ///
-/// It starts with one of the `builder` functions of these two, and asks one question after the other:
-/// the protocol versions, how the peer is verified, how this side authenticates. There is no answer by
-/// default where a default would be a risk. Each step is a `State` of its own, so a configuration with
-/// a question left open does not compile.
+/// Start with one of their `builder` functions, then make three choices: the protocol versions, the
+/// verification of the peer, and the credentials of this side. A choice has no default if a default
+/// would be a risk. Each step has its own `State` type, so code that skips a step does not compile.
 ///
-/// A client that trusts a store of root certificates and has none of its own:
+/// A client that trusts a root store and has no certificate:
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -43,7 +42,7 @@ use crate::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersio
 /// # Ok::<(), rustls::Error>(())
 /// ```
 ///
-/// A server that authenticates with one certificate, and asks clients for none:
+/// A server that has one certificate and asks clients for none:
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -68,7 +67,7 @@ use crate::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersio
 pub struct ConfigBuilder<Side: ConfigSide, State> {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
-    /// What has been chosen so far.
+    /// The choices so far.
     pub(crate) state: State,
     builds: PhantomData<Side>,
 }
@@ -79,7 +78,7 @@ impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
         &self.provider
     }
 
-    /// The same builder, one step further.
+    /// Moves on to the next step.
     pub(crate) fn with_state<Next>(self, state: Next) -> ConfigBuilder<Side, Next> {
         ConfigBuilder {
             state,
@@ -98,7 +97,7 @@ impl<Side: ConfigSide, State: fmt::Debug> fmt::Debug for ConfigBuilder<Side, Sta
     }
 }
 
-/// The first state of a [`ConfigBuilder`]: it wants to know the protocol versions.
+/// The first state of a [`ConfigBuilder`]: the protocol versions are still to be chosen.
 #[derive(Clone, Debug)]
 pub struct WantsVersions {}
 
@@ -116,21 +115,22 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     ///
     /// # Errors
     ///
-    /// Those of [`with_protocol_versions`](Self::with_protocol_versions).
+    /// The errors of [`with_protocol_versions`](Self::with_protocol_versions).
     pub fn with_safe_default_protocol_versions(
         self,
     ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
         self.with_protocol_versions(DEFAULT_VERSIONS)
     }
 
-    /// Enables `versions`, in whatever order; the newest one in common is what gets negotiated.
+    /// Enables `versions`, in any order. The handshake negotiates the newest version that both
+    /// sides enable.
     ///
-    /// A version for which the crypto provider has no cipher suite, or no key exchange group, is passed over
-    /// as long as another one remains.
+    /// A version without a cipher suite or key exchange group in the crypto provider is skipped if
+    /// another version remains.
     ///
     /// # Errors
     ///
-    /// [`Error::General`], saying which, when
+    /// [`Error::General`] with the reason if
     /// - `versions` is empty;
     /// - the crypto provider has no cipher suite for any of `versions`;
     /// - it has no key exchange group for any of `versions`, or none of the kind that one of its
@@ -148,7 +148,7 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     }
 }
 
-/// Those of the versions `asked` for that `provider` can serve: at least one.
+/// Returns the requested versions that `provider` supports: at least one.
 fn usable_versions(
     provider: &CryptoProvider,
     asked: EnabledVersions,
@@ -199,7 +199,7 @@ fn usable_versions(
     Ok(usable)
 }
 
-/// A TLS 1.3 suite works with every group; a TLS 1.2 suite names the kind it needs.
+/// True for every group with a TLS 1.3 suite; a TLS 1.2 suite needs one kind of group.
 fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
     match suite {
         SupportedCipherSuite::Tls12(suite) => suite.kx == group.key_exchange_algorithm(),
@@ -207,15 +207,15 @@ fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
     }
 }
 
-/// The second state of a [`ConfigBuilder`]: it wants to know how the peer's certificate is verified.
+/// The second state of a [`ConfigBuilder`]: the verifier of the peer is still to be chosen.
 #[derive(Clone, Debug)]
 pub struct WantsVerifier {
     pub(crate) versions: EnabledVersions,
-    /// Of a client.
+    /// Set on clients only.
     pub(crate) ech_mode: Option<EchMode>,
 }
 
-/// A side that can be configured: [`ClientConfig`] or [`ServerConfig`], and no other.
+/// The side that is configured: [`ClientConfig`] or [`ServerConfig`]. Sealed.
 ///
 /// [`ClientConfig`]: crate::ClientConfig
 /// [`ServerConfig`]: crate::ServerConfig

@@ -1,16 +1,16 @@
-//! The hook through which a connection reveals its secrets, for debugging.
+//! The hook that exports the secrets of a connection, for debugging.
 
 use core::fmt::Debug;
 
-/// Receives the secrets of connections as they are made.
+/// Receives the secrets of connections as they are derived.
 ///
-/// With them anybody can decrypt the recorded traffic of these connections, so a key log is for
-/// debugging only. Labels and meaning follow RFC 9850, the `SSLKEYLOGFILE` format.
+/// Anybody with these secrets can decrypt recorded traffic, so use a key log for debugging only.
+/// Labels and meaning follow RFC 9850, the `SSLKEYLOGFILE` format.
 pub trait KeyLog: Debug + Send + Sync {
-    /// Takes note of one secret.
+    /// Records one secret.
     ///
-    /// `label` says which, `client_random` is the random of the ClientHello and tells connections
-    /// apart. The labels of TLS 1.3 are
+    /// `label` names the secret. `client_random`, the random of the ClientHello, identifies the
+    /// connection. The labels of TLS 1.3 are
     ///
     /// - `CLIENT_EARLY_TRAFFIC_SECRET`
     /// - `EARLY_EXPORTER_SECRET`
@@ -20,20 +20,19 @@ pub trait KeyLog: Debug + Send + Sync {
     /// - `SERVER_TRAFFIC_SECRET_0`
     /// - `EXPORTER_SECRET`
     ///
-    /// Those after a KeyUpdate follow from these and are not logged. That of TLS 1.2 is `CLIENT_RANDOM`, with
-    /// the master secret.
+    /// Secrets after a KeyUpdate derive from these and are not logged. TLS 1.2 logs the master
+    /// secret as `CLIENT_RANDOM`.
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]);
 
-    /// Whether [`log`](Self::log) does anything with secrets of this `label`.
+    /// True if [`log`](Self::log) uses secrets with this `label`. True by default.
     ///
-    /// If not, a connection need not compute a secret that it has no other use for. True unless
-    /// overridden.
+    /// If false, a connection may skip the derivation of a secret that it does not need otherwise.
     fn will_log(&self, _label: &str) -> bool {
         true
     }
 }
 
-/// A [`KeyLog`] that forgets everything at once.
+/// A [`KeyLog`] that discards everything.
 #[derive(Debug)]
 pub struct NoKeyLog;
 

@@ -1,4 +1,4 @@
-//! The key log as a file that packet analysers read.
+//! The key log file that packet analysers read.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,16 +13,15 @@ use crate::logging::warn;
 
 /// A [`KeyLog`] that appends to the file named by the environment variable `SSLKEYLOGFILE`.
 ///
-/// Each secret is one line of the format of RFC 9850: the label, the client random and the secret, the
-/// latter two in hexadecimal. Nothing happens when the variable is not set, or the file cannot be
-/// opened; a write that fails is reported through the `log` crate (feature `logging`) and not
-/// otherwise.
+/// Each secret is one line in the format of RFC 9850: the label, the client random and the secret,
+/// the latter two in hexadecimal. If the variable is not set or the file cannot be opened, nothing
+/// is logged. A failed write is reported only through the `log` crate (feature `logging`).
 ///
-/// Whoever can read the file can decrypt the connections.
+/// Anybody who can read the file can decrypt the connections.
 pub struct KeyLogFile(Mutex<Option<File>>);
 
 impl KeyLogFile {
-    /// Reads the environment variable, and opens the file that it names.
+    /// Reads the environment variable and opens the file.
     pub fn new() -> Self {
         Self::open(env::var_os("SSLKEYLOGFILE").as_deref())
     }
@@ -39,7 +38,7 @@ impl KeyLogFile {
         Self(Mutex::new(file))
     }
 
-    /// A thread that panics with the lock held leaves the state valid, so a poisoned lock can be used.
+    /// Recovers from a poisoned lock: a panic leaves the state valid.
     fn with_file<R>(&self, f: impl FnOnce(&mut Option<File>) -> R) -> R {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -54,11 +53,11 @@ impl Default for KeyLogFile {
 impl KeyLog for KeyLogFile {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let written = self.with_file(|file| match file {
-            // in one call, so that lines of several processes do not mix
+            // one call per line, so that lines of several processes do not mix
             Some(file) => file.write_all(&line(label, client_random, secret)),
             None => Ok(()),
         });
-        // without the lock: a logger may connect, and log keys
+        // outside the lock: a logger may use TLS, and log keys itself
         if let Err(err) = written {
             report("write to", &err);
         }
@@ -124,7 +123,7 @@ mod tests {
         );
     }
 
-    /// A logger that sends its lines over TLS logs keys itself.
+    /// A logger that uses TLS logs keys itself.
     #[cfg(all(feature = "logging", target_os = "linux"))]
     #[test]
     fn failures_are_reported_without_the_lock() {

@@ -47,7 +47,7 @@
 //! - `ring`: the crypto provider over ring.
 //! - `custom-provider`: no provider of this crate becomes the default of the process automatically.
 //! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
-//! - `fips`: aws-lc-rs in its FIPS-validated form.
+//! - `fips`: the FIPS-validated build of aws-lc-rs.
 //! - `tls12` (default): TLS 1.2.
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
 //! - `logging` (default): messages through the `log` crate.
@@ -151,32 +151,32 @@ pub mod version {
     pub use crate::versions::TLS13;
 }
 
-/// Connections whose records are made outside of this library, by the operating system's kernel for example.
+/// Connections whose records are processed outside of this library, for example by the kernel.
 ///
-/// TLS is spoken through an unbuffered connection until the handshake is complete and nothing is left to be
-/// sent or read. Then `dangerous_into_kernel_connection` ([of a
-/// client](crate::client::UnbufferedClientConnection::dangerous_into_kernel_connection), [of a
-/// server](crate::server::UnbufferedServerConnection::dangerous_into_kernel_connection)) takes it apart: the keys
-/// go to whatever makes the records from then on, and a [`KernelConnection`](crate::kernel::KernelConnection)
-/// remains for what comes along besides data:
+/// The TLS handshake runs through an unbuffered connection until nothing is left to send or read.
+/// Then `dangerous_into_kernel_connection` ([for a
+/// client](crate::client::UnbufferedClientConnection::dangerous_into_kernel_connection), [for a
+/// server](crate::server::UnbufferedServerConnection::dangerous_into_kernel_connection)) takes the
+/// connection apart. The caller gets the traffic keys, and a
+/// [`KernelConnection`](crate::kernel::KernelConnection) that handles the other records:
 ///
 /// | record | what to do |
 /// |---|---|
 /// | KeyUpdate | `update_rx_secret`; if it requests one: send a KeyUpdate and `update_tx_secret` |
 /// | NewSessionTicket | `handle_new_session_ticket` (clients only) |
-/// | any other handshake message | end the connection by an unexpected_message alert |
+/// | any other handshake message | end the connection with an unexpected_message alert |
 /// | close_notify, other alerts | RFC 9846 §6 |
 ///
-/// It is up to the application to count the records of a key. Before it has protected
-/// [`confidentiality_limit`](crate::CipherSuiteCommon::confidentiality_limit) of them, it must be replaced in
-/// TLS 1.3 by a KeyUpdate, and in TLS 1.2 the connection must end.
+/// The application must count the records of each key. A key may protect at most
+/// [`confidentiality_limit`](crate::CipherSuiteCommon::confidentiality_limit) records. Before that
+/// limit, TLS 1.3 needs a KeyUpdate, and a TLS 1.2 connection must end.
 pub mod kernel {
     pub use crate::conn::kernel::KernelConnection;
 }
 
-/// Locks, for what is shared between connections.
+/// Locks for data that connections share.
 ///
-/// Without `std` they are the application's.
+/// Without `std`, the application supplies them.
 pub mod lock {
     #[cfg(not(feature = "std"))]
     pub use rustls_core::lock::{Lock, MakeMutex, Poisoned};
@@ -190,14 +190,14 @@ pub mod time_provider {
     pub use rustls_core::time_provider::TimeProvider;
 }
 
-/// Session tickets: how they are made, and how their keys change over time.
+/// Session tickets: their encryption and the rotation of its keys.
 pub mod ticketer {
     #[cfg(feature = "std")]
     pub use rustls_core::ticketer::TicketRotator;
     pub use rustls_core::ticketer::TicketSwitcher;
 }
 
-/// Connections that leave all buffers to their user.
+/// Connections that leave all buffers to the caller.
 pub mod unbuffered {
     pub use rustls_core::crypto::cipher::InsufficientSizeError;
     pub use rustls_core::record::receiver::WaitingRecord;
@@ -209,10 +209,10 @@ pub mod unbuffered {
     };
 }
 
-/// The two halves of an established connection, for two threads that need no lock between them.
+/// The two halves of an established connection, for two threads without a lock between them.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) makes them of a connection, has an example, and
-/// says what one half does for the other.
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates them. Its
+/// documentation has an example and describes the work that each half does for the other.
 pub mod split {
     #[cfg(feature = "std")]
     pub use crate::conn::split::Writer;

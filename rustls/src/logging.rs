@@ -1,9 +1,9 @@
-//! What the library tells the [`log`] crate, where feature `logging` is on; otherwise nothing.
+//! Log messages through the [`log`] crate with feature `logging`; no-ops without it.
 //!
-//! `trace`: each message that is sent or received, by its type, and records that are dropped. `debug`: what was
-//! negotiated, resumed and rejected, and alerts sent. `warn`: alerts received that are passed over, messages that must
-//! not come where they do, certificates and files that cannot be used. Never a secret, nor the content of a message,
-//! and nothing whose length a peer chooses.
+//! `trace`: the type of each message sent or received, and dropped records. `debug`: negotiated
+//! parameters, resumptions, rejections and alerts sent. `warn`: ignored alerts, messages in the
+//! wrong place, unusable certificates and files. Secrets, message contents and text whose length a
+//! peer chooses are never logged.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};

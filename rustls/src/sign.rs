@@ -1,4 +1,4 @@
-//! A certificate chain with the private key that belongs to it: what a side authenticates with.
+//! A certificate chain with its private key: the credentials of one side.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -24,13 +24,13 @@ pub struct CertifiedKey {
     /// The private key.
     pub key: Arc<dyn SigningKey>,
 
-    /// An OCSP response for the end-entity certificate, which a server staples for clients that ask
-    /// for it. It is passed on as it is, if it is not empty.
+    /// An OCSP response for the end-entity certificate. A server staples it for clients that ask
+    /// for it. It is sent unchanged, and omitted if empty.
     pub ocsp: Option<Vec<u8>>,
 }
 
 impl CertifiedKey {
-    /// Puts chain and key together as they are, without an OCSP response.
+    /// Creates a pair without an OCSP response. Nothing is checked.
     pub fn new(cert: Vec<CertificateDer<'static>>, key: Arc<dyn SigningKey>) -> Self {
         Self {
             cert,
@@ -41,12 +41,13 @@ impl CertifiedKey {
 
     /// Loads `key` with `provider`, and checks that it belongs to the first certificate of `cert_chain`.
     ///
-    /// A key that does not tell its public key is taken on trust.
+    /// If the private key cannot return its public key, the check is skipped.
     ///
     /// # Errors
     ///
-    /// - those of [`KeyProvider::load_private_key`](crate::crypto::KeyProvider::load_private_key);
-    /// - those of [`keys_match`](Self::keys_match), but for [`InconsistentKeys::Unknown`].
+    /// - the errors of
+    ///   [`KeyProvider::load_private_key`](crate::crypto::KeyProvider::load_private_key);
+    /// - the errors of [`keys_match`](Self::keys_match), except [`InconsistentKeys::Unknown`].
     pub fn from_der(
         cert_chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
@@ -60,14 +61,14 @@ impl CertifiedKey {
         }
     }
 
-    /// Checks that the private key belongs to the end-entity certificate, by their public keys.
+    /// Checks that the private key belongs to the end-entity certificate by comparing public keys.
     ///
     /// # Errors
     ///
-    /// - [`InconsistentKeys::Unknown`] when the private key does not tell its public key;
-    /// - [`Error::NoCertificatesPresented`] when the chain is empty;
-    /// - [`Error::InvalidCertificate`] when the certificate cannot be parsed;
-    /// - [`InconsistentKeys::KeyMismatch`] when the two are not a pair.
+    /// - [`InconsistentKeys::Unknown`] if the private key cannot return its public key;
+    /// - [`Error::NoCertificatesPresented`] if the chain is empty;
+    /// - [`Error::InvalidCertificate`] if the certificate cannot be parsed;
+    /// - [`InconsistentKeys::KeyMismatch`] if the keys differ.
     pub fn keys_match(&self) -> Result<(), Error> {
         let Some(public_key) = self.key.public_key() else {
             return Err(InconsistentKeys::Unknown.into());
@@ -80,42 +81,42 @@ impl CertifiedKey {
         }
     }
 
-    /// The end-entity certificate, which tells what is in it.
+    /// Returns the end-entity certificate, whose properties can be queried.
     ///
-    /// All keys of one process that have the same certificate share it, with what was read of it. As long as one of
-    /// this library's resolvers has such a key, that is kept; otherwise, for as long as somebody has what this
-    /// returns. Without the crate feature `std` each call returns another.
+    /// All keys in the process with the same certificate share one object and its parsed
+    /// properties. It lives while a resolver of this library holds such a key, or while the caller
+    /// keeps the returned `Arc`. Without the crate feature `std`, each call returns a new object.
     ///
-    /// No handshake reads its own side's certificate. This is for what goes along with them: when a certificate
-    /// expires, what names it is for, which OCSP response belongs to it.
+    /// Handshakes never parse this side's certificate. This method serves related tasks: the expiry
+    /// of a certificate, its names, its OCSP response.
     ///
-    /// Of a raw public key (RFC 7250) there is no property.
+    /// A raw public key (RFC 7250) has no properties.
     ///
     /// # Errors
     ///
-    /// [`Error::NoCertificatesPresented`] when the chain is empty.
+    /// [`Error::NoCertificatesPresented`] if the chain is empty.
     #[cfg(feature = "x509")]
     pub fn certificate(&self) -> Result<Arc<Certificate>, Error> {
         let end_entity = self.cert.first().ok_or(Error::NoCertificatesPresented)?;
         Ok(shared(end_entity))
     }
 
-    /// What there is to staple. RFC 6066 §8: an OCSPResponse has at least one byte.
+    /// The OCSP response to staple. RFC 6066 §8: an OCSPResponse has at least one byte.
     pub(crate) fn ocsp_response(&self) -> Option<&[u8]> {
         self.ocsp.as_deref().filter(|response| !response.is_empty())
     }
 
-    /// The end-entity certificate: the first of the chain.
+    /// Returns the end-entity certificate: the first of the chain.
     ///
     /// # Errors
     ///
-    /// [`Error::NoCertificatesPresented`] when the chain is empty.
+    /// [`Error::NoCertificatesPresented`] if the chain is empty.
     pub fn end_entity_cert(&self) -> Result<&CertificateDer<'_>, Error> {
         self.cert.first().ok_or(Error::NoCertificatesPresented)
     }
 }
 
-/// Resolves to one [`CertifiedKey`], whoever asks.
+/// A resolver that always returns the same [`CertifiedKey`].
 #[derive(Debug)]
 pub struct SingleCertAndKey {
     certified_key: Arc<CertifiedKey>,

@@ -1,6 +1,6 @@
-//! The interface of certificate verifiers, for both sides, and the tokens by which they say yes.
+//! The interface of certificate verifiers for both sides, and the proofs that they return.
 //!
-//! The verifiers themselves are in [`crate::webpki`], or the application's.
+//! The implementations are in [`crate::webpki`], or in the application.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,12 +13,12 @@ use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
-/// Says that the signature over a handshake was verified.
+/// Proof that a handshake signature was verified.
 #[derive(Debug)]
 pub struct HandshakeSignatureValid(());
 
 impl HandshakeSignatureValid {
-    /// Asserts that the signature is good. Only a verifier has a reason to.
+    /// Asserts that the signature is valid. Only a verifier should call this.
     pub fn assertion() -> Self {
         Self(())
     }
@@ -29,7 +29,7 @@ impl HandshakeSignatureValid {
 pub struct ClientCertVerified(());
 
 impl ClientCertVerified {
-    /// Asserts that the chain is good. Only a [`ClientCertVerifier`] has a reason to.
+    /// Asserts that the chain is valid. Only a [`ClientCertVerifier`] should call this.
     pub fn assertion() -> Self {
         Self(())
     }
@@ -37,17 +37,17 @@ impl ClientCertVerified {
 
 /// Proof that a server's certificate chain was verified.
 pub struct ServerCertVerified {
-    /// The end of the certificate that expires first, of those on the path that was verified.
+    /// The earliest expiry of the certificates on the verified path.
     not_after: Option<UnixTime>,
 }
 
 impl ServerCertVerified {
-    /// Asserts that the chain is good. Only a [`ServerCertVerifier`] has a reason to.
+    /// Asserts that the chain is valid. Only a [`ServerCertVerifier`] should call this.
     pub fn assertion() -> Self {
         Self { not_after: None }
     }
 
-    /// Asserts that the chain is good until `not_after`, where that is known.
+    /// Asserts that the chain is valid until `not_after`, if that is known.
     pub(crate) fn until(not_after: Option<UnixTime>) -> Self {
         Self { not_after }
     }
@@ -65,49 +65,50 @@ impl Debug for ServerCertVerified {
 
 /// Decides whether a client accepts the certificate of a server.
 ///
-/// Everything that TLS promises stands on this decision. [`WebPkiServerVerifier`] makes it for
-/// servers with certificates of public or private authorities; an implementation of your own needs
-/// just as much care.
+/// The security of TLS rests on this decision. [`WebPkiServerVerifier`] makes it for servers with
+/// certificates of public or private authorities. A custom implementation needs the same care.
 ///
-/// Any error ends the connection. The server is told why by an alert: for
-/// [`Error::InvalidCertificate`] the one that its content maps to.
+/// Any error ends the connection with an alert. [`Error::InvalidCertificate`] selects the alert by
+/// its content.
 ///
 /// [`WebPkiServerVerifier`]: crate::client::WebPkiServerVerifier
 pub trait ServerCertVerifier: Debug + Send + Sync {
-    /// The verifier that a handshake which starts now goes by, for one whose rules are replaced while it is in use.
-    /// `None`, which is what this returns unless overridden, means this verifier itself.
+    /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
+    /// at run time override this. The default, `None`, selects this verifier itself.
     ///
-    /// A handshake asks once, before anything else. What it gets answers all other questions to the end of that
-    /// handshake, whatever is replaced meanwhile, and is itself not asked for another.
+    /// A handshake calls this once, before any other method. It uses the returned verifier to its
+    /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
+    /// returned verifier.
     ///
-    /// Sessions are resumed only by handshakes that get the same object, since a resumed session verifies no
-    /// certificate. So return clones of one `Arc` while nothing changes, and another object once anything
-    /// does.
+    /// A resumed session verifies no certificate, so only handshakes with the same object resume
+    /// it. Return clones of one `Arc` until a rule changes, and a new object after that.
     ///
-    /// A verifier that wraps another one, and adds to its rules, must wrap what that one returns here, too.
+    /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
     fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         None
     }
 
-    /// The schemes that are offered to the server, most preferred first.
+    /// The schemes offered to the server, most preferred first.
     ///
-    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
+    /// These are the schemes that `verify_tls12_signature` and `verify_tls13_signature` together
+    /// can verify.
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
 
-    /// The names of the authorities to offer to the server, in `certificate_authorities` (RFC 9846
-    /// §4.3.4). `None` leaves the extension out, and is what this returns unless overridden.
+    /// The names of the authorities offered to the server in `certificate_authorities` (RFC 9846
+    /// §4.3.4). `None`, the default, omits the extension.
     ///
-    /// Few servers choose their certificate by it.
+    /// Few servers select their certificate by these names.
     fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
         None
     }
 
-    /// True when servers authenticate by a raw public key instead of a certificate (RFC 7250). False
-    /// unless overridden.
+    /// True if servers authenticate with a raw public key instead of a certificate (RFC 7250).
+    /// False by default.
     ///
-    /// The `end_entity` that [`verify_server_cert`](Self::verify_server_cert) and the signature methods get
-    /// is then a DER-encoded `SubjectPublicKeyInfo`, without intermediates, and servers that have none are
-    /// refused. [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
+    /// If true, the `end_entity` passed to [`verify_server_cert`](Self::verify_server_cert) and to
+    /// the signature methods is a DER-encoded `SubjectPublicKeyInfo`, without intermediates.
+    /// Servers without a raw public key are rejected.
+    /// [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
     /// verifies signatures.
     fn requires_raw_public_keys(&self) -> bool {
         false
@@ -115,17 +116,19 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
 
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
-    /// Sessions with the server are resumed without asking again, but not after `end_entity` has expired. The
-    /// verifiers of this library know the whole path: there no certificate on it may have expired. A verifier that
-    /// accepts an `end_entity` which has expired already sets no such end.
+    /// Sessions with the server are resumed without another call, until `end_entity` expires. The
+    /// verifiers of this library know the whole path: sessions then end when the first certificate
+    /// on it expires. If a verifier accepts an expired `end_entity`, its expiry does not limit
+    /// sessions.
     ///
-    /// `intermediates` are the other certificates that the server sent, in its order, which need not
-    /// be that of a chain. `ocsp_response` is empty when the server stapled none. None of these has
-    /// been parsed before.
+    /// `intermediates` are the other certificates that the server sent, in its order, which may not
+    /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are
+    /// unparsed bytes from the peer.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] with the reason why not. A certificate that cannot be parsed is a
+    /// [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate that
+    /// cannot be parsed, use
     /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
     fn verify_server_cert(
         &self,
@@ -136,15 +139,15 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
-    /// 1.3 (RFC 9846 §4.5.2).
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.3 (RFC 9846 §4.5.2).
     ///
-    /// `message` is the content to be signed with its context string, not hashed yet.
-    /// [`verify_tls13_signature`](crate::crypto::verify_tls13_signature) does the rest.
+    /// `message` is the content to be signed with its context string, not yet hashed.
+    /// Implementations can call [`verify_tls13_signature`](crate::crypto::verify_tls13_signature).
     ///
     /// # Errors
     ///
-    /// The signature is wrong, or its scheme not one of
+    /// Returns an error if the signature is invalid, or its scheme is not in
     /// [`supported_verify_schemes`](Self::supported_verify_schemes).
     fn verify_tls13_signature(
         &self,
@@ -153,14 +156,14 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
-    /// 1.2: an ECDSA scheme is not tied to one curve.
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.2, where an ECDSA scheme does not fix the curve.
     ///
-    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
+    /// Implementations can call [`verify_tls12_signature`](crate::crypto::verify_tls12_signature).
     ///
     /// # Errors
     ///
-    /// The signature is wrong, or its scheme not one of
+    /// Returns an error if the signature is invalid, or its scheme is not in
     /// [`supported_verify_schemes`](Self::supported_verify_schemes).
     fn verify_tls12_signature(
         &self,
@@ -170,51 +173,55 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ) -> Result<HandshakeSignatureValid, Error>;
 }
 
-/// Decides whether a server asks clients for a certificate, and accepts what they send.
+/// Decides whether a server asks clients for a certificate, and whether it accepts that
+/// certificate.
 ///
-/// Any error ends the connection. The client is told why by an alert: for
-/// [`Error::InvalidCertificate`] the one that its content maps to.
+/// Any error ends the connection with an alert. [`Error::InvalidCertificate`] selects the alert by
+/// its content.
 pub trait ClientCertVerifier: Debug + Send + Sync {
-    /// The verifier that a handshake which starts now goes by, for one whose rules are replaced while it is in use.
-    /// `None`, which is what this returns unless overridden, means this verifier itself.
+    /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
+    /// at run time override this. The default, `None`, selects this verifier itself.
     ///
-    /// A handshake asks once, before anything else. What it gets answers all other questions to the end of that
-    /// handshake, whatever is replaced meanwhile, and is itself not asked for another. To resume a session is a
-    /// handshake, too: the client's certificate is verified again, by what is in force then.
+    /// A handshake calls this once, before any other method. It uses the returned verifier to its
+    /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
+    /// returned verifier. A resumption counts as a handshake: it verifies the client's certificate
+    /// again, with the current rules.
     ///
-    /// A verifier that wraps another one, and adds to its rules, must wrap what that one returns here, too.
+    /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
     fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         None
     }
 
-    /// Whether clients are asked for a certificate. True unless overridden.
+    /// True if clients are asked for a certificate. True by default.
     fn offer_client_auth(&self) -> bool {
         true
     }
 
-    /// Whether a client that has none is refused. The same as
-    /// [`offer_client_auth`](Self::offer_client_auth) unless overridden.
+    /// True if a client without a certificate is rejected. By default the same as
+    /// [`offer_client_auth`](Self::offer_client_auth).
     fn client_auth_mandatory(&self) -> bool {
         self.offer_client_auth()
     }
 
-    /// The schemes that are offered to the client, most preferred first.
+    /// The schemes offered to the client, most preferred first.
     ///
-    /// This is what `verify_tls12_signature` and `verify_tls13_signature` together can verify.
+    /// These are the schemes that `verify_tls12_signature` and `verify_tls13_signature` together
+    /// can verify.
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
 
-    /// The names of the authorities that a client's certificate may come from, in
-    /// `certificate_authorities` (RFC 9846 §4.3.4); empty for no hint.
+    /// The names of the authorities offered to the client in `certificate_authorities` (RFC 9846
+    /// §4.3.4). Empty: no hint.
     ///
-    /// Clients with more than one certificate choose by it.
+    /// Clients with several certificates select one by these names.
     fn root_hint_subjects(&self) -> &[DistinguishedName];
 
-    /// True when clients authenticate by a raw public key instead of a certificate (RFC 7250). False
-    /// unless overridden.
+    /// True if clients authenticate with a raw public key instead of a certificate (RFC 7250).
+    /// False by default.
     ///
-    /// The `end_entity` that [`verify_client_cert`](Self::verify_client_cert) and the signature methods get
-    /// is then a DER-encoded `SubjectPublicKeyInfo`, without intermediates, and clients that have none are
-    /// refused. [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
+    /// If true, the `end_entity` passed to [`verify_client_cert`](Self::verify_client_cert) and to
+    /// the signature methods is a DER-encoded `SubjectPublicKeyInfo`, without intermediates.
+    /// Clients without a raw public key are rejected.
+    /// [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
     /// verifies signatures.
     fn requires_raw_public_keys(&self) -> bool {
         false
@@ -222,12 +229,13 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
 
     /// Verifies that `end_entity` is acceptable at the time `now`.
     ///
-    /// `intermediates` are the other certificates that the client sent, in its order, which need not
-    /// be that of a chain. None of these has been parsed before.
+    /// `intermediates` are the other certificates that the client sent, in its order, which may not
+    /// be the order of a chain. All are unparsed bytes from the peer.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] with the reason why not. A certificate that cannot be parsed is a
+    /// [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate that
+    /// cannot be parsed, use
     /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
     fn verify_client_cert(
         &self,
@@ -236,15 +244,15 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
-    /// 1.3 (RFC 9846 §4.5.2).
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.3 (RFC 9846 §4.5.2).
     ///
-    /// `message` is the content to be signed with its context string, not hashed yet.
-    /// [`verify_tls13_signature`](crate::crypto::verify_tls13_signature) does the rest.
+    /// `message` is the content to be signed with its context string, not yet hashed.
+    /// Implementations can call [`verify_tls13_signature`](crate::crypto::verify_tls13_signature).
     ///
     /// # Errors
     ///
-    /// The signature is wrong, or its scheme not one of
+    /// Returns an error if the signature is invalid, or its scheme is not in
     /// [`supported_verify_schemes`](Self::supported_verify_schemes).
     fn verify_tls13_signature(
         &self,
@@ -253,14 +261,14 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS
-    /// 1.2: an ECDSA scheme is not tied to one curve.
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.2, where an ECDSA scheme does not fix the curve.
     ///
-    /// [`verify_tls12_signature`](crate::crypto::verify_tls12_signature) does that.
+    /// Implementations can call [`verify_tls12_signature`](crate::crypto::verify_tls12_signature).
     ///
     /// # Errors
     ///
-    /// The signature is wrong, or its scheme not one of
+    /// Returns an error if the signature is invalid, or its scheme is not in
     /// [`supported_verify_schemes`](Self::supported_verify_schemes).
     fn verify_tls12_signature(
         &self,
@@ -287,7 +295,7 @@ impl ClientCertVerifier for NoClientAuth {
         &[]
     }
 
-    /// An error: a client that was not asked must not send a certificate.
+    /// Always an error: a client must not send a certificate unasked.
     fn verify_client_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -297,7 +305,7 @@ impl ClientCertVerifier for NoClientAuth {
         Err(not_asked())
     }
 
-    /// An error: a client that was not asked must not send a signature.
+    /// Always an error: a client must not send a signature unasked.
     fn verify_tls13_signature(
         &self,
         _message: &[u8],
@@ -307,7 +315,7 @@ impl ClientCertVerifier for NoClientAuth {
         Err(not_asked())
     }
 
-    /// An error: a client that was not asked must not send a signature.
+    /// Always an error: a client must not send a signature unasked.
     fn verify_tls12_signature(
         &self,
         _message: &[u8],
@@ -328,9 +336,9 @@ mod tests {
 
     use super::*;
 
-    /// A server that asks for no certificate believes none that it gets.
+    /// A server that asks for no certificate rejects any that it gets.
     #[test]
-    fn who_was_not_asked_is_not_verified() {
+    fn unsolicited_client_certificate_is_rejected() {
         let cert = CertificateDer::from(vec![0x30, 0]);
         let signature = DigitallySignedStruct::new(SignatureScheme::ED25519, vec![7; 64]);
         let now = UnixTime::since_unix_epoch(core::time::Duration::from_secs(1 << 30));

@@ -1,6 +1,6 @@
-//! Which protocol versions exist, and which of them a configuration enables.
+//! The protocol versions, and the set that a configuration enables.
 //!
-//! The versions themselves are defined in `core`; the handshakes decide what to do with an enabled version.
+//! The versions are defined in `core`; the handshakes act on the enabled set.
 
 use core::fmt;
 
@@ -10,14 +10,14 @@ pub use rustls_core::versions::{SupportedProtocolVersion, TLS13};
 
 use crate::enums::ProtocolVersion;
 
-/// Every protocol version that this library can name, most preferred first.
+/// All protocol versions of this library, most preferred first.
 pub static ALL_VERSIONS: &[&SupportedProtocolVersion] = &[
     &TLS13,
     #[cfg(feature = "tls12")]
     &TLS12,
 ];
 
-/// The protocol versions of a configuration that names none, most preferred first.
+/// The default protocol versions, most preferred first.
 pub static DEFAULT_VERSIONS: &[&SupportedProtocolVersion] = ALL_VERSIONS;
 
 /// The protocol versions of one configuration.
@@ -29,7 +29,7 @@ pub(crate) struct EnabledVersions {
 }
 
 impl EnabledVersions {
-    /// Those that were `asked` for.
+    /// Enables the versions in `asked`.
     pub(crate) fn new(asked: &[&'static SupportedProtocolVersion]) -> Self {
         let has = |wanted| asked.iter().any(|asked| asked.version == wanted);
         Self {
@@ -39,7 +39,7 @@ impl EnabledVersions {
         }
     }
 
-    /// Those of them for which `keep` is true.
+    /// Returns the versions for which `keep` is true.
     pub(crate) fn only(self, keep: impl Fn(ProtocolVersion) -> bool) -> Self {
         Self {
             tls13: self.tls13 && keep(ProtocolVersion::TLSv1_3),
@@ -52,7 +52,7 @@ impl EnabledVersions {
         self.iter().any(|enabled| enabled == version)
     }
 
-    /// Most preferred first.
+    /// Iterates over the enabled versions, most preferred first.
     pub(crate) fn iter(self) -> impl Iterator<Item = ProtocolVersion> {
         [
             self.tls13.then_some(ProtocolVersion::TLSv1_3),

@@ -1,14 +1,14 @@
-//! The crypto-provider interface, the providers that come with this crate, and the choice between them.
+//! The interface of crypto providers, the built-in providers, and the selection between them.
 //!
-//! A [`CryptoProvider`] brings all the cryptography of a connection. Two come with this crate, each
-//! behind the feature of its name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and [`ring`](mod@ring).
-//! Others are crates of their own. A configuration is told which one to use
-//! ([`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider)), or uses the
-//! one that the process has installed ([`CryptoProvider::install_default`]).
+//! A [`CryptoProvider`] supplies all the cryptography of a connection. Two are built in, each
+//! behind the feature of its name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
+//! [`ring`](mod@ring). Others are crates of their own. Pass the provider to
+//! [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider), or install
+//! a process-wide default with [`CryptoProvider::install_default`].
 //!
-//! What a provider implements is documented with the traits here; bulk encryption, which differs from rustls
-//! 0.23, in [`cipher`]. [`blocks`] has most of it ready-made, over small traits for what a crypto library
-//! brings.
+//! The traits of this module document what a provider must implement. Bulk encryption differs from
+//! rustls 0.23: see [`cipher`]. [`blocks`] implements most of a provider, over small traits for a
+//! crypto library.
 
 use alloc::sync::Arc;
 
@@ -25,10 +25,10 @@ pub use crate::webpki::{
     verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,
 };
 
-/// The provider over aws-lc-rs: feature `aws_lc_rs`.
+/// The provider based on aws-lc-rs: feature `aws_lc_rs`.
 #[cfg(feature = "aws_lc_rs")]
 pub mod aws_lc_rs {
-    // in the place of those with suites of TLS 1.2
+    // shadow the items that include TLS 1.2 suites
     #[cfg(not(feature = "tls12"))]
     pub use rustls_provider_aws_lc::tls13_only::{
         ALL_CIPHER_SUITES, DEFAULT_CIPHER_SUITES, cipher_suite, default_provider,
@@ -36,10 +36,10 @@ pub mod aws_lc_rs {
     pub use rustls_provider_aws_lc::*;
 }
 
-/// The provider over ring: feature `ring`.
+/// The provider based on ring: feature `ring`.
 #[cfg(feature = "ring")]
 pub mod ring {
-    // in the place of those with suites of TLS 1.2
+    // shadow the items that include TLS 1.2 suites
     #[cfg(not(feature = "tls12"))]
     pub use rustls_provider_ring::tls13_only::{
         ALL_CIPHER_SUITES, DEFAULT_CIPHER_SUITES, cipher_suite, default_provider,
@@ -47,10 +47,10 @@ pub mod ring {
     pub use rustls_provider_ring::*;
 }
 
-/// The provider over aws-lc's module that is validated for FIPS 140-3: feature `fips`.
+/// The provider based on the FIPS 140-3 validated module of aws-lc: feature `fips`.
 ///
-/// It is [`aws_lc_rs::default_provider`], which with that feature offers what is approved and nothing else. A process
-/// uses it where configurations are not told of another once it is installed:
+/// It is [`aws_lc_rs::default_provider`], which offers only approved algorithms with that feature.
+/// Install it as the default for configurations that name no provider:
 ///
 /// ```
 /// rustls::crypto::default_fips_provider()
@@ -58,29 +58,31 @@ pub mod ring {
 ///     .expect("a provider was installed before");
 /// ```
 ///
-/// Whether all that a configuration uses is approved, [`ClientConfig::fips`](crate::ClientConfig::fips) and
-/// [`ServerConfig::fips`](crate::ServerConfig::fips) tell.
+/// [`ClientConfig::fips`](crate::ClientConfig::fips) and
+/// [`ServerConfig::fips`](crate::ServerConfig::fips) return true if everything that a configuration
+/// uses is approved.
 #[cfg(feature = "fips")]
 pub fn default_fips_provider() -> CryptoProvider {
     aws_lc_rs::default_provider()
 }
 
-/// The process-wide default provider; installs the one that the crate's features name if there is none.
+/// Returns the process-wide default provider. Installs the one selected by crate features if there
+/// is none.
 ///
 /// # Panics
 ///
-/// When none is installed, and the features name none or more than one.
+/// Panics if none is installed and the features do not select exactly one.
 pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
     if CryptoProvider::get_default().is_none() {
         if let Some(provider) = provider_from_crate_features() {
-            // losing a race here is fine: there is a provider either way
+            // another thread may have installed one first, which is fine
             let _ = provider.install_default();
         }
     }
     CryptoProvider::get_default().expect(NO_DEFAULT_PROVIDER)
 }
 
-/// The text that 0.23 panics with: tests of programs expect it.
+/// The panic message of rustls 0.23: tests of applications expect it.
 const NO_DEFAULT_PROVIDER: &str = "
 Could not automatically determine the process-level CryptoProvider from Rustls crate features.
 Call CryptoProvider::install_default() before this point to select a provider manually, \
@@ -88,7 +90,7 @@ or make sure exactly one of the 'aws-lc-rs' and 'ring' features is enabled.
 See the documentation of the CryptoProvider type for more information.
             ";
 
-/// The provider that the crate's features select; `None` when they do not select exactly one.
+/// Returns the provider selected by the crate features, if they select exactly one.
 fn provider_from_crate_features() -> Option<CryptoProvider> {
     #[cfg(all(
         feature = "aws_lc_rs",
@@ -104,11 +106,11 @@ fn provider_from_crate_features() -> Option<CryptoProvider> {
     ))]
     return Some(ring::default_provider());
 
-    #[allow(unreachable_code)] // by the features
+    #[allow(unreachable_code)] // depends on the features
     None
 }
 
-/// A provider for tests that do not care which.
+/// Returns any provider, for tests that work with each.
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
 pub(crate) fn any_provider() -> CryptoProvider {
     #[cfg(feature = "aws_lc_rs")]
@@ -125,7 +127,7 @@ mod tests {
     use crate::SupportedCipherSuite;
 
     #[test]
-    fn suites_of_tls12_come_with_its_feature() {
+    fn tls12_feature_enables_its_suites() {
         let is_tls12 = |suite: &SupportedCipherSuite| suite.tls13().is_none();
         let mut suites = Vec::new();
         #[cfg(feature = "aws_lc_rs")]
