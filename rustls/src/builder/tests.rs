@@ -13,7 +13,8 @@ use crate::server::WebPkiClientVerifier;
 use crate::versions::{ALL_VERSIONS, TLS13};
 use crate::{ClientConfig, RootCertStore, ServerConfig};
 
-/// What the first step says to this provider and these versions: the same for both sides.
+/// Returns the result of the first step for this provider and these versions, which must be the
+/// same for both sides.
 fn verdict(
     provider: &CryptoProvider,
     versions: &[&'static SupportedProtocolVersion],
@@ -55,7 +56,7 @@ fn versions() {
     }
 }
 
-/// The versions that a configuration with this provider enables.
+/// Returns the versions that a configuration with this provider enables.
 fn enabled(
     provider: &CryptoProvider,
     versions: &[&'static SupportedProtocolVersion],
@@ -76,7 +77,7 @@ fn enabled(
 }
 
 #[test]
-fn versions_are_enabled_in_their_own_order() {
+fn versions_are_enabled_newest_first() {
     let provider = any_provider();
     let newest = ProtocolVersion::TLSv1_3;
     assert_eq!(enabled(&provider, &[&TLS13]), [newest]);
@@ -91,7 +92,7 @@ fn versions_are_enabled_in_their_own_order() {
 
 #[cfg(feature = "tls12")]
 #[test]
-fn only_versions_that_the_provider_serves_are_enabled() {
+fn versions_without_provider_support_are_skipped() {
     use crate::versions::TLS12;
     let older = ProtocolVersion::TLSv1_2;
     for (version, asked) in [(ProtocolVersion::TLSv1_3, &TLS12), (older, &TLS13)] {
@@ -145,7 +146,7 @@ fn provider_without_groups() {
     provider.kx_groups = vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_3)];
     assert_eq!(verdict(&provider, ALL_VERSIONS), Ok(()));
 
-    // the suites of TLS 1.2 are all ECDHE
+    // all suites of TLS 1.2 are ECDHE
     provider.kx_groups = vec![&Group(NamedGroup::FFDHE2048, ProtocolVersion::TLSv1_3)];
     #[cfg(feature = "tls12")]
     assert_refused(
@@ -158,7 +159,7 @@ fn provider_without_groups() {
     assert_eq!(verdict(&provider, ALL_VERSIONS), Ok(()));
 }
 
-/// A group of this name, usable for this version only.
+/// A group with this name that supports only this version.
 #[derive(Debug)]
 struct Group(NamedGroup, ProtocolVersion);
 
@@ -304,7 +305,7 @@ fn ocsp_response_is_stapled_unless_empty() {
 }
 
 #[test]
-fn the_clock_is_asked() {
+fn configurations_use_the_given_clock() {
     #[derive(Debug)]
     struct Clock(Option<u64>);
 
@@ -334,7 +335,7 @@ fn the_clock_is_asked() {
 }
 
 #[test]
-fn verifiers_take_the_place_of_others() {
+fn verifiers_can_be_replaced() {
     let (cert, _) = identity("server.example");
     let mut roots = RootCertStore::empty();
     roots.add(cert).unwrap();
@@ -389,7 +390,7 @@ fn verifiers_take_the_place_of_others() {
     ));
 }
 
-/// A self-signed certificate for `name`, and its key.
+/// Creates a self-signed certificate for `name` and its key.
 fn identity(name: &str) -> (pki_types::CertificateDer<'static>, PrivateKeyDer<'static>) {
     let names: [String; 1] = [name.to_string()];
     let identity = rcgen::generate_simple_self_signed(names).unwrap();

@@ -1,4 +1,4 @@
-//! Brotli (RFC 7932) over the crate `brotli`.
+//! Brotli (RFC 7932) with the crate `brotli`.
 
 use alloc::vec::Vec;
 
@@ -23,7 +23,7 @@ impl CertDecompressor for BrotliDecompressor {
     fn decompress(&self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressionFailed> {
         let (first, rest) = input.split_first().ok_or(DecompressionFailed)?;
         let mut decoder = Decoder {
-            // windows of more than 2^24 bytes are an extension that RFC 7932 does not have
+            // RFC 7932 has no windows beyond 2^24 bytes; they are an extension
             state: BrotliState::new_strict(
                 StandardAlloc::default(),
                 StandardAlloc::default(),
@@ -32,7 +32,7 @@ impl CertDecompressor for BrotliDecompressor {
             output,
             written: 0,
         };
-        // the format's header is in the first byte: the rest is decoded where it lies
+        // the format's header is in the first byte, so the rest is decoded without a copy
         let first = with_bounded_window(*first, decoder.output.len());
         let result = match decoder.feed(&[first]) {
             (BrotliResult::NeedsMoreInput, 0) => decoder.feed(rest),
@@ -54,12 +54,12 @@ impl CertDecompressor for BrotliDecompressor {
 struct Decoder<'a> {
     state: BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
     output: &'a mut [u8],
-    /// How much of `output` is.
+    /// The number of bytes written to `output`.
     written: usize,
 }
 
 impl Decoder<'_> {
-    /// Decodes `input`; returns how it went, and how many bytes of it are left.
+    /// Decodes `input`. Returns the result and the number of unread bytes.
     fn feed(&mut self, input: &[u8]) -> (BrotliResult, usize) {
         let (mut left, mut read) = (input.len(), 0);
         let mut room = self.output.len() - self.written;
@@ -77,10 +77,10 @@ impl Decoder<'_> {
     }
 }
 
-/// The first byte of a stream, changed to ask for a window of 2^18 bytes at most.
+/// Changes the first byte of a stream to ask for a window of at most 2^18 bytes.
 ///
-/// A decoder takes memory for the window that the peer asks for, up to 2^24 bytes. Nothing lies farther back
-/// than the output is long, so what a stream holds does not depend on how much larger its window is.
+/// A decoder allocates the window that the peer requests, up to 2^24 bytes. References never reach
+/// back beyond the output, so a larger window does not change the result.
 fn with_bounded_window(first: u8, output_len: usize) -> u8 {
     // RFC 7932 §9.1: the smallest window of the four-bit codes, which are 0001 to 1111, then a one
     const WINDOW_18: u8 = 0b0011;
@@ -122,7 +122,7 @@ impl CertCompressor for BrotliCompressor {
     }
 }
 
-/// The smallest window that holds `len` bytes: sender and receiver take memory for it.
+/// Returns the smallest window for `len` bytes: sender and receiver allocate it.
 fn window_bits(len: usize) -> i32 {
     // RFC 7932 §9.1: a window has 2^WBITS - 16 bytes, WBITS from 10 to 24
     (10..24).find(|bits| len <= (1 << bits) - 16).unwrap_or(24)

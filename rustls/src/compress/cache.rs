@@ -1,4 +1,4 @@
-//! Where compressed chains are kept, so that each is compressed once.
+//! The cache of compressed chains, so that each is compressed once.
 
 #[cfg(feature = "std")]
 use alloc::boxed::Box;
@@ -13,27 +13,30 @@ use super::{CertCompressor, CompressionFailed, CompressionLevel};
 #[cfg(feature = "std")]
 use crate::enums::CertificateCompressionAlgorithm;
 
-/// After how many uses of a compressed chain it is compressed thoroughly.
+/// The number of uses after which a chain is compressed thoroughly.
 #[cfg(feature = "std")]
 const MANY_USES: u32 = 100;
 
-/// Keeps compressed chains, or does not.
+/// A cache of compressed chains.
 ///
-/// One belongs to each configuration. A copy of a configuration shares it.
+/// Each configuration has one; clones of a configuration share it.
 #[derive(Debug)]
 pub enum CompressionCache {
-    /// Nothing is kept: each chain is compressed anew, with [`CompressionLevel::Interactive`].
+    /// No cache: each chain is compressed again, with [`CompressionLevel::Interactive`].
     Disabled,
 
-    /// Those used last are kept; those used often are compressed again with [`CompressionLevel::Amortized`].
+    /// A cache of the most recently used chains. Often used ones are recompressed with
+    /// [`CompressionLevel::Amortized`].
     #[cfg(feature = "std")]
     Enabled(CompressionCacheInner),
 }
 
 impl CompressionCache {
-    /// One that keeps up to `size` compressed chains: as many as there are certificates in use, times
-    /// the algorithms that peers prefer, but no more than some hundreds: all of them are looked at in each full
-    /// handshake. With 0 it is [`Disabled`](Self::Disabled).
+    /// Creates a cache of up to `size` compressed chains. With 0 it is
+    /// [`Disabled`](Self::Disabled).
+    ///
+    /// A good size is the number of certificates in use times the number of algorithms that peers
+    /// prefer. Stay below some hundreds, because each full handshake searches all entries.
     #[cfg(feature = "std")]
     pub fn new(size: usize) -> Self {
         if size == 0 {
@@ -45,11 +48,12 @@ impl CompressionCache {
         })
     }
 
-    /// `certificate`, a Certificate message without its header, as `compressor` compresses it.
+    /// Compresses `certificate`, a Certificate message without its header, or returns the cached
+    /// result.
     ///
     /// # Errors
     ///
-    /// Those of the compressor.
+    /// The errors of the compressor.
     pub(crate) fn compress(
         &self,
         compressor: &dyn CertCompressor,
@@ -66,7 +70,7 @@ impl CompressionCache {
 }
 
 impl Default for CompressionCache {
-    /// One of four chains with `std`, and none without.
+    /// A cache of four chains with `std`, none without.
     fn default() -> Self {
         #[cfg(feature = "std")]
         return Self::new(4);
@@ -75,20 +79,20 @@ impl Default for CompressionCache {
     }
 }
 
-/// What an enabled [`CompressionCache`] has.
+/// The state of an enabled [`CompressionCache`].
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct CompressionCacheInner {
     size: usize,
-    /// Those used last in front.
+    /// Most recently used first.
     entries: Mutex<VecDeque<Entry>>,
 }
 
 #[cfg(feature = "std")]
 impl CompressionCacheInner {
-    /// A thorough compression takes a hundred times as long as a quick one. So it is made when it has proved to
-    /// pay: otherwise clients of a server that has more certificates than the cache has room, and who choose
-    /// among them, would have it make one for each handshake.
+    /// Recompresses thoroughly only after [`MANY_USES`] hits, because that takes a hundred times as
+    /// long as a quick compression. Otherwise, clients that select among more certificates than fit
+    /// could force it in every handshake.
     fn compress(
         &self,
         compressor: &dyn CertCompressor,
@@ -114,15 +118,15 @@ impl CompressionCacheInner {
         }
     }
 
-    /// What is kept, and how often it was used, this time included.
+    /// Returns the cached chain and its number of uses, including this one.
     ///
-    /// Compared byte by byte: the message with its context, certificates and OCSP response is the key.
+    /// The key is the whole message (context, certificates, OCSP response), compared byte by byte.
     fn find(
         &self,
         algorithm: CertificateCompressionAlgorithm,
         certificate: &[u8],
     ) -> Option<(Compressed, u32)> {
-        // a poisoned lock cannot be, nothing panics under it; if it were, the chain is compressed anew
+        // nothing panics under this lock; if it were poisoned, the chain would be compressed again
         let mut entries = self.entries.lock().ok()?;
         let position = entries
             .iter()
@@ -138,7 +142,7 @@ impl CompressionCacheInner {
         let Ok(mut entries) = self.entries.lock() else {
             return;
         };
-        // another connection may have been as far
+        // another connection may have added the same chain
         entries.retain(|kept| {
             kept.algorithm != entry.algorithm || kept.certificate != entry.certificate
         });
@@ -153,11 +157,11 @@ struct Entry {
     algorithm: CertificateCompressionAlgorithm,
     certificate: Box<[u8]>,
     compressed: Compressed,
-    /// How often. What is compressed thoroughly has had [`MANY_USES`] before.
+    /// The number of uses. Thoroughly compressed chains start at [`MANY_USES`].
     uses: u32,
 }
 
-/// A compressed chain, which all connections share that send it.
+/// A compressed chain, shared by all connections that send it.
 #[derive(Clone, Debug)]
 pub(crate) struct Compressed(Arc<[u8]>);
 

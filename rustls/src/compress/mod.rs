@@ -1,15 +1,16 @@
 //! Certificate compression (RFC 8879): chains are compressed before they are sent, in TLS 1.3.
 //!
-//! Features `brotli` and `zlib` bring one algorithm each, which every configuration then uses unless it is
-//! told otherwise. Any other can be added by [`CertCompressor`] and [`CertDecompressor`]:
+//! Features `brotli` and `zlib` add one algorithm each; every configuration uses them by default.
+//! Implement [`CertCompressor`] and [`CertDecompressor`] to add others:
 //!
 //! | | the server's chain | a client's chain |
 //! |---|---|---|
 //! | compressed with | [`ServerConfig::cert_compressors`] | [`ClientConfig::cert_compressors`] |
 //! | decompressed with | [`ClientConfig::cert_decompressors`] | [`ServerConfig::cert_decompressors`] |
-//! | kept in | [`ServerConfig::cert_compression_cache`] | [`ClientConfig::cert_compression_cache`] |
+//! | cached in | [`ServerConfig::cert_compression_cache`] | [`ClientConfig::cert_compression_cache`] |
 //!
-//! The receiver says which algorithms it can undo; the sender takes the first of its own that is among them.
+//! The receiver lists the algorithms that it can decompress. The sender takes the first of its own
+//! that is listed.
 //!
 //! [`ServerConfig::cert_compressors`]: crate::ServerConfig::cert_compressors
 //! [`ClientConfig::cert_compressors`]: crate::ClientConfig::cert_compressors
@@ -38,7 +39,7 @@ pub use self::cache::CompressionCacheInner;
 pub use self::zlib::{ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
 use crate::enums::CertificateCompressionAlgorithm;
 
-/// The decompressors that the crate's features bring, most preferred first.
+/// Returns the decompressors enabled by crate features, most preferred first.
 pub fn default_cert_decompressors() -> &'static [&'static dyn CertDecompressor] {
     &[
         #[cfg(feature = "brotli")]
@@ -48,7 +49,7 @@ pub fn default_cert_decompressors() -> &'static [&'static dyn CertDecompressor] 
     ]
 }
 
-/// The compressors that the crate's features bring, most preferred first.
+/// Returns the compressors enabled by crate features, most preferred first.
 pub fn default_cert_compressors() -> &'static [&'static dyn CertCompressor] {
     &[
         #[cfg(feature = "brotli")]
@@ -58,49 +59,50 @@ pub fn default_cert_compressors() -> &'static [&'static dyn CertCompressor] {
     ]
 }
 
-/// Undoes one algorithm of certificate compression.
+/// Decompresses certificates with one algorithm.
 pub trait CertDecompressor: Debug + Send + Sync {
-    /// Decompresses `input` into `output`, which has exactly the length that the peer declares.
+    /// Decompresses `input` into `output`, whose length is exactly the one that the peer declared.
     ///
-    /// Both come from the peer, and nothing of them is authenticated yet: take no memory that is out of
-    /// proportion to `output`, which has 64 KiB at most.
+    /// Both come from an unauthenticated peer. Do not allocate memory out of proportion to
+    /// `output`, which has at most 64 KiB.
     ///
     /// # Errors
     ///
-    /// [`DecompressionFailed`] when `input` is malformed, or holds more or less than fills `output`.
+    /// [`DecompressionFailed`] if `input` is malformed, or its content does not exactly fill
+    /// `output`.
     fn decompress(&self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressionFailed>;
 
-    /// The algorithm.
+    /// Returns the algorithm.
     fn algorithm(&self) -> CertificateCompressionAlgorithm;
 }
 
-/// One algorithm of certificate compression.
+/// Compresses certificates with one algorithm.
 pub trait CertCompressor: Debug + Send + Sync {
-    /// Compresses `input`, a Certificate message without its header, with as much effort as `level` says.
+    /// Compresses `input`, a Certificate message without its header, with the effort of `level`.
     ///
     /// # Errors
     ///
-    /// [`CompressionFailed`], for any reason. The chain is then sent as it is.
+    /// [`CompressionFailed`] for any reason. The chain is then sent uncompressed.
     fn compress(
         &self,
         input: Vec<u8>,
         level: CompressionLevel,
     ) -> Result<Vec<u8>, CompressionFailed>;
 
-    /// The algorithm.
+    /// Returns the algorithm.
     fn algorithm(&self) -> CertificateCompressionAlgorithm;
 }
 
-/// How much effort to spend on a compression.
+/// The effort to spend on compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionLevel {
-    /// A peer waits for it, and it may be used once: be quick.
+    /// Fast: a peer is waiting, and the result may be used only once.
     Interactive,
-    /// The result is kept and used often: be thorough.
+    /// Thorough: the result is cached and used often.
     Amortized,
 }
 
-/// The input of a [`CertDecompressor`] was malformed, or was not as long as declared.
+/// The input of a [`CertDecompressor`] was malformed, or its length was not the declared one.
 #[derive(Debug)]
 pub struct DecompressionFailed;
 

@@ -1,4 +1,4 @@
-//! Both algorithms: what they make is undone, by the other implementation too, and what is wrong is refused.
+//! Both algorithms: round trips, also with upstream's implementation, and rejection of bad input.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,7 +17,7 @@ fn pairs() -> [(&'static dyn CertCompressor, &'static dyn CertDecompressor); 2] 
     ]
 }
 
-/// Bytes as in certificates: some repeat, some do not.
+/// Bytes like those of certificates: some repeat, some do not.
 fn sample(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ fn defaults_prefer_brotli() {
     assert!(compressors.map(|it| it.algorithm()).eq([Brotli, Zlib]));
     let decompressors = default_cert_decompressors().iter();
     assert!(decompressors.map(|it| it.algorithm()).eq([Brotli, Zlib]));
-    // as in 0.23
+    // the order of rustls 0.23
     let compressors = theirs::default_cert_compressors().iter();
     assert!(compressors.map(|it| u16::from(it.algorithm())).eq([2, 1]));
     let decompressors = theirs::default_cert_decompressors().iter();
@@ -54,7 +54,6 @@ fn round_trips_at_every_length() {
     for len in lengths {
         for (compressor, decompressor) in pairs() {
             for level in LEVELS {
-                // the thorough ones take their time
                 if level == CompressionLevel::Amortized && len > 2000 {
                     continue;
                 }
@@ -68,7 +67,7 @@ fn round_trips_at_every_length() {
 }
 
 #[test]
-fn upstream_undoes_what_is_compressed_here_and_the_other_way_round() {
+fn compression_interoperates_with_upstream() {
     let theirs = [
         (theirs::BROTLI_COMPRESSOR, theirs::BROTLI_DECOMPRESSOR),
         (theirs::ZLIB_COMPRESSOR, theirs::ZLIB_DECOMPRESSOR),
@@ -96,7 +95,7 @@ fn upstream_undoes_what_is_compressed_here_and_the_other_way_round() {
 }
 
 #[test]
-fn another_length_than_declared_is_refused() {
+fn wrong_declared_length_is_rejected() {
     let input = sample(3000);
     for (compressor, decompressor) in pairs() {
         let compressed = compressor
@@ -110,7 +109,7 @@ fn another_length_than_declared_is_refused() {
 }
 
 #[test]
-fn what_is_cut_or_continued_is_refused() {
+fn truncated_or_extended_input_is_rejected() {
     let input = sample(700);
     for (compressor, decompressor) in pairs() {
         for level in LEVELS {
@@ -124,9 +123,9 @@ fn what_is_cut_or_continued_is_refused() {
                 let mut longer = compressed.clone();
                 longer.resize(compressed.len() + more, 0);
                 let result = decompressor.decompress(&longer, &mut output);
-                assert!(result.is_err(), "{decompressor:?} and {more} bytes");
+                assert!(result.is_err(), "{decompressor:?} with {more} extra bytes");
             }
-            // the same once more
+            // two streams in a row
             let twice = [&compressed[..], &compressed].concat();
             let mut output = vec![0; 2 * input.len()];
             assert!(decompressor.decompress(&twice, &mut output).is_err());
@@ -134,9 +133,9 @@ fn what_is_cut_or_continued_is_refused() {
     }
 }
 
-/// A change goes unnoticed or is refused; nothing panics.
+/// A changed bit is accepted or rejected; nothing panics.
 #[test]
-fn any_byte_may_be_wrong() {
+fn corrupted_input_does_not_panic() {
     let input = sample(400);
     for (compressor, decompressor) in pairs() {
         let compressed = compressor
@@ -153,9 +152,9 @@ fn any_byte_may_be_wrong() {
     }
 }
 
-/// What declares a window of 2^24 bytes holds the same as what declares the least that does.
+/// A stream decodes to the same output for each declared window from 2^10 to 2^24 bytes.
 #[test]
-fn large_windows_of_brotli_are_the_same_stream() {
+fn brotli_output_is_independent_of_the_window() {
     let input = sample(20_000);
     for lgwin in 10..=24 {
         let params = ::brotli::enc::BrotliEncoderParams {
@@ -173,9 +172,9 @@ fn large_windows_of_brotli_are_the_same_stream() {
     }
 }
 
-/// Windows beyond RFC 7932 are another format.
+/// Windows beyond RFC 7932 need another format.
 #[test]
-fn the_large_window_extension_of_brotli_is_refused() {
+fn brotli_large_window_extension_is_rejected() {
     let params = ::brotli::enc::BrotliEncoderParams {
         quality: 4,
         lgwin: 26,
@@ -188,7 +187,7 @@ fn the_large_window_extension_of_brotli_is_refused() {
     assert!(result.is_err());
 }
 
-/// Counts what it is asked for, and fails to be thorough if told so.
+/// Counts its calls, and fails thorough compression if `fails` is set.
 #[derive(Debug, Default)]
 struct Counting {
     interactive: AtomicUsize,
@@ -221,9 +220,9 @@ impl Counting {
     }
 }
 
-/// What peers choose among is compressed quickly; thoroughly, and once, what is used over and over.
+/// Chains that rarely hit the cache are compressed quickly; frequent ones thoroughly, once.
 #[test]
-fn thorough_compression_has_to_pay() {
+fn only_frequent_chains_are_compressed_thoroughly() {
     let compressor = Counting::default();
     let cache = CompressionCache::new(4);
     for _ in 0..200 {

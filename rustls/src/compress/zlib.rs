@@ -1,4 +1,4 @@
-//! zlib (RFC 1950) over zlib-rs.
+//! zlib (RFC 1950) with zlib-rs.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ pub const ZLIB_DECOMPRESSOR: &dyn CertDecompressor = &ZlibDecompressor;
 /// Compresses with zlib.
 pub const ZLIB_COMPRESSOR: &dyn CertCompressor = &ZlibCompressor;
 
-/// The largest window of the format, 2^15 bytes.
+/// The largest window of the format: 2^15 bytes.
 const WINDOW_BITS: u8 = 15;
 
 #[derive(Debug)]

@@ -14,7 +14,7 @@ fn identity() -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
     (identity.cert.der().clone(), key.into())
 }
 
-/// A key that does not tell its public key, and the provider of such keys.
+/// A key that does not return its public key, and the provider of such keys.
 #[derive(Debug)]
 struct Opaque;
 
@@ -53,7 +53,7 @@ fn keys_match() {
 }
 
 #[test]
-fn opaque_keys_are_taken_on_trust() {
+fn keys_without_public_key_are_not_checked() {
     static OPAQUE: Opaque = Opaque;
     let mut provider = any_provider();
     provider.key_provider = &OPAQUE;

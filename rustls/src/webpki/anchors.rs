@@ -1,4 +1,4 @@
-//! The trust anchors: where every path of certificates must end.
+//! The trust anchors, where every certificate path must end.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -13,8 +13,8 @@ use crate::msgs::certificate_request::DistinguishedName;
 
 /// The root certificates that are trusted to issue others.
 ///
-/// Of a certificate only its name, its public key and its name constraints are kept; whether it is
-/// self-signed, expired, or allowed to issue at all is not looked at (RFC 5280 §6.2).
+/// Only the name, the public key and the name constraints of each certificate are stored. Nothing
+/// checks if it is self-signed, expired or allowed to issue certificates (RFC 5280 §6.2).
 #[derive(Clone)]
 pub struct RootCertStore {
     /// The roots. Nothing but memory limits their number.
@@ -22,28 +22,29 @@ pub struct RootCertStore {
 }
 
 impl RootCertStore {
-    /// A store that trusts nobody yet.
+    /// Creates an empty store, which trusts nobody.
     pub fn empty() -> Self {
         Self { roots: Vec::new() }
     }
 
     /// Trusts `der` as a root.
     ///
-    /// For the certificates of a system's store, some of which may be beyond this library,
-    /// [`add_parsable_certificates`](Self::add_parsable_certificates) is the better choice.
+    /// For the certificates of a system's store, prefer
+    /// [`add_parsable_certificates`](Self::add_parsable_certificates): some of them may be
+    /// unsupported.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] when `der` is no certificate.
+    /// [`Error::InvalidCertificate`] if `der` cannot be parsed.
     pub fn add(&mut self, der: CertificateDer<'_>) -> Result<(), Error> {
         let anchor = webpki::anchor_from_trusted_cert(&der).map_err(certificate_error)?;
         self.roots.push(anchor.to_owned());
         Ok(())
     }
 
-    /// Trusts those of `der_certs` that can be parsed, and passes over the others.
+    /// Trusts each certificate of `der_certs` that can be parsed, and skips the others.
     ///
-    /// Returns how many were added, and how many were not.
+    /// Returns the number of certificates added and the number skipped.
     pub fn add_parsable_certificates<'a>(
         &mut self,
         der_certs: impl IntoIterator<Item = CertificateDer<'a>>,
@@ -60,7 +61,7 @@ impl RootCertStore {
         (added, ignored)
     }
 
-    /// The names of the roots, in the order of [`roots`](Self::roots).
+    /// Returns the names of the roots, in the order of [`roots`](Self::roots).
     ///
     /// A server sends them to hint which certificates it accepts.
     pub fn subjects(&self) -> Vec<DistinguishedName> {
@@ -70,12 +71,12 @@ impl RootCertStore {
             .collect()
     }
 
-    /// True when nobody is trusted.
+    /// True if the store has no roots.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty()
     }
 
-    /// The number of roots.
+    /// Returns the number of roots.
     pub fn len(&self) -> usize {
         self.roots.len()
     }
@@ -96,10 +97,10 @@ impl Extend<TrustAnchor<'static>> for RootCertStore {
 }
 
 impl fmt::Debug for RootCertStore {
-    /// Prints how many roots there are: a system's store has more than anybody wants to read.
+    /// Prints only the number of roots: a system's store has over a hundred.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RootCertStore")
-            // text, as in 0.23
+            // a string, as applications know it from rustls 0.23
             .field("roots", &format!("({} roots)", self.roots.len()))
             .finish()
     }

@@ -1,4 +1,4 @@
-//! From a certificate to a trust anchor: what the verifiers of both sides have in common.
+//! Path building from a certificate to a trust anchor, shared by the verifiers of both sides.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,14 +20,14 @@ use crate::certificates::{RevocationList, not_after};
 use crate::crypto::WebPkiSupportedAlgorithms;
 use crate::error::{CertRevocationListError, Error, OtherError};
 
-/// An end-entity certificate whose encoding was found to be good. Nothing else about it is known.
+/// An end-entity certificate that was parsed, but not verified.
 ///
-/// A verifier of one's own can be built from it, [`verify_server_cert_signed_by_trust_anchor`] and
-/// [`verify_server_name`].
+/// Together with [`verify_server_cert_signed_by_trust_anchor`] and [`verify_server_name`] it serves
+/// custom verifiers.
 pub struct ParsedCertificate<'a>(pub(super) EndEntityCert<'a>);
 
 impl ParsedCertificate<'_> {
-    /// The public key.
+    /// Returns the public key.
     pub fn subject_public_key_info(&self) -> SubjectPublicKeyInfoDer<'static> {
         self.0.subject_public_key_info()
     }
@@ -38,7 +38,7 @@ impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
 
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] when it cannot be parsed.
+    /// [`Error::InvalidCertificate`] if the certificate cannot be parsed.
     fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Self::Error> {
         #[cfg(test)]
         crate::certificates::reads::note();
@@ -48,15 +48,15 @@ impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
     }
 }
 
-/// Verifies that a path leads from `cert`, by way of `intermediates`, to one of `roots`, and that all
-/// of it may be used to authenticate a server at the time `now`.
+/// Verifies a path from `cert`, via `intermediates`, to one of `roots`. All certificates on it must
+/// be valid at the time `now` and allowed for server authentication.
 ///
-/// It looks at neither the server's name, for which there is [`verify_server_name`], nor at any
-/// revocation list, for which there is [`WebPkiServerVerifier`](super::WebPkiServerVerifier).
+/// The server's name is not checked: use [`verify_server_name`]. Revocation is not checked: use
+/// [`WebPkiServerVerifier`](super::WebPkiServerVerifier).
 ///
 /// # Errors
 ///
-/// [`Error::InvalidCertificate`] with what is wrong with the most promising path.
+/// [`Error::InvalidCertificate`] with the defect of the most promising path.
 pub fn verify_server_cert_signed_by_trust_anchor(
     cert: &ParsedCertificate<'_>,
     roots: &RootCertStore,
@@ -76,11 +76,11 @@ pub fn verify_server_cert_signed_by_trust_anchor(
     )
 }
 
-/// Verifies that `cert` is for the server of this name.
+/// Verifies that `cert` is valid for `server_name`.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidCertificate`] when it is for others only.
+/// [`Error::InvalidCertificate`] if it is not.
 pub fn verify_server_name(
     cert: &ParsedCertificate<'_>,
     server_name: &ServerName<'_>,
@@ -90,18 +90,18 @@ pub fn verify_server_name(
         .map_err(certificate_error)
 }
 
-/// The builder of a [`ChainVerifier`]: what the public builders of both sides collect.
+/// The builder of a [`ChainVerifier`]: the shared part of the public builders of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct ChainVerifierBuilder {
     pub(super) roots: Arc<RootCertStore>,
     crls: Vec<GivenCrl>,
-    /// Whether shared lists were announced and there were none.
+    /// True if a call for shared lists passed none.
     shared_crls_missing: bool,
     pub(super) revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
 }
 
-/// A revocation list as the application gave it.
+/// A revocation list from the application.
 #[derive(Clone, Debug)]
 enum GivenCrl {
     Der(CertificateRevocationListDer<'static>),
@@ -122,7 +122,7 @@ impl ChainVerifierBuilder {
         }
     }
 
-    /// Adds lists that are still to be parsed. None at all is fine, as in rustls 0.23.
+    /// Adds unparsed lists. There may be none: applications written for rustls 0.23 rely on it.
     pub(super) fn add_crls(
         &mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -130,17 +130,17 @@ impl ChainVerifierBuilder {
         self.crls.extend(crls.into_iter().map(GivenCrl::Der));
     }
 
-    /// Adds lists that are parsed. None at all fails the build.
+    /// Adds parsed lists. The build fails if there are none.
     pub(super) fn add_shared_crls(&mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) {
         let before = self.crls.len();
         self.crls.extend(crls.into_iter().map(GivenCrl::Parsed));
-        // whoever hands these over means revocation to be checked: without a list webpki would check nothing
+        // the caller wants revocation checks, and webpki skips them without a list
         self.shared_crls_missing |= self.crls.len() == before;
     }
 
     /// # Errors
     ///
-    /// There is no root, or a revocation list that cannot be used, or none where there should be some.
+    /// Returns an error if there is no root, a list is unusable, or shared lists are missing.
     pub(super) fn build(self) -> Result<ChainVerifier, VerifierBuilderError> {
         if self.roots.is_empty() {
             return Err(VerifierBuilderError::NoRootAnchors);
@@ -169,7 +169,7 @@ impl ChainVerifierBuilder {
     }
 }
 
-/// A verifier was to use shared revocation lists, and got none.
+/// The error of a verifier that should use shared revocation lists but got none.
 #[derive(Debug)]
 struct NoRevocationLists;
 
@@ -181,7 +181,7 @@ impl fmt::Display for NoRevocationLists {
 
 impl core::error::Error for NoRevocationLists {}
 
-/// How revocation lists are used, once there are any.
+/// The rules for checking revocation, if there are lists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RevocationPolicy {
     pub(super) depth: RevocationCheckDepth,
@@ -190,7 +190,7 @@ pub(super) struct RevocationPolicy {
 }
 
 impl Default for RevocationPolicy {
-    /// The whole chain must be covered by lists, whose own age does not matter.
+    /// Requires lists for the whole chain, and ignores their age.
     fn default() -> Self {
         Self {
             depth: RevocationCheckDepth::Chain,
@@ -200,7 +200,7 @@ impl Default for RevocationPolicy {
     }
 }
 
-/// What is trusted, and what no longer is.
+/// A verifier with its trust anchors and revocation lists.
 #[derive(Debug)]
 pub(super) struct ChainVerifier {
     pub(super) roots: Arc<RootCertStore>,
@@ -210,7 +210,7 @@ pub(super) struct ChainVerifier {
 }
 
 impl ChainVerifier {
-    /// A verifier without revocation lists. `roots` may be empty; then nothing is trusted.
+    /// Creates a verifier without revocation lists. With empty `roots` it trusts nothing.
     pub(super) fn without_revocation(
         roots: Arc<RootCertStore>,
         supported_algs: WebPkiSupportedAlgorithms,
@@ -223,8 +223,8 @@ impl ChainVerifier {
         }
     }
 
-    /// Verifies that a path leads from `cert` to a root, all of it good for `usage` at the time `now`
-    /// and none of it revoked. Returns what `read` reads from the path.
+    /// Verifies a path from `cert` to a root. All certificates on it must be allowed for `usage`,
+    /// valid at the time `now`, and not revoked. Returns the result of `read` for the path.
     pub(super) fn verify<T>(
         &self,
         cert: &ParsedCertificate<'_>,
@@ -233,13 +233,13 @@ impl ChainVerifier {
         now: UnixTime,
         read: impl FnOnce(&VerifiedPath<'_>) -> T,
     ) -> Result<T, Error> {
-        // webpki wants references in a row; a few need no allocation
+        // webpki takes a slice of references; up to 8 need no allocation
         let crls = self
             .crls
             .iter()
             .map(|list| list.parsed())
             .collect::<SmallVec<[&CertRevocationList<'_>; 8]>>();
-        // webpki refuses options without a list; without lists there is nothing to check
+        // webpki rejects options without lists; without lists there is nothing to check
         let revocation = RevocationOptionsBuilder::new(&crls).ok().map(|options| {
             options
                 .with_depth(self.revocation.depth)
@@ -285,7 +285,7 @@ fn verify_chain<T>(
         .map_err(certificate_error)
 }
 
-/// Returns the end of the certificate that expires first. A trust anchor has no end that webpki knows.
+/// Returns the earliest expiry on `path`. webpki knows no expiry of trust anchors.
 pub(super) fn earliest_not_after(path: &VerifiedPath<'_>) -> Option<UnixTime> {
     let intermediates = path.intermediate_certificates();
     let certificates = intermediates.map(|certificate| certificate.der());

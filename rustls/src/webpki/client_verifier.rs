@@ -1,4 +1,4 @@
-//! How a server verifies clients.
+//! The verification of clients by a server.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,12 +21,12 @@ use crate::verify::{
 
 /// Asks clients for a certificate, and verifies it by the rules of the Web PKI.
 ///
-/// A certificate is accepted when a path leads from it to a trusted root, all of it valid, meant for clients
-/// and, as far as revocation lists tell, not revoked. Who the client is, the application learns from
+/// A certificate is accepted if a path of valid certificates for client authentication leads to a
+/// trusted root, and none is known to be revoked. The application finds the client's identity in
 /// [`peer_certificates`](crate::CommonState::peer_certificates).
 ///
-/// Unless [`allow_unauthenticated`](ClientCertVerifierBuilder::allow_unauthenticated) was called a
-/// client without a certificate is refused.
+/// Clients without a certificate are rejected, unless
+/// [`allow_unauthenticated`](ClientCertVerifierBuilder::allow_unauthenticated) is called.
 #[derive(Debug)]
 pub struct WebPkiClientVerifier {
     chain: ChainVerifier,
@@ -34,7 +34,7 @@ pub struct WebPkiClientVerifier {
     anonymous: AnonymousClients,
 }
 
-/// Clients without a certificate.
+/// The policy for clients without a certificate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AnonymousClients {
     Refused,
@@ -42,18 +42,18 @@ enum AnonymousClients {
 }
 
 impl WebPkiClientVerifier {
-    /// Starts to build a verifier that trusts `roots`, with the algorithms of the process-wide default
+    /// Starts a verifier that trusts `roots` and uses the algorithms of the process-wide default
     /// [`CryptoProvider`].
     ///
     /// # Panics
     ///
-    /// When there is no default provider and the crate's features do not tell which to take, as
-    /// [`ServerConfig::builder`](crate::ServerConfig::builder) does.
+    /// Panics if there is no default provider and the crate features do not select exactly one,
+    /// like [`ServerConfig::builder`](crate::ServerConfig::builder).
     pub fn builder(roots: Arc<RootCertStore>) -> ClientCertVerifierBuilder {
         Self::builder_with_provider(roots, default_provider().clone())
     }
 
-    /// Starts to build a verifier that trusts `roots`, with the algorithms of `provider`.
+    /// Starts a verifier that trusts `roots` and uses the algorithms of `provider`.
     pub fn builder_with_provider(
         roots: Arc<RootCertStore>,
         provider: Arc<CryptoProvider>,
@@ -65,7 +65,7 @@ impl WebPkiClientVerifier {
         }
     }
 
-    /// A verifier that asks no client for a certificate.
+    /// Returns a verifier that asks no client for a certificate.
     pub fn no_client_auth() -> Arc<dyn ClientCertVerifier> {
         Arc::new(NoClientAuth)
     }
@@ -92,7 +92,7 @@ impl ClientCertVerifier for WebPkiClientVerifier {
     ) -> Result<ClientCertVerified, Error> {
         let cert = ParsedCertificate::try_from(end_entity)?;
         let usage = KeyUsage::client_auth();
-        // a server verifies again for each resumption: it need not know until when the chain is good
+        // a resumption verifies the client again, so nobody needs the expiry of the chain
         self.chain
             .verify(&cert, intermediates, usage, now, |_| ())?;
         Ok(ClientCertVerified::assertion())
@@ -119,8 +119,8 @@ impl ClientCertVerifier for WebPkiClientVerifier {
 
 /// Builds a [`WebPkiClientVerifier`].
 ///
-/// Without revocation lists no revocation is checked. With them, unless said otherwise, the whole chain
-/// must be covered, and how old they are does not matter.
+/// Without revocation lists, revocation is not checked. With lists, by default, they must cover the
+/// whole chain, and their age is ignored.
 #[derive(Clone, Debug)]
 pub struct ClientCertVerifierBuilder {
     chain: ChainVerifierBuilder,
@@ -131,7 +131,7 @@ pub struct ClientCertVerifierBuilder {
 impl ClientCertVerifierBuilder {
     /// Checks certificates against `crls`, in addition to those of earlier calls.
     ///
-    /// Where two lists are for the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one counts.
     pub fn with_crls(
         mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -140,24 +140,24 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Checks certificates against `crls`, which are parsed already, in addition to those of earlier calls.
+    /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
     ///
-    /// Where two lists are for the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one counts.
     ///
-    /// There must be at least one, or [`build`](Self::build) fails: to have no lists where there should be some
-    /// must not turn the check off.
+    /// [`build`](Self::build) fails if `crls` is empty, because missing lists must not turn the
+    /// check off.
     pub fn with_shared_crls(mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) -> Self {
         self.chain.add_shared_crls(crls);
         self
     }
 
-    /// Checks the revocation of the client's own certificate only, not of those above it.
+    /// Checks only the client's own certificate for revocation, not its issuers.
     pub fn only_check_end_entity_revocation(mut self) -> Self {
         self.chain.revocation.depth = RevocationCheckDepth::EndEntity;
         self
     }
 
-    /// Refuses certificates when the revocation list that covers them is past its next update.
+    /// Rejects a certificate if the list that covers it is past its next update.
     pub fn enforce_revocation_expiration(mut self) -> Self {
         self.chain.revocation.expiration = ExpirationPolicy::Enforce;
         self
@@ -169,15 +169,15 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Accepts clients without a certificate. A certificate that they do send must still be good.
+    /// Accepts clients without a certificate. A certificate that is sent must still be valid.
     pub fn allow_unauthenticated(mut self) -> Self {
         self.anonymous = AnonymousClients::Allowed;
         self
     }
 
-    /// Names further authorities to clients, behind those that are named already.
+    /// Adds names of authorities to the hints for clients.
     ///
-    /// That is of use with cross-signed roots. It changes nothing about what is trusted.
+    /// This helps with cross-signed roots. It does not change the trusted roots.
     pub fn add_root_hint_subjects(
         mut self,
         subjects: impl IntoIterator<Item = DistinguishedName>,
@@ -186,21 +186,21 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Names no authorities to clients.
+    /// Removes all names of authorities from the hints for clients.
     ///
-    /// Unless this is called they are told the names of all roots, which with many roots takes many
-    /// bytes in each handshake. It changes nothing about what is trusted.
+    /// By default, the hints list all roots, which may add many bytes to each handshake. This does
+    /// not change the trusted roots.
     pub fn clear_root_hint_subjects(mut self) -> Self {
         self.root_hint_subjects.clear();
         self
     }
 
-    /// Parses the revocation lists, and finishes.
+    /// Parses the revocation lists and builds the verifier.
     ///
     /// # Errors
     ///
-    /// [`VerifierBuilderError`] when there are no roots, or one of the lists cannot be used, or
-    /// [`with_shared_crls`](Self::with_shared_crls) was given none.
+    /// [`VerifierBuilderError`] if there are no roots, a list is unusable, or
+    /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
     pub fn build(self) -> Result<Arc<dyn ClientCertVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiClientVerifier {
             chain: self.chain.build()?,

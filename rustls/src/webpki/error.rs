@@ -9,7 +9,7 @@ use crate::error::{
     CertRevocationListError, CertificateError, Error, ExtendedKeyPurpose, OtherError,
 };
 
-/// The error for `err`, which came from reading or verifying a certificate, or a signature made with it.
+/// Maps an error from parsing or verifying a certificate, or a signature made with it.
 pub(super) fn certificate_error(err: WebPkiError) -> Error {
     let cause = match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::TrailingData(_) => {
@@ -51,7 +51,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
                 presented: context.present.into_iter().map(purpose).collect(),
             }
         }
-        // the revocation list is to blame, not the certificate
+        // the revocation list is at fault, not the certificate
         WebPkiError::InvalidCrlSignatureForPublicKey
         | WebPkiError::IssuerNotCrlSigner
         | WebPkiError::UnsupportedCrlSignatureAlgorithmContext(_)
@@ -63,7 +63,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
     cause.into()
 }
 
-/// The error for `err`, which came from reading or using a revocation list.
+/// Maps an error from parsing or using a revocation list.
 pub(crate) fn crl_error(err: WebPkiError) -> CertRevocationListError {
     match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::MalformedExtensions => {
@@ -98,13 +98,14 @@ pub(crate) fn crl_error(err: WebPkiError) -> CertRevocationListError {
     }
 }
 
-/// An error that has no counterpart here.
+/// Wraps an error that has no counterpart here.
 #[cfg(feature = "std")]
 fn other_error(err: WebPkiError) -> OtherError {
     OtherError(Arc::new(err))
 }
 
-/// An error that has no counterpart here. Without `std`, webpki's is no [`core::error::Error`].
+/// Wraps an error that has no counterpart here. Without `std`, webpki's type does not implement
+/// [`core::error::Error`].
 #[cfg(not(feature = "std"))]
 fn other_error(err: WebPkiError) -> OtherError {
     use core::fmt;
@@ -123,7 +124,7 @@ fn other_error(err: WebPkiError) -> OtherError {
     OtherError(Arc::new(Wrapper(err)))
 }
 
-/// The purpose with the object identifier `oid`.
+/// Returns the purpose with the object identifier `oid`.
 fn purpose(oid: Vec<usize>) -> ExtendedKeyPurpose {
     match oid.as_slice() {
         KeyUsage::CLIENT_AUTH_REPR => ExtendedKeyPurpose::ClientAuth,

@@ -1,10 +1,10 @@
 //! Certificate verification by rustls-webpki.
 //!
-//! [`RootCertStore`] holds what is trusted; [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`] build a
-//! path from a certificate to it. `chain` has what both share; `signature` verifies signatures over
-//! handshakes; `error` maps webpki's errors to this library's.
+//! [`RootCertStore`] holds the trust anchors. [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`]
+//! build a path from a certificate to one of them. `chain` is shared by both; `signature` verifies
+//! handshake signatures; `error` maps webpki's errors to this library's.
 //!
-//! There is no X.509 parser here: webpki reads certificates.
+//! There is no X.509 parser here: webpki parses certificates.
 
 mod anchors;
 mod chain;
@@ -30,11 +30,11 @@ pub use signature::{
 
 use crate::error::CertRevocationListError;
 
-/// Why a certificate verifier could not be built.
+/// The reason why a certificate verifier could not be built.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum VerifierBuilderError {
-    /// The store of root certificates is empty: nothing would ever be trusted.
+    /// The root store is empty, so no certificate could be trusted.
     NoRootAnchors,
     /// A certificate revocation list cannot be used.
     InvalidCrl(CertRevocationListError),

@@ -1,4 +1,4 @@
-//! How a client verifies servers.
+//! The verification of servers by a client.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,27 +20,27 @@ use crate::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerif
 
 /// Verifies servers by the rules of the Web PKI.
 ///
-/// A server is accepted when a path of certificates leads from its own to a trusted root, all of it
-/// valid, meant for servers and, as far as revocation lists tell, not revoked, and when the certificate
-/// is for the server's name. A stapled OCSP response is not looked at.
+/// A certificate is accepted if a path of valid certificates for server authentication leads to a
+/// trusted root, none is known to be revoked, and the server's name matches. A stapled OCSP
+/// response is ignored.
 #[derive(Debug)]
 pub struct WebPkiServerVerifier {
     chain: ChainVerifier,
 }
 
 impl WebPkiServerVerifier {
-    /// Starts to build a verifier that trusts `roots`, with the algorithms of the process-wide default
+    /// Starts a verifier that trusts `roots` and uses the algorithms of the process-wide default
     /// [`CryptoProvider`].
     ///
     /// # Panics
     ///
-    /// When there is no default provider and the crate's features do not tell which to take, as
-    /// [`ClientConfig::builder`](crate::ClientConfig::builder) does.
+    /// Panics if there is no default provider and the crate features do not select exactly one,
+    /// like [`ClientConfig::builder`](crate::ClientConfig::builder).
     pub fn builder(roots: Arc<RootCertStore>) -> ServerCertVerifierBuilder {
         Self::builder_with_provider(roots, default_provider().clone())
     }
 
-    /// Starts to build a verifier that trusts `roots`, with the algorithms of `provider`.
+    /// Starts a verifier that trusts `roots` and uses the algorithms of `provider`.
     ///
     #[cfg_attr(feature = "aws_lc_rs", doc = "```")]
     #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -120,8 +120,8 @@ impl ServerCertVerifier for WebPkiServerVerifier {
 
 /// Builds a [`WebPkiServerVerifier`].
 ///
-/// Without revocation lists no revocation is checked. With them, unless said otherwise, the whole chain
-/// must be covered, and how old they are does not matter.
+/// Without revocation lists, revocation is not checked. With lists, by default, they must cover the
+/// whole chain, and their age is ignored.
 #[derive(Clone, Debug)]
 pub struct ServerCertVerifierBuilder {
     chain: ChainVerifierBuilder,
@@ -130,7 +130,7 @@ pub struct ServerCertVerifierBuilder {
 impl ServerCertVerifierBuilder {
     /// Checks certificates against `crls`, in addition to those of earlier calls.
     ///
-    /// Where two lists are for the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one counts.
     pub fn with_crls(
         mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -139,24 +139,24 @@ impl ServerCertVerifierBuilder {
         self
     }
 
-    /// Checks certificates against `crls`, which are parsed already, in addition to those of earlier calls.
+    /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
     ///
-    /// Where two lists are for the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one counts.
     ///
-    /// There must be at least one, or [`build`](Self::build) fails: to have no lists where there should be some
-    /// must not turn the check off.
+    /// [`build`](Self::build) fails if `crls` is empty, because missing lists must not turn the
+    /// check off.
     pub fn with_shared_crls(mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) -> Self {
         self.chain.add_shared_crls(crls);
         self
     }
 
-    /// Checks the revocation of the server's own certificate only, not of those above it.
+    /// Checks only the server's own certificate for revocation, not its issuers.
     pub fn only_check_end_entity_revocation(mut self) -> Self {
         self.chain.revocation.depth = RevocationCheckDepth::EndEntity;
         self
     }
 
-    /// Refuses certificates when the revocation list that covers them is past its next update.
+    /// Rejects a certificate if the list that covers it is past its next update.
     pub fn enforce_revocation_expiration(mut self) -> Self {
         self.chain.revocation.expiration = ExpirationPolicy::Enforce;
         self
@@ -168,12 +168,12 @@ impl ServerCertVerifierBuilder {
         self
     }
 
-    /// Parses the revocation lists, and finishes.
+    /// Parses the revocation lists and builds the verifier.
     ///
     /// # Errors
     ///
-    /// [`VerifierBuilderError`] when there are no roots, or one of the lists cannot be used, or
-    /// [`with_shared_crls`](Self::with_shared_crls) was given none.
+    /// [`VerifierBuilderError`] if there are no roots, a list is unusable, or
+    /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
     pub fn build(self) -> Result<Arc<WebPkiServerVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiServerVerifier {
             chain: self.chain.build()?,

@@ -1,4 +1,4 @@
-//! Signatures over handshakes, verified with the key of a certificate.
+//! The verification of handshake signatures with the key of a certificate.
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use webpki::{EndEntityCert, Error as WebPkiError, RawPublicKeyEntity};
@@ -10,16 +10,17 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::verify::HandshakeSignatureValid;
 
-/// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.3.
+/// Verifies `signature` over `message` with the key of the certificate `signer`, by the rules of
+/// TLS 1.3.
 ///
-/// A scheme names one algorithm there: the first that `supported_schemes` lists for it.
+/// A TLS 1.3 scheme names one algorithm: the first that `supported_schemes` lists for it.
 ///
 /// # Errors
 ///
-/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] when `supported_schemes` lacks the
-///   scheme, or TLS 1.3 does;
-/// - [`Error::InvalidCertificate`] when the certificate cannot be parsed, its key is of the wrong kind,
-///   or the signature is wrong.
+/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] if `supported_schemes` or TLS 1.3
+///   lacks the scheme;
+/// - [`Error::InvalidCertificate`] if the certificate cannot be parsed, its key is of the wrong
+///   kind, or the signature is invalid.
 pub fn verify_tls13_signature(
     message: &[u8],
     signer: &CertificateDer<'_>,
@@ -33,11 +34,12 @@ pub fn verify_tls13_signature(
     })
 }
 
-/// As [`verify_tls13_signature`], by a raw public key (RFC 7250) instead of a certificate's.
+/// Verifies like [`verify_tls13_signature`], with a raw public key (RFC 7250) instead of a
+/// certificate.
 ///
 /// # Errors
 ///
-/// As for [`verify_tls13_signature`].
+/// The errors of [`verify_tls13_signature`].
 pub fn verify_tls13_signature_with_raw_key(
     message: &[u8],
     spki: &SubjectPublicKeyInfoDer<'_>,
@@ -51,17 +53,18 @@ pub fn verify_tls13_signature_with_raw_key(
     })
 }
 
-/// Verifies the `signature` over `message` by the key of the certificate `signer`, by the rules of TLS 1.2.
+/// Verifies `signature` over `message` with the key of the certificate `signer`, by the rules of
+/// TLS 1.2.
 ///
-/// There an ECDSA scheme names a hash function but no curve, so each algorithm that
+/// An ECDSA scheme of TLS 1.2 names a hash function but no curve. So each algorithm that
 /// `supported_schemes` lists for the scheme is tried.
 ///
 /// # Errors
 ///
-/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] when `supported_schemes` lacks the
-///   scheme, or TLS 1.2 does;
-/// - [`Error::InvalidCertificate`] when the certificate cannot be parsed, its key is of the wrong kind,
-///   or the signature is wrong.
+/// - [`PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme`] if `supported_schemes` or TLS 1.2
+///   lacks the scheme;
+/// - [`Error::InvalidCertificate`] if the certificate cannot be parsed, its key is of the wrong
+///   kind, or the signature is invalid.
 pub fn verify_tls12_signature(
     message: &[u8],
     signer: &CertificateDer<'_>,
@@ -78,7 +81,7 @@ pub fn verify_tls12_signature(
     })
 }
 
-/// True if handshakes of TLS 1.2 may be signed with `scheme`.
+/// True if `scheme` is allowed for signatures in TLS 1.2 handshakes.
 pub(crate) fn is_supported_in_tls12(scheme: SignatureScheme) -> bool {
     // draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3 only
     !matches!(
@@ -89,7 +92,7 @@ pub(crate) fn is_supported_in_tls12(scheme: SignatureScheme) -> bool {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// The one algorithm that verifies signatures of this `scheme` in TLS 1.3.
+/// Returns the algorithm for `scheme` in TLS 1.3, as a slice of one.
 fn tls13_algorithms(
     scheme: SignatureScheme,
     supported_schemes: &WebPkiSupportedAlgorithms,
@@ -101,7 +104,7 @@ fn tls13_algorithms(
     Ok(&algorithms(scheme, supported_schemes)?[..1])
 }
 
-/// The algorithms that verify signatures of this `scheme`; at least one.
+/// Returns the algorithms for `scheme`; at least one.
 fn algorithms(
     scheme: SignatureScheme,
     supported_schemes: &WebPkiSupportedAlgorithms,
@@ -111,11 +114,11 @@ fn algorithms(
         .iter()
         .find(|(supported, algorithms)| *supported == scheme && !algorithms.is_empty())
         .map(|(_, algorithms)| *algorithms)
-        // RFC 9846 §4.5.2: the scheme must be one of those offered
+        // RFC 9846 §4.5.2: the scheme must have been offered
         .ok_or_else(|| PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into())
 }
 
-/// Has `verify` try `algorithms` until one fits the key; that one decides.
+/// Calls `verify` with each algorithm until one fits the key, and returns that result.
 fn verify_by(
     algorithms: Algorithms,
     verify: impl Fn(&dyn SignatureVerificationAlgorithm) -> Result<(), WebPkiError>,

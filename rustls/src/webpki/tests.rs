@@ -1,5 +1,4 @@
-//! The verifiers against upstream's: given the same certificates, they come to the same verdict, down to
-//! what an error says.
+//! Verifiers compared with upstream's: both return the same results, down to the error texts.
 
 mod certificates;
 pub(crate) mod pki;
@@ -20,7 +19,7 @@ use crate as ours;
 use crate::certificates::RevocationList;
 use crate::error::Error;
 
-// One text for two crates: their types have the same names and are not the same.
+// one body for two crates, because their types differ and share only the names
 
 macro_rules! roots {
     ($lib:ident, $case:expr) => {{
@@ -73,7 +72,7 @@ macro_rules! verify_server {
     }};
 }
 
-/// By the function for verifiers of the application, which looks at neither names nor revocation lists.
+/// Uses the function for custom verifiers, which checks neither names nor revocation lists.
 macro_rules! verify_chain_alone {
     ($lib:ident, $provider:expr, $case:expr) => {
         $lib::server::ParsedCertificate::try_from(&$case.end_entity).and_then(|end_entity| {
@@ -105,7 +104,7 @@ macro_rules! verify_client {
     }};
 }
 
-/// What a peer presents, and who judges it.
+/// A peer's certificates, and the settings of the verifier that checks them.
 #[derive(Clone)]
 struct Case {
     end_entity: CertificateDer<'static>,
@@ -120,7 +119,8 @@ struct Case {
 }
 
 impl Case {
-    /// `end_entity` and `intermediates` for [`SERVER`], with trust in `root`.
+    /// Creates a case of `end_entity` and `intermediates` for [`SERVER`], with `root` as the trust
+    /// anchor.
     fn new(end_entity: CertificateDer<'static>, intermediates: &[&Issuer], root: &Issuer) -> Self {
         Self {
             end_entity,
@@ -143,7 +143,7 @@ impl Case {
         self
     }
 
-    /// The lists as verifiers share them, if there are any.
+    /// Parses the lists for sharing, if there are any.
     fn shared_crls(&self) -> Option<Vec<Arc<RevocationList>>> {
         let parsed = |der: &CertificateRevocationListDer<'static>| {
             RevocationList::from_der(der.clone()).unwrap()
@@ -151,9 +151,9 @@ impl Case {
         (!self.crls.is_empty()).then(|| self.crls.iter().map(parsed).collect())
     }
 
-    /// What a client makes of a server that presents this.
+    /// Returns a client's result for a server with these certificates.
     ///
-    /// By every provider there is; they and upstream's must agree.
+    /// All providers of this library and of upstream must agree.
     fn as_server(&self) -> Result<(), Error> {
         let verdicts = providers().map(|(our_provider, their_provider)| {
             let ours = verify_chain_alone!(ours, our_provider, self);
@@ -172,9 +172,9 @@ impl Case {
         the_only(verdicts)
     }
 
-    /// What a server makes of a client that presents this.
+    /// Returns a server's result for a client with these certificates.
     ///
-    /// By every provider there is; they and upstream's must agree.
+    /// All providers of this library and of upstream must agree.
     fn as_client(&self) -> Result<(), Error> {
         let verdicts = providers().map(|(our_provider, their_provider)| {
             let ours = verify_client!(ours, our_provider.clone(), self);
@@ -189,17 +189,18 @@ impl Case {
         the_only(verdicts)
     }
 
-    /// What either side makes of a peer that presents this, if that is the same for both.
+    /// Returns the result for a peer with these certificates, which must be the same for both
+    /// sides.
     fn as_either(&self) -> Result<(), Error> {
         the_only([self.as_server(), self.as_client()].into_iter())
     }
 }
 
-/// One of `verdicts`, which must say the same.
+/// Returns the common value of `verdicts`, which must be equal.
 fn the_only(verdicts: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
     verdicts
         .reduce(|one, other| {
-            // the lists of supported algorithms differ between providers
+            // providers differ in their lists of supported algorithms
             let kind = |verdict: &Result<(), Error>| match verdict {
                 Ok(()) => "Ok".to_owned(),
                 Err(err) => format!("{err:?}")
@@ -214,7 +215,7 @@ fn the_only(verdicts: impl Iterator<Item = Result<(), Error>>) -> Result<(), Err
         .unwrap()
 }
 
-/// Each provider of ours that there is, and the same one of upstream's.
+/// Iterates over our available providers, each with its upstream counterpart.
 fn providers() -> impl Iterator<
     Item = (
         Arc<ours::crypto::CryptoProvider>,

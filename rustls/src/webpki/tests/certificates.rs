@@ -1,4 +1,4 @@
-//! Certificates, good and bad in every way that generating and damaging them brings about.
+//! Valid and invalid certificates, generated and corrupted in many ways.
 
 use std::string::ToString;
 use std::vec::Vec;
@@ -20,7 +20,7 @@ fn a_root() -> Issuer {
     root("Root", nothing)
 }
 
-/// The text of the webpki error in a verdict without a name of its own.
+/// Returns the text of a webpki error that maps to `CertificateError::Other`.
 fn other(verdict: Result<(), Error>) -> std::string::String {
     match verdict {
         Err(Error::InvalidCertificate(CertificateError::Other(err))) => err.to_string(),
@@ -56,7 +56,7 @@ fn unknown_issuer() {
     let nobody = Case::new(leaf(&issuer, nothing), &[], &another);
     assert_eq!(nobody.as_either(), verdict);
 
-    // of the same name, so the signature is tried
+    // same name, so the signature is checked
     let namesake = Case::new(leaf(&issuer, nothing), &[], &stranger);
     assert_eq!(
         namesake.as_either(),
@@ -156,7 +156,7 @@ fn server_names() {
         assert_eq!(case.as_client(), Ok(()));
     }
 
-    // the common name counts for nothing
+    // the common name is ignored
     let nameless = leaf(&root, |params| params.subject_alt_names.clear());
     assert_eq!(
         Case::new(nameless, &[], &root).as_server(),
@@ -212,7 +212,7 @@ fn purposes() {
         }
     }
 
-    // a purpose of an intermediate is one of all below it
+    // an intermediate's purpose restricts all certificates below it
     let clients = intermediate("For clients", &root, |params| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     });
@@ -277,7 +277,7 @@ fn roles_and_constraints() {
 
 #[test]
 fn too_many_signatures_to_check() {
-    // one name and different keys, so each path must be tried to the end
+    // one name with different keys, so each path must be tried to the end
     let issuers = (0..20).map(|_| root("Same", nothing)).collect::<Vec<_>>();
     let [issuer, trusted, others @ ..] = issuers.as_slice() else {
         unreachable!();
@@ -298,7 +298,7 @@ fn unsupported_signature_algorithms() {
     let good = leaf(&issuer, nothing);
     assert_eq!(Case::new(good.clone(), &[], &issuer).as_either(), Ok(()));
 
-    // ecdsa-with-SHA384 becomes one that nobody knows, and one for another kind of key
+    // replace ecdsa-with-SHA384 by an unknown algorithm, and by one for another kind of key
     for (oid, what) in [
         (
             &[42, 134, 72, 206, 61, 4, 3, 9],
@@ -345,7 +345,7 @@ fn signature_algorithm_of_another_kind_of_key() {
 }
 
 #[test]
-fn every_byte_of_a_certificate_damaged() {
+fn corruption_of_any_byte_is_detected() {
     let root = a_root();
     let lower = intermediate("Intermediate", &root, nothing);
     let good = Case::new(leaf(&lower, nothing), &[&lower], &root)
@@ -370,7 +370,7 @@ fn every_byte_of_a_certificate_damaged() {
 
     for bytes in damaged(&good.end_entity) {
         let case = good.clone().with(|case| case.end_entity = bytes.into());
-        // a bit of the serial number is the only one that does not matter, and it is signed
+        // only a bit of the serial number has no other effect, and it is signed
         assert!(case.as_server().is_err());
     }
     for bytes in damaged(&good.intermediates[0]) {
@@ -382,7 +382,7 @@ fn every_byte_of_a_certificate_damaged() {
 }
 
 #[test]
-fn usage_of_keys_is_not_looked_at() {
+fn key_usage_is_ignored() {
     let root = a_root();
     let cert = leaf(&root, |params| {
         params.key_usages = vec![KeyUsagePurpose::KeyEncipherment];

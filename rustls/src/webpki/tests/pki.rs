@@ -1,3 +1,3 @@
-//! Certificates for the tests, those that tests from outside have.
+//! The test certificates, shared with the integration tests.
 
 pub(crate) use harness::pki::*;

@@ -1,4 +1,4 @@
-//! Certificates that were revoked, and revocation lists that are no good.
+//! Revoked certificates and invalid revocation lists.
 
 use std::sync::Arc;
 use std::{format, vec};
@@ -20,7 +20,7 @@ const INTERMEDIATE: u8 = 22;
 struct Chain {
     root: Issuer,
     intermediate: Issuer,
-    /// Without revocation lists.
+    /// The case without revocation lists.
     case: Case,
 }
 
@@ -50,7 +50,7 @@ impl Chain {
 fn revoked() {
     let chain = Chain::new();
     let good_lists = vec![
-        crl(&chain.root, &[LEAF], |_| ()), // another issuer's number
+        crl(&chain.root, &[LEAF], |_| ()), // the serial number, but another issuer
         crl(&chain.intermediate, &[INTERMEDIATE], |_| ()),
     ];
     let case = chain.case(|case| case.crls = good_lists.clone());
@@ -113,7 +113,7 @@ fn expired_list() {
 }
 
 #[test]
-fn list_of_no_authority() {
+fn list_from_wrong_issuer() {
     let chain = Chain::new();
     let namesake = intermediate("Intermediate", &chain.root, |_| ());
     let case = chain.case(|case| {
@@ -125,7 +125,7 @@ fn list_of_no_authority() {
         Err(CertRevocationListError::BadSignature.into())
     );
 
-    // rcgen refuses to sign a list for an issuer that may not, so the list is signed with the same key
+    // rcgen refuses to sign lists for an issuer without that permission, so sign with the same key
     // under another certificate
     let mut params = rcgen::CertificateParams::new([]).unwrap();
     params.distinguished_name = rcgen::DistinguishedName::new();
@@ -170,7 +170,7 @@ fn list_with_unknown_signature_algorithm() {
     ));
 }
 
-/// What the builders say to `crls`; ours and upstream's, for servers and for clients, must agree.
+/// Builds verifiers with `crls` for both sides; ours and upstream's must agree on the result.
 fn build(
     crls: &[pki_types::CertificateRevocationListDer<'static>],
 ) -> Result<(), super::super::VerifierBuilderError> {
@@ -221,7 +221,7 @@ fn build(
 }
 
 #[test]
-fn every_byte_of_a_list_damaged() {
+fn corruption_of_any_byte_of_a_list() {
     let root = root("Root", |_| ());
     let simple = crl(&root, &[1, 2], |_| ());
     let distributed = crl(&root, &[1], |params| {
@@ -237,7 +237,7 @@ fn every_byte_of_a_list_damaged() {
     for good in [simple, distributed] {
         assert!(build(core::slice::from_ref(&good)).is_ok());
         for at in 0..good.len() {
-            // bits, and what turns one extension or tag into another
+            // flip bits, and change one extension or tag into another
             let bits = [good[at] ^ 0x01, good[at] ^ 0x80, !good[at], 0x00];
             for byte in bits
                 .into_iter()
@@ -252,7 +252,7 @@ fn every_byte_of_a_list_damaged() {
             kinds.insert(format!("{verdict:?}"));
         }
     }
-    // the damage did bring about what there is a name for
+    // the corruption produced the errors that have names
     for kind in [
         "ParseError",
         "InvalidCrlNumber",
@@ -272,7 +272,7 @@ fn every_byte_of_a_list_damaged() {
 }
 
 #[test]
-fn builders_want_roots() {
+fn builders_require_roots() {
     use ours::client::WebPkiServerVerifier;
     use ours::server::WebPkiClientVerifier;
 
@@ -339,7 +339,7 @@ fn no_shared_list_is_an_error() {
         for verdict in [
             server.clone().with_shared_crls([]).build().map(|_| ()),
             client.clone().with_shared_crls([]).build().map(|_| ()),
-            // nor do other lists make up for those that are missing
+            // other lists do not make up for the missing ones
             server
                 .with_shared_crls([list.clone()])
                 .with_shared_crls([])

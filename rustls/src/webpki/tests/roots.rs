@@ -1,4 +1,4 @@
-//! The store of roots.
+//! The root store.
 
 use std::vec::Vec;
 use std::{format, vec};
@@ -8,7 +8,7 @@ use crate::RootCertStore;
 use crate::error::CertificateError;
 
 #[test]
-fn counts_what_can_be_parsed() {
+fn parsable_certificates_are_counted() {
     let (one, two) = (root("One", |_| ()), root("Two", |_| ()));
     let mut store = RootCertStore::empty();
     assert!(store.is_empty());
@@ -45,7 +45,7 @@ fn counts_what_can_be_parsed() {
 }
 
 #[test]
-fn subjects_are_upstreams() {
+fn subjects_match_upstream() {
     let roots = ["One", "Two"].map(|name| root(name, |_| ()));
     let mut ours = RootCertStore::empty();
     let mut theirs = rustls_upstream::RootCertStore::empty();

@@ -1,4 +1,4 @@
-//! Signatures over handshakes.
+//! Handshake signatures.
 
 use std::format;
 use std::vec::Vec;
@@ -14,7 +14,7 @@ use crate as ours;
 use crate::enums::SignatureScheme;
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 
-/// The scheme and the signature, as on the wire.
+/// Encodes the scheme and the signature in wire format.
 fn signed(scheme: u16, signature: &[u8]) -> Vec<u8> {
     let len = u16::try_from(signature.len()).unwrap();
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ fn signed(scheme: u16, signature: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The verdicts for TLS 1.2 and 1.3. Ours and upstream's must agree, by every provider.
+/// Returns the results for TLS 1.2 and 1.3. Ours and upstream's must agree for each provider.
 fn verify(message: &[u8], cert: &CertificateDer<'_>, dss: &[u8]) -> [Result<(), Error>; 2] {
     let mut verdicts = None;
     for (our_provider, their_provider) in providers() {
@@ -32,7 +32,7 @@ fn verify(message: &[u8], cert: &CertificateDer<'_>, dss: &[u8]) -> [Result<(), 
             ($lib:ident, $provider:expr) => {{
                 let dss = $lib::DigitallySignedStruct::read_bytes(dss).unwrap();
                 let algorithms = $provider.signature_verification_algorithms;
-                // the key by itself gets the verdict that it gets in its certificate
+                // a raw key gets the same result as its certificate
                 if let Ok(parsed) = $lib::server::ParsedCertificate::try_from(cert) {
                     let spki = parsed.subject_public_key_info();
                     let by_key = $lib::crypto::verify_tls13_signature_with_raw_key(
@@ -128,7 +128,7 @@ fn every_scheme_with_every_kind_of_key() {
                 SignatureScheme::RSA_PKCS1_SHA256
                 | SignatureScheme::RSA_PKCS1_SHA384
                 | SignatureScheme::RSA_PKCS1_SHA512 => assert_eq!(verdicts[1], unadvertised),
-                // TLS 1.2 has no curve in the scheme
+                // a TLS 1.2 scheme does not name the curve
                 SignatureScheme::ECDSA_NISTP256_SHA256
                     if key.is_compatible(&rcgen::PKCS_ECDSA_P384_SHA384) =>
                 {
