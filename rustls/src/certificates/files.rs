@@ -1,4 +1,4 @@
-//! Files that certificates and revocation lists are read from: how much of them, and how a change is seen.
+//! Reads files of certificates and revocation lists, with limits, and detects changes of them.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,44 +14,44 @@ use zeroize::Zeroizing;
 
 use super::loading::Version;
 
-/// How many entries of a directory are looked at.
+/// The maximum number of directory entries that are read.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
 
-/// How often a file is read that changes meanwhile.
+/// The number of attempts to read a file that changes meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// A file system that dates changes coarsest does it to two seconds.
+/// The coarsest resolution of modification times among file systems.
 const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 
-/// Why a file or a directory cannot be read.
+/// The error of reading a file or a directory.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FileError {
-    /// Which one.
+    /// The file or directory.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub cause: FileErrorCause,
 }
 
-/// What is wrong with a file or a directory.
+/// The reason why a file or a directory cannot be read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FileErrorCause {
-    /// The operating system says no.
+    /// The operating system returned an error.
     Io(Arc<io::Error>),
-    /// It is neither a regular file nor a link to one: a directory, a device or a pipe, whose end might never come.
+    /// It is not a regular file or a link to one. A directory, a device or a pipe might never end.
     NotRegular,
-    /// It has more than `limit` bytes.
+    /// The file has more than `limit` bytes.
     TooLong {
-        /// How many may be read.
+        /// The maximum number of bytes.
         limit: u64,
     },
-    /// It is a directory of more than `limit` entries.
+    /// The directory has more than `limit` entries.
     TooManyEntries {
-        /// How many are looked at.
+        /// The maximum number of entries.
         limit: usize,
     },
-    /// It was being written while it was read, several times over. Files that are in use are better replaced by
+    /// The file was written during each of several attempts to read it. Replace files in use by
     /// renaming.
     ChangedWhileRead,
 }
@@ -91,14 +91,14 @@ impl core::error::Error for FileError {
     }
 }
 
-/// The content of a regular file of up to `limit` bytes.
+/// Reads a regular file of up to `limit` bytes.
 ///
-/// A file that is written meanwhile is read again, so that no mixture of old and new is taken for its content. A
-/// writer that pauses in between cannot be told from one that is done.
+/// If the file changes meanwhile, it is read again, so that old and new content are not mixed. A
+/// writer that pauses halfway cannot be detected.
 ///
 /// # Errors
 ///
-/// [`FileError`], for each of its causes.
+/// [`FileError`] with any of its causes.
 pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     for _ in 0..ATTEMPTS {
         if let Some(content) = read_once(path, limit, |_| ())? {
@@ -108,7 +108,7 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Err(FileError::new(path, FileErrorCause::ChangedWhileRead))
 }
 
-/// The moments at which a test may change the file.
+/// The points at which tests may change the file.
 enum Moment {
     BeforeOpening,
     AfterReading,
@@ -121,7 +121,7 @@ fn read_once(
     meanwhile: impl Fn(Moment),
 ) -> Result<Option<Vec<u8>>, FileError> {
     let io_error = |error| FileError::io(path, error);
-    // opening a device may do something to it, so look first
+    // opening a device may have side effects, so check first
     refuse_irregular(path, &fs::metadata(path).map_err(io_error)?)?;
     meanwhile(Moment::BeforeOpening);
     let file = open_without_waiting(path).map_err(io_error)?;
@@ -132,7 +132,7 @@ fn read_once(
     if before.len() > limit {
         return Err(too_long());
     }
-    // it may be a private key: what is not returned is not left in memory
+    // it may be a private key: zeroize the content if it is not returned
     let mut content = Zeroizing::new(Vec::with_capacity(
         usize::try_from(before.len()).unwrap_or(0) + 1,
     ));
@@ -147,12 +147,12 @@ fn read_once(
 
     meanwhile(Moment::AfterReading);
     let after = file.metadata().map_err(io_error)?;
-    // a file whose content is made as it is read, as in /proc, says that it has none
+    // generated files, for example in /proc, report a length of 0
     let is_whole = length == after.len() || after.len() == 0;
     Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then(|| mem::take(&mut *content)))
 }
 
-/// Opens a file to read it. If a pipe has taken its place since it was looked at, this does not wait for a writer.
+/// Opens a file for reading. Does not block if a pipe has replaced the file after the check.
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -164,7 +164,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The flag of `open` as the C library spells it, which std does not export; 0 where it is not known here.
+/// The flag of `open` as in the C library, because std does not export it; 0 on unknown platforms.
 #[cfg(unix)]
 const O_NONBLOCK: i32 = if cfg!(any(
     target_vendor = "apple",
@@ -201,11 +201,11 @@ fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
     Err(FileError::new(path, FileErrorCause::NotRegular))
 }
 
-/// The names of the entries of a directory, in order.
+/// Returns the sorted names of the entries of a directory.
 ///
 /// # Errors
 ///
-/// [`FileError`] when it cannot be read, or has more than [`MAX_DIRECTORY_ENTRIES`].
+/// [`FileError`] if it cannot be read or has more than [`MAX_DIRECTORY_ENTRIES`].
 pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
     let io_error = |error| FileError::io(path, error);
     let mut names = Vec::new();
@@ -223,27 +223,27 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
     Ok(names)
 }
 
-/// The size and the modification time of a file, or of a directory and of all files in it.
+/// The sizes and modification times of a file, or of a directory and all files in it.
 ///
-/// Where the system tells them, which file it is and when its entry changed count, too: a file that was replaced by
-/// another one of the same size and date is another file.
+/// Where the system supports it, the inode and its change time count too. So a file replaced by
+/// another one of the same size and date has another version.
 #[derive(Clone, Debug)]
 pub(crate) struct FileVersion {
-    /// `None` where there is nothing that can be looked at.
+    /// The entries; `None` if the metadata cannot be read.
     stats: Vec<(OsString, Option<Stat>)>,
     is_settled: bool,
 }
 
 impl FileVersion {
-    /// The version of a file.
+    /// Returns the version of a file.
     pub(crate) fn of_file(path: &Path) -> Self {
         Self::new(Vec::from([(OsString::new(), Stat::at(path))]))
     }
 
-    /// The version of a directory, and of what is in it.
+    /// Returns the version of a directory and its entries.
     pub(crate) fn of_directory(path: &Path) -> Self {
         let mut stats = Vec::from([(OsString::new(), Stat::at(path))]);
-        // one that cannot be listed has but its own
+        // an unreadable directory is described by its own entry only
         for name in list_directory(path).unwrap_or_default() {
             let stat = Stat::at(&path.join(&name));
             stats.push((name, stat));
@@ -295,7 +295,7 @@ impl Stat {
         }
     }
 
-    /// False when another change of the same size might get the same date.
+    /// False if another change that keeps the size might get the same date.
     fn is_settled(&self, now: SystemTime) -> bool {
         self.modified.is_some_and(|modified| {
             let apart = match now.duration_since(modified) {
@@ -312,7 +312,7 @@ type Identity = (u64, u64, i64, i64);
 #[cfg(not(unix))]
 type Identity = ();
 
-/// The device, the number of the file on it, and when its entry was changed last.
+/// Returns the device, the inode number and the time of the inode's last change.
 #[cfg(unix)]
 fn identity(metadata: &Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt;
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_while_it_is_read_is_not_taken_for_its_content() {
+    fn files_that_change_meanwhile_are_not_returned() {
         let TestFile(path) = &TestFile::new("changes", b"old");
         let read = |meanwhile: &dyn Fn()| {
             let then = |moment| {
@@ -368,23 +368,23 @@ mod tests {
         };
         assert_eq!(read(&append), None);
         assert_eq!(read(&|| fs::write(path, "").unwrap()), None);
-        // of the same size, at another time
+        // same size, other time
         let touch = || {
             let file = File::options().append(true).open(path).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         };
         assert_eq!(read(&touch), None);
-        // the next attempt reads what was put in its place
+        // the next attempt reads the replacement
         #[cfg(unix)]
         assert_eq!(read(&|| fs::remove_file(path).unwrap()), None);
     }
 
-    /// Without the flag of `open`, this test waits for ever.
+    /// Blocks forever without the flag of `open`.
     #[cfg(unix)]
     #[test]
-    fn a_pipe_that_takes_the_place_of_a_file_is_refused_at_once() {
+    fn a_pipe_that_replaces_a_file_is_rejected_without_blocking() {
         let TestFile(path) = &TestFile::new("swapped", b"content");
-        assert_ne!(O_NONBLOCK, 0, "this platform's flag is not known");
+        assert_ne!(O_NONBLOCK, 0, "the flag is unknown on this platform");
         let swap = |moment| {
             if matches!(moment, Moment::BeforeOpening) {
                 fs::remove_file(path).unwrap();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_last_that_is_read() {
+    fn files_up_to_the_limit_are_read() {
         let TestFile(path) = &TestFile::new("limit", &[7; 100]);
         assert_eq!(read_file(path, 100).unwrap(), [7; 100]);
         let cause = read_file(path, 99).unwrap_err().cause;
@@ -418,7 +418,7 @@ mod tests {
             file.set_modified(time).unwrap();
             assert_eq!(FileVersion::of_file(path).is_settled(), settled);
         }
-        // nothing is there to change without being seen
+        // a missing file cannot change undetected
         fs::remove_file(path).unwrap();
         assert!(FileVersion::of_file(path).is_settled());
     }

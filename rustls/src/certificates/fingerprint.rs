@@ -1,20 +1,20 @@
-//! The SHA-256 of what somebody presented, made once.
+//! The SHA-256 of a peer's credentials, computed once.
 
 use super::once::Once;
 use crate::crypto::CryptoProvider;
 use crate::crypto::hash::{Hash, HashAlgorithm};
 use crate::error::Error;
 
-/// The SHA-256 of bytes that never change.
+/// The SHA-256 of immutable bytes.
 #[derive(Default)]
 pub(super) struct Fingerprint(Once<[u8; 32]>);
 
 impl Fingerprint {
-    /// The SHA-256 of `bytes`, which `hash` makes the first time.
+    /// Returns the SHA-256 of `bytes`, computed by `hash` on the first call.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when there is no `hash`.
+    /// [`Error::General`] if `hash` is `None`.
     pub(super) fn of(
         &self,
         bytes: &[u8],
@@ -26,7 +26,7 @@ impl Fingerprint {
         let hash = hash().ok_or_else(|| {
             Error::General("no cipher suite of the crypto provider uses SHA-256".into())
         })?;
-        // a provider is foreign code: nobody waits for it
+        // outside the cell: other threads must not wait for foreign code
         let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref()).map_err(|_| {
             Error::General("the crypto provider's SHA-256 does not return 32 bytes".into())
         })?;
@@ -34,12 +34,12 @@ impl Fingerprint {
     }
 }
 
-/// SHA-256 as the cipher suites of `provider` have it.
+/// Returns SHA-256 from the cipher suites of `provider`.
 pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     hash_of_suites(provider, HashAlgorithm::SHA256)
 }
 
-/// The hash function of one of `provider`'s cipher suites.
+/// Returns a hash function from the cipher suites of `provider`.
 pub(super) fn hash_of_suites(
     provider: &CryptoProvider,
     algorithm: HashAlgorithm,

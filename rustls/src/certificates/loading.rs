@@ -1,20 +1,20 @@
-//! A cache of what is loaded from a source: loaded once, by one thread, and kept for a while.
+//! A generic cache: each source is loaded once, by one thread, and kept for some time.
 //!
-//! It knows nothing of certificates. What it keeps, and where that comes from, is said by a [`Source`]; how long
-//! and how much it keeps, by a [`Policy`].
+//! It knows nothing about certificates. A [`Source`] defines the values and their origin. A
+//! [`Policy`] defines lifetime and capacity.
 //!
 //! ```text
-//!   load ──► look up ──► held, and neither too old nor changed ───────────────► hand it out
+//!   load ──► look up ──► cached, neither stale nor changed ─────────────────────► return it
 //!               │
-//!               ├──► another thread is loading it ──► wait for that Flight ───► hand out what it brought
-//!               │         └─► reload: wait for it, and share the Flight that begins next
+//!               ├──► another thread is loading it ──► wait for that Flight ─────► return its result
+//!               │         └─► reload: wait for it, and share the Flight after it
 //!               │
-//!               └──► a Flight of one's own ──► Source::load ──► keep it ──────► hand it out
-//!                                                      └─► failed: keep the old, and say so with it
+//!               └──► start a Flight ──► Source::load ──► store it ──────────────► return it
+//!                                           └─► failed: return the old value with the error
 //! ```
 //!
-//! The lock of the map is held for looking things up, never while a source is read or parsed: a slow source holds
-//! up nobody but those who ask for that very source.
+//! The map's lock is held for lookups, never while a source is read or parsed. A slow source delays
+//! only its own callers.
 
 mod flight;
 mod policy;
@@ -34,52 +34,55 @@ use self::flight::{Flight, Outcome};
 pub(crate) use self::policy::Policy;
 use super::CacheStats;
 
-/// Where a value comes from; also the key that it is kept under.
+/// The origin of a value, and its key in the cache.
 pub(crate) trait Source: Clone + Eq + Hash {
-    /// What is kept.
+    /// The cached value.
     type Value;
-    /// Why it could not be loaded.
+    /// The error of a failed load.
     type Error;
-    /// What changes when the source does.
+    /// A value that changes when the source changes.
     type Version: Version;
 
-    /// Reads and parses the source. No lock is held meanwhile; it must not ask the same cache for itself.
+    /// Reads and parses the source. Called without a lock. It must not access its own entry in the
+    /// cache.
     ///
-    /// `held` is what was loaded before. Returning it, where nothing changed, lets its users go on sharing it.
+    /// `held` is the previous value. Return it if nothing changed, so that its users keep sharing
+    /// it.
     fn load(&self, held: Option<&Arc<Self::Value>>) -> Result<Arc<Self::Value>, Self::Error>;
 
-    /// Tells the log what came of a load, and whether something older is `kept` where it failed. By then the load is
-    /// over: a log that needs a connection to be written may ask for the source itself.
+    /// Logs the result of a load. `kept` is true if it failed and an older value stays. The load is
+    /// over by then, so a logger may load the same source, for example to open a connection.
     fn log(&self, outcome: Result<&Self::Value, &Self::Error>, kept: bool);
 
-    /// The version that a load would read now, if there are means to tell it without reading.
+    /// Returns the version that a load would read now, if it can be determined without reading.
     fn version(&self) -> Option<Self::Version>;
 
-    /// False when loading again can bring nothing new, so that nothing ever gets too old.
+    /// False if another load never returns anything new, so that values never become stale.
     fn can_change(&self) -> bool;
 
-    /// About how many bytes of memory `value` and this key take.
+    /// Returns the approximate memory of `value` and this key in bytes.
     fn bytes(&self, value: &Self::Value) -> usize;
 }
 
-/// A mark by which a change is recognized.
+/// A version of a source, to detect changes.
 pub(crate) trait Version: Clone + PartialEq {
-    /// False when what is behind it may yet change and keep this version, as a file that was written a moment ago.
+    /// False if a later change may have the same version, for example shortly after a file was
+    /// written.
     fn is_settled(&self) -> bool;
 }
 
-/// A cache as described at the head of this file.
+/// The cache described at the top of this file.
 pub(crate) struct LoadingCache<S: Source> {
     policy: Policy,
     map: Mutex<Map<S>>,
 }
 
-/// What is handed out.
+/// A result of the cache.
 pub(crate) struct Loaded<S: Source> {
     pub(crate) value: Arc<S::Value>,
-    /// When it was read; `None` when the clock did not know.
+    /// The time of loading; `None` if the clock did not know it.
     pub(crate) loaded_at: Option<UnixTime>,
-    /// Why the last attempt to replace it failed.
+    /// The error of the last attempt to replace the value.
     pub(crate) failure: Option<Arc<S::Error>>,
 }
 
@@ -99,45 +102,45 @@ impl<S: Source> LoadingCache<S> {
         &self.policy
     }
 
-    /// To be used while the cache is made; entries are judged by it from then on.
+    /// For the builder methods. Later changes apply to existing entries too.
     pub(crate) fn policy_mut(&mut self) -> &mut Policy {
         &mut self.policy
     }
 
-    /// What `source` has: held, or loaded now.
+    /// Returns the value of `source`, cached or loaded now.
     ///
     /// # Errors
     ///
-    /// Those of [`Source::load`] when nothing is held to go on with. Threads that waited for one load have the same
-    /// error; the next call tries again.
+    /// The errors of [`Source::load`] if there is no older value. Threads that wait for one load
+    /// share its error; the next call tries again.
     pub(crate) fn load(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, false)
     }
 
-    /// Like [`load`](Self::load), but never returns what a load brought that began before this call.
+    /// Loads the source even if it is cached. The result is from a load that began after this call.
     ///
-    /// Calls that come while a load is under way share the next one.
+    /// Calls during a load share the next one.
     pub(crate) fn reload(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, true)
     }
 
-    fn load_as(&self, source: &S, anew: bool) -> Result<Loaded<S>, Arc<S::Error>> {
+    fn load_as(&self, source: &S, must_reload: bool) -> Result<Loaded<S>, Arc<S::Error>> {
         if self.policy.is_off() {
             return self.load_aside(source);
         }
 
         loop {
-            // both are calls of foreign code or of the system: not under the lock
+            // foreign code or system calls: not under the lock
             let now = self.policy.now();
             let version = self.version(source);
 
-            match self.take_turn(source, now, version.as_ref(), anew) {
-                Turn::Held(loaded) => return Ok(loaded),
+            match self.take_turn(source, now, version.as_ref(), must_reload) {
+                Turn::Hit(loaded) => return Ok(loaded),
                 Turn::Load(flight, held) => {
                     return Pending::new(self, source, flight).run(held.as_ref(), now, version);
                 }
                 Turn::Wait(flight) => {
-                    // the load may have begun before a change that this call has to see
+                    // the load may have begun before a change that this call must see
                     let outcome = flight.wait();
                     let is_recent = |_: &_| flight.began_at(self.version(source).as_ref());
                     if let Some(outcome) = outcome.filter(is_recent) {
@@ -154,7 +157,8 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Loads for all who wait for `next`, or waits for the thread that does. Returns `None` if the load panicked.
+    /// Loads for all threads that wait for `next`, or waits for another one that does. Returns
+    /// `None` if the load panicked.
     fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
         let now = self.policy.now();
         let version = self.version(source);
@@ -167,7 +171,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Counts a call that another thread has loaded for.
+    /// Counts a call whose value was loaded by another thread.
     fn share(&self, outcome: Outcome<S>) -> Outcome<S> {
         let mut map = self.lock();
         match &outcome {
@@ -177,7 +181,7 @@ impl<S: Source> LoadingCache<S> {
         outcome
     }
 
-    /// Where nothing is to be kept.
+    /// Loads without caching.
     fn load_aside(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         let now = self.policy.now();
         self.lock().counts.misses += 1;
@@ -198,16 +202,16 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Forgets what is held of `source`. A load that is under way is not kept either.
+    /// Removes the value of `source`. The result of a load in progress is not cached either.
     pub(crate) fn invalidate(&self, source: &S) {
         let removed = self.lock().entries.remove(source);
-        drop(removed); // behind the lock
+        drop(removed); // outside of the lock
     }
 
-    /// Forgets everything.
+    /// Removes all values.
     pub(crate) fn clear(&self) {
         let removed = core::mem::take(&mut self.lock().entries);
-        drop(removed); // behind the lock
+        drop(removed); // outside of the lock
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
@@ -228,7 +232,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// The version to compare by, where changes are to be seen at once.
+    /// Returns the version to compare with, if the policy asks for change detection.
     fn version(&self, source: &S) -> Option<S::Version> {
         self.policy
             .check_for_changes
@@ -241,7 +245,7 @@ impl<S: Source> LoadingCache<S> {
         source: &S,
         now: Option<UnixTime>,
         version: Option<&S::Version>,
-        anew: bool,
+        must_reload: bool,
     ) -> Turn<S> {
         let mut map = self.lock();
         let map = &mut *map;
@@ -249,14 +253,14 @@ impl<S: Source> LoadingCache<S> {
 
         let entry = map.entries.entry(source.clone()).or_default();
         entry.last_use = map.uses;
-        let is_to_be_used =
-            |held: &&Held<S>| !anew && held.is_to_be_used(source, &self.policy, now, version);
-        if let Some(held) = entry.held.as_ref().filter(is_to_be_used) {
+        let is_usable =
+            |held: &&CachedValue<S>| !must_reload && held.is_usable(source, &self.policy, now, version);
+        if let Some(held) = entry.held.as_ref().filter(is_usable) {
             map.counts.hits += 1;
-            return Turn::Held(held.loaded.clone());
+            return Turn::Hit(held.loaded.clone());
         }
         match &entry.flight {
-            Some(current) if anew => Turn::WaitForNext {
+            Some(current) if must_reload => Turn::WaitForNext {
                 current: current.clone(),
                 next: entry.next.get_or_insert_with(Flight::new).clone(),
             },
@@ -271,11 +275,12 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Begins `next` after the load before it has ended, and returns what it is to replace.
+    /// Begins `next` after the previous load, and returns the value to replace.
     ///
     /// # Errors
     ///
-    /// The load to wait for, if another thread has begun `next` or, after the source was forgotten, another load.
+    /// Returns the load to wait for: `next` if another thread has begun it, or a new one if the
+    /// entry was removed meanwhile.
     fn begin_next(
         &self,
         source: &S,
@@ -304,7 +309,8 @@ impl<S: Source> LoadingCache<S> {
         Ok(entry.held_value())
     }
 
-    /// Nothing panics under this lock but a failed allocation, and the map is whole at each point.
+    /// Recovers from a poisoned lock: only allocations panic under it, and the map is always
+    /// consistent.
     fn lock(&self) -> MutexGuard<'_, Map<S>> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -321,14 +327,14 @@ impl<S: Source> fmt::Debug for LoadingCache<S> {
 
 struct Map<S: Source> {
     entries: HashMap<S, Entry<S>>,
-    /// How often anything was looked up: the clock of `last_use`.
+    /// The number of lookups: the clock of `last_use`.
     uses: u64,
-    /// Entries and bytes are counted when they are asked for.
+    /// `entries` and `bytes` are computed on demand.
     counts: CacheStats,
 }
 
 impl<S: Source> Map<S> {
-    /// The entry of `source`, unless it was invalidated since `flight` began.
+    /// Returns the entry of `source`, unless it was invalidated since `flight` began.
     fn entry_of(&mut self, source: &S, flight: &Arc<Flight<S>>) -> Option<&mut Entry<S>> {
         self.entries.get_mut(source).filter(|entry| {
             entry
@@ -338,8 +344,8 @@ impl<S: Source> Map<S> {
         })
     }
 
-    /// Removes those used least recently until there are `capacity`. Those being loaded stay, for another thread
-    /// would load them a second time: there are never more of them than threads.
+    /// Evicts the least recently used entries down to `capacity`. Entries being loaded stay, or
+    /// another thread would load them again. There are at most as many as threads.
     fn trim(&mut self, capacity: usize) -> Vec<Entry<S>> {
         let mut removed = Vec::new();
         while self.entries.len() > capacity {
@@ -359,12 +365,12 @@ impl<S: Source> Map<S> {
     }
 }
 
-/// Has a held value, a flight or both: while something is loaded for the first time, nothing is held.
+/// An entry with a value, a flight or both. During the first load there is no value.
 struct Entry<S: Source> {
-    held: Option<Held<S>>,
-    /// The load under way.
+    held: Option<CachedValue<S>>,
+    /// The current load.
     flight: Option<Arc<Flight<S>>>,
-    /// The load due after it, for calls of `reload` that came during it.
+    /// The load after it, for calls of `reload` during the current one.
     next: Option<Arc<Flight<S>>>,
     last_use: u64,
 }
@@ -386,16 +392,16 @@ impl<S: Source> Default for Entry<S> {
     }
 }
 
-struct Held<S: Source> {
+struct CachedValue<S: Source> {
     loaded: Loaded<S>,
     version: Option<S::Version>,
-    /// When and at what version `loaded.failure` came.
+    /// The time and the version of the failed load in `loaded.failure`.
     failed: Option<(Option<UnixTime>, Option<S::Version>)>,
 }
 
-impl<S: Source> Held<S> {
-    /// Whether to hand it out without another attempt to load.
-    fn is_to_be_used(
+impl<S: Source> CachedValue<S> {
+    /// True if it can be returned without another attempt to load.
+    fn is_usable(
         &self,
         source: &S,
         policy: &Policy,
@@ -407,7 +413,7 @@ impl<S: Source> Held<S> {
             return true;
         }
 
-        // what could not be replaced just now is not tried again at each call
+        // after a failure, do not try again in each call
         self.failed.as_ref().is_some_and(|(at, of)| {
             is_unchanged(of.as_ref(), version) && policy.is_soon_after(*at, now)
         })
@@ -416,7 +422,7 @@ impl<S: Source> Held<S> {
 
 fn is_unchanged<V: Version>(known: Option<&V>, now: Option<&V>) -> bool {
     match (known, now) {
-        // changes are not asked for, or cannot be told
+        // change detection is off, or the version is unknown
         (_, None) => true,
         (None, Some(_)) => false,
         (Some(known), Some(now)) => known.is_settled() && known == now,
@@ -434,19 +440,20 @@ impl<S: Source> Clone for Loaded<S> {
 }
 
 enum Turn<S: Source> {
-    Held(Loaded<S>),
-    /// Wait for the load under way.
+    Hit(Loaded<S>),
+    /// Wait for the current load.
     Wait(Arc<Flight<S>>),
-    /// Wait for the load under way, then load once for all who share `next`.
+    /// Wait for the current load, then load once for all threads that share `next`.
     WaitForNext {
         current: Arc<Flight<S>>,
         next: Arc<Flight<S>>,
     },
-    /// Load now. Has the value to be replaced.
+    /// Load now, to replace this value.
     Load(Arc<Flight<S>>, Option<Arc<S::Value>>),
 }
 
-/// The duty to end a flight. When the source panics, dropping this hands the duty to one of those who wait.
+/// The obligation to end a flight. If the source panics, dropping it passes the obligation to a
+/// waiting thread.
 struct Pending<'a, S: Source> {
     cache: &'a LoadingCache<S>,
     source: &'a S,
@@ -493,7 +500,7 @@ impl<'a, S: Source> Pending<'a, S> {
             loaded_at: now,
             failure: None,
         };
-        let held = Held {
+        let held = CachedValue {
             loaded: loaded.clone(),
             version,
             failed: None,
@@ -508,7 +515,7 @@ impl<'a, S: Source> Pending<'a, S> {
         map.counts.reloads += u64::from(replaced.is_some());
         let removed = map.trim(self.cache.policy.capacity);
         drop(map);
-        drop((replaced, removed)); // behind the lock
+        drop((replaced, removed)); // outside of the lock
         loaded
     }
 

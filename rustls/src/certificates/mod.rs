@@ -1,21 +1,23 @@
-//! Certificates that are parsed once, kept, and shared.
+//! Certificates that are parsed once, cached and shared.
 //!
-//! What is kept here are certificates and what was read out of them, never what a verification found: every
-//! handshake checks signatures, names, dates and revocation anew. Each cache is bounded, and tells by
-//! [`CacheStats`] what it holds and how much it helped.
+//! The caches hold certificates and their parsed contents, but no results of verification. Every
+//! handshake checks signatures, names, dates and revocation again. Each cache is bounded and
+//! reports [`CacheStats`].
 //!
 //! - Root certificates are read once for all configurations: [`RootSource`], [`RootCache`].
-//! - Revocation lists are indexed once for all verifiers: [`RevocationList`], [`CrlSource`], [`CrlCache`].
+//! - Revocation lists are indexed once for all verifiers: [`RevocationList`], [`CrlSource`],
+//!   [`CrlCache`].
 //! - Connections and sessions of one peer share its certificates: [`PeerChains`].
-//! - Who a peer is: [`PeerIdentity`].
+//! - The identity of a peer: [`PeerIdentity`].
 #![cfg_attr(
     feature = "x509",
-    doc = "- What is in a certificate, each property read once: [`Certificate`]."
+    doc = "- The properties of a certificate, each parsed once: [`Certificate`]."
 )]
-//! - Whom to trust is replaced without a restart: [`ReloadingServerVerifier`], [`ReloadingClientVerifier`].
+//! - Roots and revocation lists can be replaced without a restart: [`ReloadingServerVerifier`],
+//!   [`ReloadingClientVerifier`].
 #![cfg_attr(
     feature = "x509",
-    doc = "- So are certificates and keys of one's own: [`ReloadingCertifiedKeys`]."
+    doc = "- So can certificates and private keys: [`ReloadingCertifiedKeys`]."
 )]
 
 #[cfg(feature = "x509")]

@@ -1,4 +1,4 @@
-//! A value that is made when it is first asked for, and kept.
+//! A value that is created on first use.
 
 #[cfg(not(feature = "std"))]
 use alloc::boxed::Box;
@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 #[cfg(not(feature = "std"))]
 use once_cell::race::OnceBox;
 
-/// A cell that is filled once, from whichever thread asks first.
+/// A cell that is initialized once, by the first thread that needs it.
 ///
-/// With `std`, the threads that ask at the same time wait for the one that makes the value. Without, each makes
-/// one, and all of them get the first that was ready.
+/// With `std`, other threads wait for the one that creates the value. Without it, several may
+/// create one, and all use the first that is stored.
 pub(crate) struct Once<T> {
     #[cfg(feature = "std")]
     cell: OnceLock<T>,
@@ -20,7 +20,7 @@ pub(crate) struct Once<T> {
 }
 
 impl<T> Once<T> {
-    /// An empty cell.
+    /// Creates an empty cell.
     pub(crate) const fn new() -> Self {
         Self {
             #[cfg(feature = "std")]
@@ -30,13 +30,13 @@ impl<T> Once<T> {
         }
     }
 
-    /// The value, once there is one.
+    /// Returns the value if it is initialized.
     #[inline]
     pub(crate) fn get(&self) -> Option<&T> {
         self.cell.get()
     }
 
-    /// The value, which `make` makes if there is none. `make` must not ask for it.
+    /// Returns the value, created by `make` if necessary. `make` must not access this cell.
     #[inline]
     pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         #[cfg(feature = "std")]

@@ -1,8 +1,8 @@
-//! One [`Certificate`] for each certificate that this side authenticates with, in the whole process.
+//! One [`Certificate`] per certificate of this side, shared in the whole process.
 //!
-//! A [`CertifiedKey`] has public fields only, and users build it as they like: there is no room in it for what is read
-//! of its certificate. So that lies in a map beside, found by the bytes of the certificate. The map holds it weakly;
-//! what keeps it are the resolvers that have the key ([`Kept`]), and whoever asked for it.
+//! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
+//! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
+//! The strong ones belong to the resolvers that have the key ([`Kept`]) and to callers.
 
 use alloc::sync::Arc;
 #[cfg(feature = "std")]
@@ -23,21 +23,21 @@ use crate::lock::Mutex;
 use crate::session::bounded_map::BoundedMap;
 use crate::sign::CertifiedKey;
 
-/// How many certificates the map knows at most; the oldest makes room for the next, and is shared no longer. With
-/// each it takes some hundred bytes.
+/// The maximum number of certificates in the map. Beyond it, the oldest entry is evicted and no
+/// longer shared. An entry takes about a hundred bytes.
 #[cfg(feature = "std")]
 const CAPACITY: usize = 4096;
 
-/// How many entries each new one has looked at for certificates that nobody has any longer.
+/// The number of entries checked for dropped certificates at each insertion.
 #[cfg(feature = "std")]
 const SWEPT_PER_ENTRY: usize = 2;
 
-/// How much of the end of a certificate finds it. That is within its signature, which is not the same for any two;
-/// to hash all of it would take longer than to read a property.
+/// The number of bytes hashed, from the end of a certificate. They belong to its signature, which
+/// is unique. Hashing all of it would take longer than parsing a property.
 #[cfg(feature = "std")]
 const HASHED: usize = 64;
 
-/// The certificate `der`, with what was read of it before, if somebody still has that.
+/// Returns the shared object for `der`, with its parsed properties, or a new one.
 pub(crate) fn shared(der: &CertificateDer<'static>) -> Arc<Certificate> {
     #[cfg(feature = "std")]
     return process_wide().find(der);
@@ -45,10 +45,10 @@ pub(crate) fn shared(der: &CertificateDer<'static>) -> Arc<Certificate> {
     return Arc::new(Certificate::new(der.clone()));
 }
 
-/// Keeps what is read of the end entity of a key, for as long as whoever has the key.
+/// Keeps the parsed end entity of a key alive, as long as the owner keeps the key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
-    /// `None` where there is no certificate.
+    /// `None` without a certificate.
     #[cfg(feature = "std")]
     _certificate: Option<Arc<Certificate>>,
 }
@@ -70,8 +70,8 @@ fn process_wide() -> &'static OwnCertificates {
     &CERTIFICATES
 }
 
-/// Certificates by the hash of their ends. Of those with the same hash the first one that is alive is found, and the
-/// others are not: nothing but sharing is lost.
+/// Certificates by the hash of their ends. If hashes collide, only the first live certificate is
+/// shared.
 #[cfg(feature = "std")]
 struct OwnCertificates {
     state: RandomState,
@@ -92,22 +92,22 @@ impl OwnCertificates {
         self.find_by(self.state.hash_one((der.len(), &der[end..])), der)
     }
 
-    /// No lock is held while certificates are hashed, compared, copied or freed.
+    /// Holds no lock while it hashes, compares, copies or frees certificates.
     fn find_by(&self, hash: u64, der: &CertificateDer<'static>) -> Arc<Certificate> {
         if let Some(found) = self.alive(hash).filter(|found| found.der() == der) {
             return found;
         }
         let new = Arc::new(Certificate::new(der.clone()));
-        // the map is whole between calls, so a poisoned lock can be used
+        // the map is consistent between calls, so recover from poisoning
         let Some(mut known) = self.known.lock_even_poisoned() else {
             return new;
         };
         if let Some(present) = known.get(&hash).and_then(Weak::upgrade) {
             drop(known);
-            // another thread was faster, or another certificate has this hash
+            // another thread was faster, or another certificate has the same hash
             return if present == new { present } else { new };
         }
-        // what is gone leaves its place among the old ones
+        // a dropped certificate would leave its entry among the oldest
         known.remove(&hash);
         known.sweep(SWEPT_PER_ENTRY, |weak| weak.strong_count() == 0);
         let evicted = known.insert(hash, Arc::downgrade(&new));

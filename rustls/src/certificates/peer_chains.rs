@@ -1,30 +1,30 @@
-//! One copy of each peer's certificates, for all connections and sessions that have them.
+//! One copy of each peer's certificates for all its connections and sessions.
 //!
 //! ```text
 //!                      ┌─────────────── PeerChains ────────────────┐
 //!   a Certificate  ──► │ find: hash, look up, compare every byte   │ ──► an equal chain that is alive,
-//!   or a ticket        │                                           │     or a copy of its own
-//!                      │ keep: once the peer is authenticated      │ ──► the one that others find
+//!   or a ticket        │                                           │     or a new copy
+//!                      │ keep: once the peer is authenticated      │ ──► the shared chain
 //!                      └───────────────────────────────────────────┘
 //! ```
 //!
-//! The map holds weak references: a chain lives as long as a connection or a session that has it. It is bounded, and
-//! nothing enters it on the word of a peer that is not authenticated. Nothing but memory depends on it: that an
-//! equal chain was seen before spares no check of it.
+//! The map holds weak references: the connections and sessions keep a chain alive. It is bounded,
+//! and only chains of authenticated peers enter it. It only saves memory: a shared chain is
+//! verified like a new one.
 
 use core::fmt;
 
 use super::CacheStats;
 use crate::session::chain::{ChainKind, PeerChain};
 
-/// Lets connections and sessions of one peer share its certificates, in place of a copy each.
+/// Shares the certificates of a peer between its connections and sessions.
 ///
-/// A server that has many connections or sessions of the same clients, and a client with those of the same
-/// servers, hold each chain of certificates once. What is shared is bytes, and what is read out of them; each
-/// handshake verifies them anew.
+/// This saves memory on servers with many connections or sessions per client, and on clients with
+/// many per server. The shared part is the bytes and the parsed properties. Each handshake verifies
+/// them again.
 ///
-/// Each configuration has one of its own, which its clones share. Several configurations share one where they are
-/// given it:
+/// By default, each configuration and its clones share one map. Set the same one to share it
+/// between several configurations:
 ///
 #[cfg_attr(all(feature = "aws_lc_rs", feature = "std"), doc = "```")]
 #[cfg_attr(not(all(feature = "aws_lc_rs", feature = "std")), doc = "```ignore")]
@@ -41,28 +41,28 @@ use crate::session::chain::{ChainKind, PeerChain};
 /// }
 /// ```
 ///
-/// It holds weak references only: a chain is freed with the last connection or session that has it. Without the crate
-/// feature `std`, only a connection and its own sessions share.
+/// The map holds weak references only: a chain is freed with its last connection or session.
+/// Without the crate feature `std`, only a connection and its own sessions share.
 pub struct PeerChains {
     #[cfg(feature = "std")]
     enabled: Option<interner::Interner<std::hash::RandomState>>,
 }
 
 impl PeerChains {
-    /// How many chains [`default`](Self::default) knows at most: with all of them, the map takes about a megabyte,
-    /// beside the chains.
+    /// The capacity of [`default`](Self::default). A full map takes about 1 MB, without the chains.
     #[cfg(feature = "std")]
     pub const DEFAULT_CAPACITY: usize = 8192;
 
-    /// One that knows up to `capacity` chains; the oldest makes room for the next, and is not found any longer. With
-    /// 0 it is [`disabled`](Self::disabled).
+    /// Creates a map for up to `capacity` chains. Beyond that, the oldest entry is evicted and no
+    /// longer shared. With 0 it is [`disabled`](Self::disabled).
     #[cfg(feature = "std")]
     pub fn new(capacity: usize) -> Self {
         let enabled = (capacity > 0).then(|| interner::Interner::new(capacity, Default::default()));
         Self { enabled }
     }
 
-    /// One by which nothing is shared: each full handshake and each resumption of a server makes a copy.
+    /// Creates a map that shares nothing. Each full handshake, and each resumption on a server,
+    /// makes a copy.
     pub fn disabled() -> Self {
         Self {
             #[cfg(feature = "std")]
@@ -70,11 +70,11 @@ impl PeerChains {
         }
     }
 
-    /// What it holds, and how much it helped.
+    /// Returns the statistics.
     ///
-    /// `entries` counts the chains that are known, including some that were freed and are not cleared away yet. `bytes`
-    /// is the length of the certificates of those that are alive, which connections and sessions hold. A hit is a chain
-    /// that did not have to be copied.
+    /// `entries` counts the known chains, including freed ones that are not swept yet. `bytes` is
+    /// the total length of the live certificates, which connections and sessions hold. A hit is a
+    /// chain that was not copied.
     pub fn stats(&self) -> CacheStats {
         #[cfg(feature = "std")]
         if let Some(interner) = &self.enabled {
@@ -83,9 +83,9 @@ impl PeerChains {
         CacheStats::default()
     }
 
-    /// The chain of these certificates, each in DER: one that is alive, or a copy.
+    /// Returns the chain of these DER certificates: a live one, or a copy.
     ///
-    /// A peer that is not authenticated yet may have sent them; nobody else finds a copy before [`Found::keep`].
+    /// The peer may not be authenticated yet. Nobody else finds a copy before [`Found::keep`].
     pub(crate) fn find<'a>(
         &self,
         kind: ChainKind,
@@ -98,7 +98,7 @@ impl PeerChains {
         Found::alone(PeerChain::copy(kind, certificates))
     }
 
-    /// The same for certificates that a peer was authenticated with. Later calls find what is returned.
+    /// Returns the shared chain of an authenticated peer, which later calls find.
     pub(crate) fn share<'a>(
         &self,
         kind: ChainKind,
@@ -109,7 +109,8 @@ impl PeerChains {
 }
 
 impl Default for PeerChains {
-    /// One of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`, [`disabled`](Self::disabled) without.
+    /// A map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
+    /// [`disabled`](Self::disabled) without.
     fn default() -> Self {
         #[cfg(feature = "std")]
         return Self::new(Self::DEFAULT_CAPACITY);
@@ -126,10 +127,10 @@ impl fmt::Debug for PeerChains {
     }
 }
 
-/// A chain that may be used, but not be found, while its peer is not authenticated.
+/// A chain of a peer that is not authenticated yet: usable, but not shared.
 pub(crate) struct Found {
     chain: PeerChain,
-    /// What it is to be kept under, unless others have it already.
+    /// The hash to store it under; `None` if it is stored already.
     #[cfg(feature = "std")]
     hash: Option<u64>,
 }
@@ -147,8 +148,8 @@ impl Found {
         &self.chain
     }
 
-    /// The peer is authenticated by this chain: from now on others share it. If one of them was faster, this returns
-    /// its copy. `chains` are those it was looked for in.
+    /// Shares the chain in `chains`, because the peer is authenticated. Returns the copy of another
+    /// connection if that was faster.
     pub(crate) fn keep(self, chains: &PeerChains) -> PeerChain {
         #[cfg(feature = "std")]
         if let (Some(hash), Some(interner)) = (self.hash, &chains.enabled) {

@@ -1,4 +1,4 @@
-//! Who the peer of a connection is.
+//! The identity of a connection's peer.
 
 use core::fmt;
 
@@ -15,18 +15,18 @@ use crate::session::chain::{ChainKind, PeerChain};
 #[cfg(not(feature = "x509"))]
 use crate::webpki::ParsedCertificate;
 
-/// What a peer was authenticated by: its certificates, or its raw public key.
+/// The credentials of an authenticated peer: its certificates, or its raw public key.
 ///
-/// It comes from [`peer_identity`](crate::CommonState::peer_identity), and may be kept for longer than the
-/// connection; a clone shares everything. What is read out of it is kept with the certificates: connections that
-/// share those ([`PeerChains`](super::PeerChains)) share that, too, so that a client that comes back is not read
-/// again.
+/// [`peer_identity`](crate::CommonState::peer_identity) returns it. It may outlive the connection,
+/// and a clone shares everything. Parsed properties are stored with the certificates. Connections
+/// that share those ([`PeerChains`](super::PeerChains)) share the properties, so a returning client
+/// is not parsed again.
 ///
 /// ```
 /// use rustls::certificates::PeerIdentity;
 /// use rustls::{CommonState, Error};
 ///
-/// /// What an application may find its clients by.
+/// /// An identifier for clients.
 /// fn client_id(connection: &CommonState) -> Result<Option<[u8; 32]>, Error> {
 ///     let identity = connection.peer_identity();
 ///     identity.map(|identity| identity.sha256_fingerprint().copied()).transpose()
@@ -35,11 +35,11 @@ use crate::webpki::ParsedCertificate;
 #[derive(Clone)]
 pub struct PeerIdentity {
     chain: PeerChain,
-    /// SHA-256, if the connection's crypto provider has it.
+    /// SHA-256, if the connection's crypto provider supports it.
     sha256: Option<&'static dyn Hash>,
 }
 
-/// What a peer is authenticated by.
+/// The kind of a peer's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerIdentityKind {
@@ -50,7 +50,7 @@ pub enum PeerIdentityKind {
 }
 
 impl PeerIdentity {
-    /// The identity of a peer that was authenticated by `chain`, on a connection over `provider`.
+    /// Creates the identity of a peer with `chain`, on a connection that uses `provider`.
     pub(crate) fn new(chain: PeerChain, provider: &CryptoProvider) -> Self {
         Self {
             chain,
@@ -62,7 +62,7 @@ impl PeerIdentity {
         &self.chain
     }
 
-    /// What the peer is authenticated by.
+    /// Returns the kind of credentials.
     pub fn kind(&self) -> PeerIdentityKind {
         match self.chain.kind() {
             ChainKind::X509 => PeerIdentityKind::X509,
@@ -70,21 +70,23 @@ impl PeerIdentity {
         }
     }
 
-    /// The end-entity certificate in DER; or, of a raw public key, its `SubjectPublicKeyInfo`.
+    /// Returns the end-entity certificate in DER, or the `SubjectPublicKeyInfo` of a raw public
+    /// key.
     pub fn der(&self) -> &[u8] {
-        // nobody is authenticated by an empty chain
+        // an authenticated peer has a non-empty chain
         self.chain.first().map(AsRef::as_ref).unwrap_or_default()
     }
 
-    /// The same as [`peer_certificates`](crate::CommonState::peer_certificates): the peer's certificates, end entity
-    /// first; or its raw public key, as if it were a certificate.
+    /// Returns the peer's certificates, end entity first, or its raw public key in the form of a
+    /// certificate. Same as [`peer_certificates`](crate::CommonState::peer_certificates).
     pub fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.chain
     }
 
-    /// The end-entity certificate, which tells what is in it. `None` when the peer has a raw public key.
+    /// Returns the end-entity certificate, whose properties can be queried. `None` if the peer has
+    /// a raw public key.
     ///
-    /// The first time, it is copied; nothing is read before it is asked for.
+    /// The first call copies the certificate. Properties are parsed on demand.
     #[cfg(feature = "x509")]
     pub fn certificate(&self) -> Option<&Certificate> {
         match (self.chain.kind(), self.chain.first()) {
@@ -97,12 +99,13 @@ impl PeerIdentity {
         }
     }
 
-    /// The peer's public key: that of the end-entity certificate, or the raw one. It is read once.
+    /// Returns the public key of the end-entity certificate, or the raw public key. It is parsed
+    /// once.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] when the certificate cannot be read, which only a verifier of one's own can have
-    /// let pass.
+    /// [`Error::InvalidCertificate`] if the certificate cannot be parsed. Only a custom verifier
+    /// can have accepted such a certificate.
     pub fn public_key(&self) -> Result<SubjectPublicKeyInfoDer<'_>, Error> {
         if self.chain.kind() == ChainKind::RawPublicKey {
             return Ok(SubjectPublicKeyInfoDer::from(self.der()));
@@ -128,11 +131,13 @@ impl PeerIdentity {
         }
     }
 
-    /// The SHA-256 of [`der`](Self::der). The connection's crypto provider makes it once.
+    /// Returns the SHA-256 of [`der`](Self::der), computed once by the connection's crypto
+    /// provider.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when none of the provider's cipher suites uses SHA-256, which is where the hash comes from.
+    /// [`Error::General`] if no cipher suite of the provider uses SHA-256, because the hash comes
+    /// from the suites.
     pub fn sha256_fingerprint(&self) -> Result<&[u8; 32], Error> {
         #[cfg(feature = "x509")]
         if let Some(certificate) = self.certificate() {
@@ -143,7 +148,7 @@ impl PeerIdentity {
     }
 }
 
-/// What is read out of an identity, kept with the chain.
+/// The parsed properties of an identity, stored with the chain.
 #[derive(Default)]
 pub(crate) struct PeerFacts {
     fingerprint: Fingerprint,
@@ -153,7 +158,7 @@ pub(crate) struct PeerFacts {
     public_key: Once<Result<SubjectPublicKeyInfoDer<'static>, Error>>,
 }
 
-/// Of the same kind, with the same certificates.
+/// Equal if kind and certificates are equal.
 impl PartialEq for PeerIdentity {
     fn eq(&self, other: &Self) -> bool {
         self.chain == other.chain
@@ -163,7 +168,7 @@ impl PartialEq for PeerIdentity {
 impl Eq for PeerIdentity {}
 
 impl fmt::Debug for PeerIdentity {
-    /// Nothing is read for it: it tells lengths.
+    /// Prints lengths only, so that nothing is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lens = self.chain.iter().map(|certificate| certificate.len());
         f.debug_struct("PeerIdentity")

@@ -1,24 +1,24 @@
-//! What certificates and revocation lists in PEM (RFC 7468) have in common.
+//! Helpers for certificates and revocation lists in PEM (RFC 7468).
 
 use alloc::format;
 use alloc::string::{String, ToString};
 
 use pki_types::pem;
 
-/// What certificates are marked by. The parser knows the first; the second is a format of OpenSSL's own.
+/// The labels of certificates. The parser supports the first; the second is a format of OpenSSL.
 pub(super) const CERTIFICATES: [&str; 3] =
     ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
-/// Whether `content` begins as a DER sequence that is as long as certificates and lists are. Text does not: its
-/// second byte would be within a character of several bytes.
+/// True if `content` starts like a DER sequence as long as certificates and lists are. Text never
+/// does: its second byte would be inside a multi-byte character.
 pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }
 
-/// How many places of `pem` say that something with one of these `labels` begins.
+/// Returns the number of BEGIN marks in `pem` with one of these `labels`.
 ///
-/// The parser passes over those that do not begin a line, as behind a mark of the encoding or an end without a line
-/// break, and over labels that it does not know. They would go missing without a word.
+/// The parser silently skips marks that do not start a line, for example after a byte order mark or
+/// a missing line break. It also skips unknown labels. The count reveals what it skipped.
 pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
     const BEGIN: &[u8] = b"-----BEGIN ";
     let is_label = |rest: &[u8]| {
@@ -27,7 +27,7 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
                 .is_some_and(|rest| rest.starts_with(b"-----"))
         })
     };
-    // each five dashes have one whose place is a multiple of five
+    // five dashes in a row always cover a multiple of five
     (0..pem.len())
         .step_by(5)
         .filter(|&at| pem[at] == b'-')
@@ -37,7 +37,7 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// What is wrong, without what is there: that may be a private key, all on the line of its mark.
+/// Describes the error without the content: that may be a private key on the line of its mark.
 pub(super) fn describe(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => match label(end_marker) {
@@ -58,7 +58,8 @@ pub(super) fn describe(error: &pem::Error) -> String {
     }
 }
 
-/// The label at the head of `text`, if it is one and no more than that: no base64 that long is without small letters.
+/// Returns the label at the start of `text`. `None` if it is too long or has other characters: then
+/// it may be base64 of a key.
 fn label(text: &[u8]) -> Option<&str> {
     let end = text.iter().position(|&byte| byte == b'-');
     let label = &text[..end.unwrap_or(text.len())];
@@ -102,9 +103,10 @@ mod tests {
         }
     }
 
-    /// A key may be all on one line, as from a variable of the environment, in a file that was taken for another.
+    /// A key may be on one line, for example from an environment variable, in a file of the wrong
+    /// kind.
     #[test]
-    fn nothing_of_a_key_is_told() {
+    fn errors_do_not_reveal_keys() {
         const SECRET: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
         for (pem, told) in [
             (

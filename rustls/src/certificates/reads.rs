@@ -1,4 +1,4 @@
-//! How often certificates are read, for tests that say when they are not.
+//! Counts certificate parsing, for tests that nothing is parsed needlessly.
 
 use core::cell::Cell;
 
@@ -6,12 +6,12 @@ std::thread_local! {
     static READS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A certificate is parsed, or one of its properties is.
+/// Counts the parsing of a certificate or of one property.
 pub(crate) fn note() {
     READS.set(READS.get() + 1);
 }
 
-/// How often that was so on this thread.
+/// Returns the count on this thread.
 pub(crate) fn count() -> usize {
     READS.get()
 }

@@ -1,24 +1,24 @@
-//! What a cache tells about itself.
+//! Statistics of the caches.
 
-/// What a cache holds, and how much it has helped.
+/// The contents and the hit counts of a cache.
 ///
-/// One type for all caches of this module; a number that a cache has no use for stays 0. The counts start at 0 with
-/// the cache, and only grow.
+/// All caches of this module use this type. A number that does not apply to a cache stays 0.
+/// Counters start at 0 and only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CacheStats {
-    /// How many entries are held now.
+    /// The current number of entries.
     pub entries: usize,
-    /// How many bytes they take, where the cache counts them.
+    /// The bytes that they take, if the cache counts them.
     pub bytes: Option<usize>,
-    /// Look-ups that were answered by what was held.
+    /// The number of lookups answered from the cache.
     pub hits: u64,
-    /// Look-ups for which something had to be loaded or parsed.
+    /// The number of lookups that loaded or parsed something.
     pub misses: u64,
-    /// Entries that made room for others.
+    /// The number of entries evicted for others.
     pub evictions: u64,
-    /// Entries that were loaded again, because they were too old or had changed, and replaced.
+    /// The number of entries reloaded and replaced, because they were stale or had changed.
     pub reloads: u64,
-    /// Loads that failed, the first ones and later ones.
+    /// The number of failed loads, including reloads.
     pub failures: u64,
 }

@@ -1,7 +1,7 @@
-//! Dates of certificates: the time in which one may be used, as seconds since 1970 (RFC 5280 §4.1.2.5).
+//! The dates of certificates in seconds since 1970 (RFC 5280 §4.1.2.5).
 //!
-//! [`not_after`] reads one field of a certificate without the crate feature `x509`. All other properties are read by
-//! `Certificate`, which needs it.
+//! [`not_after`] parses one field of a certificate without the crate feature `x509`. `Certificate`
+//! parses all other properties and needs that feature.
 
 use core::time::Duration;
 
@@ -17,13 +17,13 @@ const VERSION: u8 = 0xa0;
 
 pub(super) const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
 
-/// Returns the last second in which `certificate` may be used. `None` if it cannot be read.
+/// Returns the last second of the validity of `certificate`. `None` if it cannot be parsed.
 ///
-/// A time before 1970 is 0.
+/// A time before 1970 is returned as 0.
 pub(crate) fn not_after(certificate: &CertificateDer<'_>) -> Option<UnixTime> {
     let mut certificate = Elements(certificate).nested(SEQUENCE)?;
     let mut signed = certificate.nested(SEQUENCE)?;
-    // the version may be absent: then the serial number is first
+    // without a version, the serial number is the first field
     let (tag, _) = signed.next()?;
     if tag == VERSION {
         signed.next()?;
@@ -38,17 +38,17 @@ pub(crate) fn not_after(certificate: &CertificateDer<'_>) -> Option<UnixTime> {
     Some(UnixTime::since_unix_epoch(since_1970))
 }
 
-/// DER values that follow each other.
+/// A sequence of DER values.
 struct Elements<'a>(&'a [u8]);
 
 impl<'a> Elements<'a> {
-    /// Takes the next value: its tag and its content.
+    /// Takes the next value. Returns its tag and content.
     fn next(&mut self) -> Option<(u8, &'a [u8])> {
         let (tag, rest) = self.0.split_first()?;
         let (first, rest) = rest.split_first()?;
         let (len, rest) = match first {
             0..=0x7f => (usize::from(*first), rest),
-            // X.690 §8.1.3.5: so many bytes of length follow
+            // X.690 §8.1.3.5: the number of length bytes that follow
             0x81..=0x84 => {
                 let (bytes, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
                 let len = bytes
@@ -63,18 +63,18 @@ impl<'a> Elements<'a> {
         Some((*tag, content))
     }
 
-    /// Takes the next value, which must have this `tag`, and returns the values in it.
+    /// Takes the next value, which must have this `tag`, and returns the values inside.
     fn nested(&mut self, tag: u8) -> Option<Self> {
         let (found, content) = self.next()?;
         (found == tag).then_some(Self(content))
     }
 }
 
-/// Reads the content of a UTCTime or a GeneralizedTime.
+/// Parses the content of a UTCTime or a GeneralizedTime.
 ///
 /// # Errors
 ///
-/// The rule that it breaks.
+/// The rule that it violates.
 pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static str> {
     let digits_of_year = match tag {
         UTC_TIME => 2,
@@ -97,7 +97,7 @@ pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static s
     from_parts(year, rest)
 }
 
-/// `rest` is month, day, hour, minute and second, of two digits each.
+/// Parses month, day, hour, minute and second in `rest`, of two digits each.
 fn from_parts(year: i64, rest: &[u8]) -> Result<i64, &'static str> {
     let mut parts = [0; 5];
     for (part, text) in parts.iter_mut().zip(rest.chunks_exact(2)) {
@@ -116,7 +116,7 @@ fn from_parts(year: i64, rest: &[u8]) -> Result<i64, &'static str> {
     Ok(days_since_1970(year, month, day) * SECONDS_OF_A_DAY + seconds)
 }
 
-/// Reads a number of two decimal digits.
+/// Parses a number of two decimal digits.
 fn number(text: &[u8]) -> Result<i64, &'static str> {
     match *text {
         [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {
@@ -139,16 +139,16 @@ pub(super) fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1 January of the year 0 until `year` begins.
+/// Returns the number of days from 1 January of year 0 to the start of `year`.
 pub(super) fn days_before_year(year: i64) -> i64 {
     let past = year - 1;
-    // the year 0 is a leap year
+    // year 0 is a leap year
     year * 365 + past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400) + 1
 }
 
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
-    // `month` is from 1 to 12
+    // `month` is in 1..=12
     let months = BEFORE[(month - 1) as usize];
     let leap_day = i64::from(month > 2 && is_leap_year(year));
     days_before_year(year) - days_before_year(1970) + months + leap_day + day - 1
@@ -158,7 +158,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// A TBSCertificate up to its validity, in a certificate.
+    /// A certificate with the fields of its TBSCertificate up to the validity.
     fn certificate(version: &[u8], not_after: &[u8]) -> CertificateDer<'static> {
         const OTHERS: &[u8] = b"\x02\x01\x07\x30\x03\x06\x01\x2a\x30\x00";
         const NOT_BEFORE: &[u8] = b"\x17\x0d200101000000Z";
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_certificate_is_read() {
+    fn not_after_is_parsed() {
         for version in [VERSION_3, &[]] {
             for (time, expected) in [
                 (&b"\x17\x0d300101000000Z"[..], 1_893_456_000),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_end() {
+    fn not_after_of_malformed_certificates_is_none() {
         let whole = certificate(VERSION_3, b"\x17\x0d300101000000Z");
         for len in 0..whole.len() {
             assert_eq!(seconds(&whole[..len].into()), None, "{len} bytes");
@@ -200,7 +200,7 @@ mod tests {
         for time in [&b"\x17\x0d301301000000Z"[..], b"\x04\x0d300101000000Z", &[]] {
             assert_eq!(seconds(&certificate(VERSION_3, time)), None);
         }
-        // lengths that are too long, or without end
+        // lengths that are too long or indefinite
         assert_eq!(seconds(&b"\x30\x84\xff\xff\xff\xff"[..].into()), None);
         assert_eq!(seconds(&b"\x30\x85\0\0\0\0\0"[..].into()), None);
         assert_eq!(seconds(&b"\x30\x80\0\0"[..].into()), None);

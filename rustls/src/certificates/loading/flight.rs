@@ -1,7 +1,7 @@
-//! One load, and the threads that wait for it.
+//! A load and the threads that wait for it.
 //!
-//! A flight exists before its load begins if threads ask for a load that must not have begun before they asked.
-//! All of them share it; one of them begins it when the load before it has ended.
+//! A reload must begin after its call. If a load is in progress, its callers share a flight that is
+//! not begun yet. One of them begins it after the current load ends.
 
 use alloc::sync::Arc;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,10 @@ pub(super) struct Flight<S: Source> {
 pub(super) type Outcome<S> = Result<Loaded<S>, Arc<<S as Source>::Error>>;
 
 enum State<S: Source> {
-    /// No thread has begun the load.
+    /// Not begun yet.
     Due,
     UnderWay(Before<S>),
-    /// There is no outcome if the source panicked.
+    /// No outcome if the source panicked.
     Ended(Before<S>, Option<Outcome<S>>),
 }
 
@@ -36,7 +36,7 @@ impl<S: Source> Flight<S> {
         })
     }
 
-    /// Marks the load as under way. The caller loads. Returns false if another thread has begun it.
+    /// Marks the load as begun by the caller. Returns false if another thread has begun it.
     pub(super) fn begin(&self, version: Option<&S::Version>) -> bool {
         let mut state = self.lock();
         let is_due = matches!(*state, State::Due);
@@ -56,7 +56,8 @@ impl<S: Source> Flight<S> {
         self.ended.notify_all();
     }
 
-    /// Waits for the end of a load that has begun. Returns `None` if the source panicked; the caller then has to load.
+    /// Waits until a begun load ends. Returns `None` if the source panicked; the caller must load
+    /// then.
     pub(super) fn wait(&self) -> Option<Outcome<S>> {
         let mut state = self.lock();
         loop {
@@ -72,7 +73,7 @@ impl<S: Source> Flight<S> {
         }
     }
 
-    /// Returns true if the source had this version before the load began.
+    /// True if the source had this version before the load began.
     pub(super) fn began_at(&self, version: Option<&S::Version>) -> bool {
         match &*self.lock() {
             State::UnderWay(before) | State::Ended(before, _) => before.as_ref() == version,

@@ -1,4 +1,4 @@
-//! How long and how much a cache keeps.
+//! The lifetime and the capacity of a cache.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -6,17 +6,18 @@ use core::time::Duration;
 use pki_types::UnixTime;
 use rustls_core::time_provider::{DefaultTimeProvider, TimeProvider};
 
-/// What a [`LoadingCache`](super::LoadingCache) goes by.
+/// The settings of a [`LoadingCache`](super::LoadingCache).
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    /// For how long something is handed out before it is loaded again. Zero: nothing is kept.
-    /// [`Duration::MAX`]: nothing ever gets too old.
+    /// The time until a value is stale. Zero: nothing is cached. [`Duration::MAX`]: nothing becomes
+    /// stale.
     pub(crate) lifetime: Duration,
-    /// For how long the old is handed out after a failed attempt to replace it, before the next attempt.
+    /// The time between a failed attempt to replace a value and the next attempt. The old value is
+    /// returned meanwhile.
     pub(crate) retry_interval: Duration,
-    /// Whether each call looks whether the source has changed.
+    /// True if each call checks the source for changes.
     pub(crate) check_for_changes: bool,
-    /// How many entries are kept.
+    /// The maximum number of entries.
     pub(crate) capacity: usize,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
 }
@@ -42,18 +43,18 @@ impl Policy {
         self.time_provider.current_time()
     }
 
-    /// Whether what was loaded at `then` is within its lifetime `now`.
+    /// True if a value loaded at `then` is not stale.
     pub(super) fn is_young(&self, then: Option<UnixTime>, now: Option<UnixTime>) -> bool {
         self.lifetime == Duration::MAX || is_within(self.lifetime, then, now)
     }
 
-    /// Whether it is too early for another attempt after one that failed at `then`.
+    /// True if it is too early for another attempt after a failure at `then`.
     pub(super) fn is_soon_after(&self, then: Option<UnixTime>, now: Option<UnixTime>) -> bool {
         is_within(self.retry_interval.min(self.lifetime), then, now)
     }
 }
 
-/// An age that is not known, or negative as after a clock was set back, is within nothing.
+/// False if a time is unknown, or if `then` is in the future because the clock was set back.
 fn is_within(span: Duration, then: Option<UnixTime>, now: Option<UnixTime>) -> bool {
     let (Some(then), Some(now)) = (then, now) else {
         return false;

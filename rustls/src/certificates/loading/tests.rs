@@ -1,4 +1,4 @@
-//! What is loaded, when and by whom, over a source that does as it is told.
+//! Tests of the cache with a scripted source.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -22,7 +22,7 @@ mod when;
 const LIFETIME: u64 = 1000;
 const RETRY: u64 = 10;
 
-/// A cache, and its clock.
+/// A cache and its clock.
 struct Set {
     cache: LoadingCache<TestSource>,
     clock: Arc<Clock>,
@@ -52,7 +52,7 @@ impl Set {
         self.cache.lock().entries.len()
     }
 
-    /// Until there were so many look-ups: whoever did not find anything held waits, or is about to.
+    /// Waits for `uses` lookups. A thread whose lookup missed waits for a load, or is about to.
     fn wait_until_looked_up(&self, uses: u64) {
         while self.cache.lock().uses < uses {
             thread::yield_now();
@@ -89,21 +89,22 @@ impl TimeProvider for Clock {
     }
 }
 
-/// One whose value is its name and which load it was, of all sources of this name that are made of one another.
+/// A source whose value is its name and the number of the load. Clones share their state; sources
+/// of one name are equal.
 #[derive(Clone)]
 struct TestSource {
     name: &'static str,
     can_change: bool,
     loads: Arc<AtomicUsize>,
     does: Arc<Mutex<Does>>,
-    /// Whom to tell that a load has begun, and whom to wait for before it ends.
+    /// The channels of the next load: one reports its begin, the other lets it end.
     pause: Arc<Mutex<Option<Pause>>>,
     version: Arc<AtomicU64>,
     looks: Arc<AtomicUsize>,
     at_log: Arc<Mutex<Option<AtLog>>>,
 }
 
-/// What a log does that is told of a load, and whether something older is kept.
+/// A callback for the log of a load, with `true` if an older value is kept.
 type AtLog = alloc::boxed::Box<dyn Fn(bool) + Send>;
 
 type Pause = (mpsc::Sender<()>, mpsc::Receiver<()>, Does);
@@ -113,7 +114,7 @@ enum Does {
     Loads,
     Fails,
     Panics,
-    /// What is held.
+    /// Returns the previous value.
     Returns,
 }
 use Does::{Fails, Loads, Panics, Returns};
@@ -139,7 +140,7 @@ impl TestSource {
         *self.does.lock().unwrap() = what;
     }
 
-    /// The next load tells the receiver that it has begun, and waits for the sender.
+    /// Makes the next load notify the receiver when it begins, and wait for the sender.
     fn waits_and(&self, what: Does) -> (mpsc::Receiver<()>, mpsc::Sender<()>) {
         let (begun, loading) = mpsc::channel();
         let (go_on, wait) = mpsc::channel();

@@ -9,7 +9,7 @@ fn certificate(number: u8) -> CertificateDer<'static> {
 }
 
 #[test]
-fn the_same_bytes_are_the_same_certificate() {
+fn equal_bytes_share_one_certificate() {
     let own = OwnCertificates::new(8);
     let (one, two) = (own.find(&certificate(1)), own.find(&certificate(2)));
     assert!(Arc::ptr_eq(&one, &own.find(&certificate(1))));
@@ -19,16 +19,16 @@ fn the_same_bytes_are_the_same_certificate() {
 }
 
 #[test]
-fn what_nobody_has_is_not_kept() {
+fn dropped_certificates_are_not_kept() {
     let own = OwnCertificates::new(8);
     let weak = Arc::downgrade(&own.find(&certificate(1)));
     assert!(weak.upgrade().is_none());
     assert_eq!(*own.find(&certificate(1)).der(), certificate(1));
 }
 
-/// Whether by chance, or because somebody has two certificates that end alike.
+/// A collision by chance, or of two certificates with equal ends.
 #[test]
-fn one_hash_for_different_bytes() {
+fn hash_collision() {
     let own = OwnCertificates::new(8);
     let one = own.find_by(7, &certificate(1));
     let two = own.find_by(7, &certificate(2));
@@ -47,7 +47,7 @@ fn the_map_is_bounded() {
         .map(|number| own.find(&certificate(number)))
         .collect();
     assert_eq!(len(), 4);
-    // those beyond are as good, and not shared
+    // certificates beyond the capacity work, but are not shared
     assert_eq!(*own.find(&certificate(0)), *kept[0]);
     drop(kept);
     for number in 0..20 {
@@ -63,7 +63,7 @@ fn poisoned_lock() {
     let ended = thread::scope(|scope| {
         let panics = || {
             let _known = own.known.lock();
-            panic!("this is meant to happen");
+            panic!("expected panic");
         };
         scope.spawn(panics).join()
     });
@@ -73,7 +73,7 @@ fn poisoned_lock() {
 }
 
 #[test]
-fn threads_that_ask_at_once_get_one_and_the_same() {
+fn concurrent_threads_share_one_certificate() {
     const THREADS: usize = 16;
     let own = &OwnCertificates::new(8);
     let barrier = &Barrier::new(THREADS);
@@ -110,7 +110,7 @@ mod keys {
     use crate::sign::SingleCertAndKey;
     use crate::webpki::RootCertStore;
 
-    /// A certificate of [`SERVER`], valid now, and the store that trusts it.
+    /// Creates a certificate for [`SERVER`] that is valid now, and the store that trusts it.
     fn certified_key(provider: &CryptoProvider) -> (CertifiedKey, RootCertStore) {
         let lasting = |params: &mut rcgen::CertificateParams| {
             params.not_after = rcgen::date_time_ymd(4000, 1, 1);
@@ -126,7 +126,7 @@ mod keys {
         (key, roots)
     }
 
-    /// Both resolvers, and what keeps the certificates that they have.
+    /// Creates both kinds of resolvers, which keep their certificates alive.
     fn resolvers(key: &CertifiedKey) -> [Arc<dyn ResolvesServerCert>; 2] {
         let mut by_name = ResolvesServerCertUsingSni::new();
         by_name.add(SERVER, key.clone()).unwrap();
@@ -137,7 +137,7 @@ mod keys {
     }
 
     #[test]
-    fn a_resolver_keeps_what_was_read() {
+    fn resolvers_keep_parsed_properties() {
         let (key, _) = certified_key(&any_provider());
         for index in 0..2 {
             let resolver = resolvers(&key)[index].clone();
@@ -154,18 +154,18 @@ mod keys {
     }
 
     #[test]
-    fn a_key_without_certificate_has_none() {
+    fn key_without_certificate() {
         let (mut key, _) = certified_key(&any_provider());
         key.cert.clear();
         assert_eq!(
             key.certificate().unwrap_err(),
             Error::NoCertificatesPresented
         );
-        // and a resolver takes it as before
+        // a resolver still accepts it
         let _ = SingleCertAndKey::from(key);
     }
 
-    /// Moves all there is to move; how often the server read certificates meanwhile.
+    /// Exchanges all messages. Returns the number of certificates that the server parsed meanwhile.
     fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> usize {
         let mut reads_of_server = 0;
         while client.wants_write() || server.wants_write() {
@@ -195,10 +195,10 @@ mod keys {
         reads_of_server
     }
 
-    /// Full and resumed, by tickets and by stored sessions, in either version; stapled, and compressed where the
-    /// crate's features have compression.
+    /// Tests full and resumed handshakes, with tickets and stored sessions, in both versions, with
+    /// OCSP stapling, and with compression if enabled.
     #[test]
-    fn no_handshake_reads_the_servers_certificate() {
+    fn servers_never_parse_their_certificate() {
         let provider = Arc::new(any_provider());
         let (key, roots) = certified_key(&provider);
         let roots = Arc::new(roots);
@@ -227,7 +227,7 @@ mod keys {
                         let before = reads::count();
                         assert_eq!(handshake(&mut client, &mut server), 0);
                         assert_eq!(client.handshake_kind(), Some(kind));
-                        // the count counts: the client reads it
+                        // check of the counter: the client does parse it
                         assert_eq!(reads::count() > before, kind == HandshakeKind::Full);
                     }
                 }

@@ -1,4 +1,4 @@
-//! The map of [`PeerChains`](super::PeerChains): by hash, weak, bounded.
+//! The map of [`PeerChains`](super::PeerChains): weak references by hash, bounded.
 
 use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -10,19 +10,18 @@ use crate::lock::{Mutex, MutexGuard};
 use crate::session::bounded_map::BoundedMap;
 use crate::session::chain::{ChainKind, PeerChain, WeakChain};
 
-/// How many entries each new one has looked at, in turn, for chains that are gone. With one the dead would never
-/// be fewer than the living that came after them; each more clears them away sooner.
+/// The number of entries checked for freed chains at each insertion, in turn. With one, freed
+/// chains could outnumber live ones; a larger number clears them sooner.
 const SWEPT_PER_ENTRY: usize = 2;
 
-/// How many bytes of the end entity's certificate are hashed, or of the raw public key: what it ends in is its
-/// signature, or the key itself, so that all of it would tell no more chains apart.
+/// The number of bytes hashed, from the end of the end-entity certificate or raw public key. They
+/// belong to a signature or key, so more bytes would not distinguish more chains.
 const HASHED: usize = 8;
 
-/// Chains by their hash. Of those with the same hash the first one that is alive is found, and the others are not:
-/// nothing but sharing is lost.
+/// Chains by their hash. If hashes collide, only the first live chain is shared.
 ///
-/// `S` is keyed, so that peers cannot choose what their certificates hash to. No lock is held while a chain is
-/// hashed, compared, copied or freed.
+/// `S` is keyed, so that peers cannot choose the hashes of their certificates. No lock is held
+/// while a chain is hashed, compared, copied or freed.
 pub(super) struct Interner<S> {
     state: S,
     chains: Mutex<Chains>,
@@ -62,7 +61,7 @@ impl<S: BuildHasher> Interner<S> {
         }
     }
 
-    /// `hash` is that of `chain`.
+    /// `hash` must be the hash of `chain`.
     pub(super) fn keep(&self, hash: u64, chain: PeerChain) -> PeerChain {
         let weak = chain.downgrade();
         let Some(mut chains) = self.chains() else {
@@ -72,7 +71,7 @@ impl<S: BuildHasher> Interner<S> {
             Some(known) => match known.upgrade() {
                 Some(present) => {
                     drop(chains);
-                    // another connection was faster, or another chain has this hash
+                    // another connection was faster, or another chain has the same hash
                     if present == chain { present } else { chain }
                 }
                 None => {
@@ -90,16 +89,17 @@ impl<S: BuildHasher> Interner<S> {
         }
     }
 
-    /// The chain of this hash, if it is alive. It is let go of outside of the lock: it may be the last reference.
+    /// Returns the live chain with this hash. The caller drops it without the lock: it may be the
+    /// last reference.
     fn alive(&self, hash: u64) -> Option<PeerChain> {
         self.chains()?.get(&hash)?.upgrade()
     }
 
-    /// Of the kind, all lengths, and the end of the first certificate.
+    /// Hashes the kind, all lengths, and the end of the first certificate.
     fn hash<'a>(&self, kind: ChainKind, mut certificates: impl Iterator<Item = &'a [u8]>) -> u64 {
         let first = certificates.next().unwrap_or_default();
         let form = certificates.fold(first.len() as u64, |form, certificate| {
-            // of the usual lengths, none hides another
+            // rotate by 16 bits, so that usual lengths do not overlap
             form.rotate_left(16) ^ certificate.len() as u64
         });
         let mut hashed = [0; 8 + HASHED];
@@ -108,7 +108,7 @@ impl<S: BuildHasher> Interner<S> {
         for (to, from) in end.iter_mut().zip(first.iter().rev()) {
             *to = *from;
         }
-        // in one piece, as each takes its time
+        // one call, because each has a fixed cost
         let mut hasher = self.state.build_hasher();
         hasher.write(&hashed);
         hasher.finish()
@@ -134,13 +134,13 @@ impl<S: BuildHasher> Interner<S> {
         }
     }
 
-    /// The map is consistent between calls, so a poisoned lock can be used.
+    /// Recovers from a poisoned lock: the map is consistent between calls.
     fn chains(&self) -> Option<MutexGuard<'_, Chains>> {
         self.chains.lock_even_poisoned()
     }
 }
 
-/// Passes on what is a hash already.
+/// Passes on a key that is a hash already.
 #[derive(Default)]
 struct Hashed(u64);
 
@@ -149,7 +149,7 @@ impl Hasher for Hashed {
         self.0 = hash;
     }
 
-    /// Not called: a key is one number.
+    /// Not called: a key is one `u64`.
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);

@@ -1,11 +1,11 @@
-//! Which thread loads, which ones wait, and what the others find when one fails, panics or forgets.
+//! Concurrent loads, and failures, panics and invalidation during them.
 
 use super::*;
 
 const THREADS: usize = 16;
 
 #[test]
-fn what_is_forgotten_while_it_is_loaded_is_not_kept() {
+fn loads_invalidated_meanwhile_are_not_cached() {
     for ending in [Loads, Fails] {
         let set = Set::new(|_| ());
         let source = TestSource::new("a");
@@ -30,7 +30,7 @@ fn what_is_forgotten_while_it_is_loaded_is_not_kept() {
 }
 
 #[test]
-fn a_forgotten_load_leaves_the_next_one_alone() {
+fn an_invalidated_load_does_not_affect_the_next_one() {
     for ending in [Loads, Fails, Panics] {
         let set = Set::new(|_| ());
         let source = TestSource::new("a");
@@ -47,7 +47,7 @@ fn a_forgotten_load_leaves_the_next_one_alone() {
             first_goes_on.send(()).unwrap();
             let _ = first.join().unwrap();
             assert_eq!(set.cache.stats().entries, 0);
-            assert_eq!(set.map_len(), 1, "the second is under way");
+            assert_eq!(set.map_len(), 1, "the second load is in progress");
             second_goes_on.send(()).unwrap();
             assert_eq!(second.join().unwrap().unwrap().unwrap().value.1, 2);
         });
@@ -100,14 +100,14 @@ fn many_threads_load_one_source_once() {
 }
 
 #[test]
-fn those_who_wait_do_not_miss_a_change() {
+fn waiting_threads_see_changes() {
     let set = Set::new(|policy| policy.check_for_changes = true);
     let source = TestSource::new("a");
     thread::scope(|scope| {
         let (loading, go_on) = source.waits_and(Loads);
         let first = scope.spawn(|| set.load(&source).value.1);
         loading.recv().unwrap();
-        // the first may have read the old
+        // the first load may have read the old content
         source.version.store(2, Ordering::SeqCst);
         let second = scope.spawn(|| set.load(&source).value.1);
         set.wait_until_looked_up(2);
@@ -118,7 +118,7 @@ fn those_who_wait_do_not_miss_a_change() {
 }
 
 #[test]
-fn a_reload_begins_when_it_is_called() {
+fn a_reload_begins_after_its_call() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     thread::scope(|scope| {
@@ -133,9 +133,9 @@ fn a_reload_begins_when_it_is_called() {
     });
 }
 
-/// Those that come during a load need another one, but one is enough for all of them.
+/// Calls during a load need another load, but share one.
 #[test]
-fn reloads_that_come_during_a_load_share_the_next_one() {
+fn reloads_during_a_load_share_the_next_one() {
     for is_held in [false, true] {
         for ending in [Loads, Fails] {
             let set = Set::new(|_| ());
@@ -173,7 +173,7 @@ fn reloads_that_come_during_a_load_share_the_next_one() {
 }
 
 #[test]
-fn a_shared_reload_that_panics_or_is_forgotten_is_begun_by_another_thread() {
+fn another_thread_takes_over_a_shared_reload_that_panics_or_is_invalidated() {
     for forgets in [false, true] {
         let set = Set::new(|_| ());
         let source = TestSource::new("a");
@@ -204,7 +204,7 @@ fn a_shared_reload_that_panics_or_is_forgotten_is_begun_by_another_thread() {
 }
 
 #[test]
-fn the_log_is_told_when_the_load_is_over() {
+fn loads_are_logged_after_they_end() {
     let cache = Arc::new(LoadingCache::new(Policy::default()));
     let source = TestSource::new("a");
     let logged = Arc::new(Mutex::new(Vec::new()));
@@ -230,7 +230,7 @@ fn the_log_is_told_when_the_load_is_over() {
 }
 
 #[test]
-fn other_sources_are_not_held_up() {
+fn other_sources_are_not_delayed() {
     let set = Set::new(|policy| policy.capacity = 1);
     let [slow, quick] = ["slow", "quick"].map(TestSource::new);
     thread::scope(|scope| {
@@ -243,7 +243,7 @@ fn other_sources_are_not_held_up() {
         assert_eq!(
             set.load(&quick).value.1,
             2,
-            "the other is about to have the only place"
+            "the other source is about to take the only entry"
         );
         set.cache.stats();
         set.cache.invalidate(&quick);
@@ -255,7 +255,7 @@ fn other_sources_are_not_held_up() {
 }
 
 #[test]
-fn after_a_panic_another_one_loads() {
+fn after_a_panic_another_thread_loads() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     let load = || catch_unwind(AssertUnwindSafe(|| set.load(&source).value.1));
@@ -275,7 +275,7 @@ fn after_a_panic_another_one_loads() {
     });
     assert_eq!(set.cache.stats().failures, 1);
 
-    // what was held goes on being held
+    // the old value stays
     source.does(Panics);
     set.clock.advance(LIFETIME);
     assert!(catch_unwind(AssertUnwindSafe(|| set.load(&source))).is_err());
@@ -294,13 +294,13 @@ fn a_first_load_that_panics_leaves_nothing() {
 }
 
 #[test]
-fn a_poisoned_lock_is_survived() {
+fn poisoned_lock_is_recovered() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let _guard = set.cache.map.lock();
-        panic!("under the lock, as told");
+        panic!("expected panic under the lock");
     }));
     assert!(panicked.is_err() && set.cache.map.is_poisoned());
     assert_eq!(set.load(&source).value.1, 1);

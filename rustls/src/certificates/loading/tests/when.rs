@@ -1,9 +1,9 @@
-//! When something is loaded, and when not: age, changes, failures, room.
+//! The reasons to load again: age, changes, failures, eviction.
 
 use super::*;
 
 #[test]
-fn loads_once_until_it_is_too_old() {
+fn loads_once_until_stale() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     let first = set.load(&source);
@@ -21,7 +21,7 @@ fn loads_once_until_it_is_too_old() {
     assert_eq!(set.load(&source).value.1, 2);
     assert_eq!(set.load(&source).value.1, 2);
 
-    // another one of the same name is the same source
+    // a source of the same name is the same source
     assert_eq!(set.load(&TestSource::new("a")).value.1, 2);
     let expected = CacheStats {
         entries: 1,
@@ -35,7 +35,7 @@ fn loads_once_until_it_is_too_old() {
 }
 
 #[test]
-fn what_cannot_change_never_gets_too_old() {
+fn immutable_sources_never_become_stale() {
     let set = Set::new(|_| ());
     let source = TestSource {
         can_change: false,
@@ -47,7 +47,7 @@ fn what_cannot_change_never_gets_too_old() {
 }
 
 #[test]
-fn nothing_is_kept_for_no_time() {
+fn zero_lifetime_disables_the_cache() {
     let set = Set::new(|policy| policy.lifetime = Duration::ZERO);
     let source = TestSource::new("a");
     assert_eq!(set.load(&source).value.1, 1);
@@ -64,7 +64,7 @@ fn nothing_is_kept_for_no_time() {
 }
 
 #[test]
-fn nothing_gets_too_old_in_all_time() {
+fn maximum_lifetime_never_expires() {
     let set = Set::new(|policy| policy.lifetime = Duration::MAX);
     let source = TestSource::new("a");
     set.load(&source);
@@ -74,12 +74,12 @@ fn nothing_gets_too_old_in_all_time() {
     }
     set.clock.forget();
     assert_eq!(set.load(&source).value.1, 1);
-    // but can be replaced
+    // but it can be replaced
     assert_eq!(set.cache.reload(&source).unwrap().value.1, 2);
 }
 
 #[test]
-fn a_clock_that_was_set_back_or_is_lost_keeps_nothing() {
+fn values_are_stale_without_a_usable_clock() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);
@@ -96,7 +96,7 @@ fn a_clock_that_was_set_back_or_is_lost_keeps_nothing() {
 }
 
 #[test]
-fn a_failed_reload_keeps_the_old_and_says_so() {
+fn a_failed_reload_keeps_the_old_value_and_reports_it() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     let old = set.load(&source);
@@ -110,7 +110,7 @@ fn a_failed_reload_keeps_the_old_and_says_so() {
         assert_eq!(kept.loaded_at, old.loaded_at);
         assert_eq!(*kept.failure.unwrap(), "load 2");
     }
-    // not at each call, but soon
+    // not in each call, but after the retry interval
     set.clock.advance(RETRY - 1);
     assert_eq!(*set.load(&source).failure.unwrap(), "load 2");
     set.clock.advance(1);
@@ -125,7 +125,7 @@ fn a_failed_reload_keeps_the_old_and_says_so() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_after_a_failure_keeps_nobody_waiting() {
+fn a_clock_set_back_after_a_failure_does_not_delay_the_retry() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);
@@ -138,7 +138,7 @@ fn a_clock_that_was_set_back_after_a_failure_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_failed_first_load_is_not_kept() {
+fn a_failed_first_load_is_not_cached() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     source.does(Fails);
@@ -150,7 +150,7 @@ fn a_failed_first_load_is_not_kept() {
 }
 
 #[test]
-fn a_change_is_seen_at_once_if_asked_for() {
+fn change_detection_is_optional() {
     for at_once in [false, true] {
         let set = Set::new(|policy| policy.check_for_changes = at_once);
         let source = TestSource::new("a");
@@ -160,10 +160,10 @@ fn a_change_is_seen_at_once_if_asked_for() {
         let expected = if at_once { 2 } else { 1 };
         assert_eq!(set.load(&source).value.1, expected);
         assert_eq!(set.load(&source).value.1, expected);
-        // it is looked at for no other reason
+        // the version is not read for any other reason
         assert_eq!(source.looks.load(Ordering::SeqCst) > 0, at_once);
 
-        // what cannot be looked at is as it was
+        // an unknown version counts as unchanged
         source.version.store(UNKNOWN, Ordering::SeqCst);
         assert_eq!(set.load(&source).value.1, expected);
         set.clock.advance(LIFETIME);
@@ -172,7 +172,7 @@ fn a_change_is_seen_at_once_if_asked_for() {
 }
 
 #[test]
-fn a_version_that_may_yet_stand_for_something_else_is_not_relied_on() {
+fn unsettled_versions_are_not_trusted() {
     let set = Set::new(|policy| policy.check_for_changes = true);
     let source = TestSource::new("a");
     source.version.store(UNSETTLED, Ordering::SeqCst);
@@ -181,7 +181,7 @@ fn a_version_that_may_yet_stand_for_something_else_is_not_relied_on() {
 }
 
 #[test]
-fn a_change_that_failed_is_tried_again_when_it_changes_or_in_a_while() {
+fn a_failed_reload_is_retried_after_a_change_or_the_retry_interval() {
     let set = Set::new(|policy| policy.check_for_changes = true);
     let source = TestSource::new("a");
     set.load(&source);
@@ -202,7 +202,7 @@ fn a_change_that_failed_is_tried_again_when_it_changes_or_in_a_while() {
 }
 
 #[test]
-fn reload_loads_in_any_case() {
+fn reload_ignores_the_cache() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);
@@ -210,7 +210,7 @@ fn reload_loads_in_any_case() {
     source.does(Fails);
     let kept = set.cache.reload(&source).unwrap();
     assert_eq!((kept.value.1, &**kept.failure.unwrap()), (2, "load 3"));
-    // it goes on being said
+    // later calls still report it
     assert_eq!(*set.load(&source).failure.unwrap(), "load 3");
     source.does(Loads);
     let new = set.cache.reload(&source).unwrap();
@@ -218,7 +218,7 @@ fn reload_loads_in_any_case() {
 }
 
 #[test]
-fn a_source_may_return_what_is_held() {
+fn a_source_may_return_the_previous_value() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     let old = set.load(&source);
@@ -226,7 +226,7 @@ fn a_source_may_return_what_is_held() {
     set.clock.advance(LIFETIME);
     let same = set.load(&source);
     assert!(Arc::ptr_eq(&old.value, &same.value));
-    // and it is young again
+    // and its lifetime starts again
     assert_ne!(old.loaded_at, same.loaded_at);
     set.clock.advance(LIFETIME - 1);
     set.load(&source);
@@ -234,7 +234,7 @@ fn a_source_may_return_what_is_held() {
 }
 
 #[test]
-fn the_one_used_least_recently_makes_room() {
+fn the_least_recently_used_source_is_evicted() {
     let set = Set::new(|policy| policy.capacity = 2);
     let [a, b, c] = ["a", "bb", "ccc"].map(TestSource::new);
     set.load(&a);
@@ -253,7 +253,7 @@ fn the_one_used_least_recently_makes_room() {
 }
 
 #[test]
-fn without_room_all_is_handed_out_and_nothing_kept() {
+fn zero_capacity_loads_but_does_not_cache() {
     let set = Set::new(|policy| policy.capacity = 0);
     let source = TestSource::new("a");
     assert_eq!(set.load(&source).value.1, 1);
@@ -262,7 +262,7 @@ fn without_room_all_is_handed_out_and_nothing_kept() {
 }
 
 #[test]
-fn what_is_forgotten_is_loaded_again() {
+fn invalidated_sources_are_loaded_again() {
     let set = Set::new(|_| ());
     let [a, b] = ["a", "b"].map(TestSource::new);
     let load_both = || (set.load(&a).value.1, set.load(&b).value.1);
@@ -273,7 +273,7 @@ fn what_is_forgotten_is_loaded_again() {
     assert_eq!(set.cache.stats().entries, 0);
     assert_eq!(load_both(), (3, 2));
 
-    // there is nothing old to keep
+    // there is no old value to keep
     set.cache.invalidate(&a);
     a.does(Fails);
     assert!(set.cache.load(&a).is_err());

@@ -13,7 +13,7 @@ fn interner(capacity: usize) -> Interner<RandomState> {
     Interner::new(capacity, RandomState::new())
 }
 
-/// What becomes of an authenticated peer's certificates.
+/// Looks up and stores the certificates of an authenticated peer.
 fn share<S: BuildHasher>(interner: &Interner<S>, kind: ChainKind, chain: &[&[u8]]) -> PeerChain {
     let found = interner.find(kind, chain.iter().copied());
     match found.hash {
@@ -27,7 +27,7 @@ fn is_same(one: &PeerChain, other: &PeerChain) -> bool {
 }
 
 #[test]
-fn equal_chains_are_one() {
+fn equal_chains_are_shared() {
     let interner = interner(10);
     let first = share(&interner, X509, &[b"end entity", b"issuer"]);
     assert!(first.der().eq([&b"end entity"[..], b"issuer"]));
@@ -53,12 +53,12 @@ fn equal_chains_are_one() {
     assert_eq!(
         interner.stats().bytes,
         Some(16),
-        "what is gone takes nothing"
+        "freed chains count no bytes"
     );
 }
 
 #[test]
-fn chains_that_differ_in_their_limits_or_kind_have_other_hashes() {
+fn hash_depends_on_certificate_boundaries_and_kind() {
     let interner = interner(1);
     let hash = |kind, chain: &[&[u8]]| interner.hash(kind, chain.iter().copied());
     let abc = hash(X509, &[b"a", b"bc"]);
@@ -73,7 +73,7 @@ fn chains_that_differ_in_their_limits_or_kind_have_other_hashes() {
         assert_ne!(abc, hash(X509, other), "{other:?}");
     }
     assert_ne!(abc, hash(ChainKind::RawPublicKey, &[b"a", b"bc"]));
-    // nobody knows beforehand what anything hashes to
+    // the hash is keyed, so it cannot be predicted
     assert_ne!(
         abc,
         self::interner(1).hash(X509, [&b"a"[..], b"bc"].into_iter())
@@ -81,20 +81,20 @@ fn chains_that_differ_in_their_limits_or_kind_have_other_hashes() {
 }
 
 #[test]
-fn nobody_finds_what_is_not_kept() {
+fn chains_are_not_found_before_keep() {
     let interner = interner(10);
     let unverified = interner.find(X509, [&b"certificate"[..]].into_iter());
     assert_eq!(interner.stats().entries, 0);
     let other = share(&interner, X509, &[b"certificate"]);
     assert!(!is_same(&unverified.chain, &other));
 
-    // whoever is authenticated later gets what is known by then
+    // a peer that is authenticated later gets the chain stored by then
     let late = interner.keep(unverified.hash.unwrap(), unverified.chain);
     assert!(is_same(&late, &other));
 }
 
 #[test]
-fn a_chain_is_not_kept_alive_and_leaves_nothing_behind() {
+fn freed_chains_are_swept() {
     let interner = interner(1000);
     let first = share(&interner, X509, &[b"first"]);
     for number in 0..100_000_u32 {
@@ -108,11 +108,11 @@ fn a_chain_is_not_kept_alive_and_leaves_nothing_behind() {
     drop(first);
     assert_eq!(interner.stats().bytes, Some(0));
     share(&interner, X509, &[b"first"]);
-    assert_eq!(interner.stats().hits, 1, "it was gone");
+    assert_eq!(interner.stats().hits, 1, "it was freed");
 }
 
 #[test]
-fn the_oldest_makes_room() {
+fn the_oldest_chain_is_evicted() {
     let interner = interner(3);
     let names: [&[u8]; 4] = [b"1", b"2", b"3", b"4"];
     let chains: Vec<_> = names.map(|name| share(&interner, X509, &[name])).into();
@@ -124,7 +124,7 @@ fn the_oldest_makes_room() {
     assert!(!is_same(&chains[0], &share(&interner, X509, &[b"1"])));
 }
 
-/// Gives everything the same hash.
+/// A hasher that returns the same hash for everything.
 #[derive(Default)]
 struct Collides;
 
@@ -137,7 +137,7 @@ impl Hasher for Collides {
 }
 
 #[test]
-fn chains_of_one_hash_are_told_apart() {
+fn chains_with_equal_hashes_are_distinguished() {
     let interner = Interner::new(10, BuildHasherDefault::<Collides>::default());
     let first = share(&interner, X509, &[b"first"]);
     let second = share(&interner, X509, &[b"second"]);
@@ -156,7 +156,7 @@ fn chains_of_one_hash_are_told_apart() {
 }
 
 #[test]
-fn chains_that_differ_where_nothing_is_hashed_are_told_apart() {
+fn chains_that_differ_outside_the_hashed_bytes_are_distinguished() {
     let interner = interner(10);
     let long = [1; 2 * HASHED];
     let mut other = long;
@@ -185,7 +185,7 @@ fn chains_that_differ_where_nothing_is_hashed_are_told_apart() {
 }
 
 #[test]
-fn threads_that_come_at_once_get_one_chain() {
+fn concurrent_threads_share_one_chain() {
     const THREADS: usize = 8;
     let interner = &interner(1000);
     let start = &Barrier::new(THREADS);
@@ -217,7 +217,7 @@ fn threads_that_come_at_once_get_one_chain() {
 }
 
 #[test]
-fn chains_come_and_go_in_many_threads() {
+fn concurrent_insertion_and_removal() {
     let interner = &interner(8);
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -234,7 +234,7 @@ fn chains_come_and_go_in_many_threads() {
 }
 
 #[test]
-fn a_poisoned_lock_is_survived() {
+fn poisoned_lock_is_recovered() {
     let interner = interner(10);
     let first = share(&interner, X509, &[b"first"]);
     let poisoning = catch_unwind(AssertUnwindSafe(|| {
@@ -247,7 +247,7 @@ fn a_poisoned_lock_is_survived() {
 }
 
 #[test]
-fn disabled_ones_share_nothing() {
+fn disabled_map_shares_nothing() {
     let copy = |chains: &PeerChains| chains.share(X509, [&b"certificate"[..]].into_iter());
     for chains in [PeerChains::disabled(), PeerChains::new(0)] {
         assert!(!is_same(&copy(&chains), &copy(&chains)));
