@@ -13,30 +13,30 @@ use crate::certificates::CacheStats;
 use crate::certificates::loading::{Loaded, LoadingCache, Policy};
 use crate::time_provider::TimeProvider;
 
-/// Keeps the revocation lists of files and directories, so that all who ask for the same source share them, and
-/// reads them again from time to time.
+/// A cache of revocation lists from files and directories, which reads them again after some time.
+/// Callers with the same source share the lists.
 ///
-/// A source is read and parsed by the first who asks. Others who ask for it meanwhile wait; those who ask for other
-/// sources do not.
+/// The first caller reads and parses a source. Others that need the same source wait; other sources
+/// are not affected.
 ///
-/// A list that is in use stays in use: what is read later replaces it only by a list that does not say it was issued
-/// earlier, by its `thisUpdate` and then by its number (RFC 5280 §5.2.3). When its file is gone, empty or damaged, or
-/// has an older list, the one in use stays, with a warning to the log and a [note](LoadedCrls::problems) to the
-/// caller; other lists of the source are replaced nevertheless. A list dated in the future replaces none that is not, and
-/// any that is not replaces it. To drop a list on purpose, such as that of an authority that no longer exists, call
+/// A cached list is replaced only by one that is not older, by `thisUpdate` and then by number (RFC
+/// 5280 §5.2.3). If its file is missing, empty, damaged or older, the cached list stays. Then the
+/// cache logs a warning and reports it in [`problems`](LoadedCrls::problems). Other lists of the
+/// source are still replaced. A list dated in the future never replaces one that is not, but any
+/// other list replaces it. To drop a list on purpose, for example of a former authority, call
 /// [`invalidate`](Self::invalidate).
 ///
-/// A source has at most 4096 lists of 512 MiB in all. Lists on disk always come first. At the limit, lists whose files are
-/// gone are dropped, those dated in the future first, then those whose next update is the earliest. That is
-/// [noted](super::CrlProblemReason::NoRoom), too.
+/// A source has at most 4096 lists of 512 MiB in total. Lists on disk have priority. At the limit,
+/// lists without a file are dropped: first those dated in the future, then those with the earliest
+/// next update. This is [reported](super::CrlProblemReason::NoRoom) too.
 ///
-/// None of that says that a list is genuine: its signature is verified when it is used, and a forged list makes
-/// verifications fail until a genuine one is read that is not dated earlier than the forged one, or until
-/// [`invalidate`](Self::invalidate). Nor does the cache drop a list whose next update is overdue: verifiers refuse to
-/// use one if they were built with `enforce_revocation_expiration`.
+/// The cache does not verify lists: verifiers check the signature at each use. A forged list makes
+/// verifications fail until the cache reads a genuine one that is not older, or until
+/// [`invalidate`](Self::invalidate). The cache keeps overdue lists. Verifiers built with
+/// `enforce_revocation_expiration` reject them.
 ///
-/// A verifier keeps the lists that it was built with. To follow what this cache reads,
-/// [build another one](crate::client::ServerCertVerifierBuilder::with_shared_crls).
+/// A verifier keeps the lists that it was built with. To use lists read later, [build another
+/// one](crate::client::ServerCertVerifierBuilder::with_shared_crls).
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -61,7 +61,7 @@ pub struct CrlCache {
 }
 
 impl CrlCache {
-    /// An empty cache: of 64 sources, with a lifetime of one hour, by the clock of the system.
+    /// Creates an empty cache for 64 sources, with a lifetime of one hour and the system's clock.
     pub fn new() -> Self {
         Self {
             cache: LoadingCache::new(Policy {
@@ -71,105 +71,105 @@ impl CrlCache {
         }
     }
 
-    /// How long lists are handed out before their source is read again, to whole seconds.
+    /// Sets the time until a source is read again, in whole seconds.
     ///
-    /// [`Duration::MAX`]: for ever. [`Duration::ZERO`] turns the cache off: each call reads the source, with nothing
-    /// to compare it with, so that older lists than before are taken.
+    /// [`Duration::MAX`] disables expiry. [`Duration::ZERO`] turns the cache off: each call reads
+    /// the source, and accepts older lists because it has nothing to compare with.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
-    /// How long to wait, after a source could not be read again, before the next attempt; the old lists are handed out
-    /// meanwhile. One minute by default, and never longer than the lifetime.
+    /// Sets the time between a failed attempt to read a source again and the next attempt. The old
+    /// lists are returned meanwhile. One minute by default, and never longer than the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
     }
 
-    /// Whether each call looks at the size and the modification time of a file, or of a directory and of all files
-    /// in it, and reads it again at once when they have changed. By default this is off.
+    /// Sets whether each call checks the size and modification time of a file, or of a directory and all
+    /// its files. If they have changed, the source is read again at once. Off by default.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self
     }
 
-    /// How many sources are kept. One more replaces the one that was used least recently; when that one is asked
-    /// for again, there is nothing to compare it with.
+    /// Sets the maximum number of sources. Beyond it, the least recently used one is evicted. When
+    /// an evicted source is read again, there is nothing to compare with.
     pub fn with_capacity(mut self, sources: usize) -> Self {
         self.cache.policy_mut().capacity = sources;
         self
     }
 
-    /// The clock by which lifetimes are measured, and lists dated in the future recognized.
+    /// Sets the clock that measures lifetimes and detects lists dated in the future.
     pub fn with_time_provider(mut self, time_provider: Arc<dyn TimeProvider>) -> Self {
         self.cache.policy_mut().time_provider = time_provider;
         self
     }
 
-    /// The cache of the process: what [`install_global`](Self::install_global) was given, or else a
+    /// Returns the process-wide cache: the one of [`install_global`](Self::install_global), or a
     /// [`new`](Self::new) one.
     pub fn global() -> &'static Arc<Self> {
         GLOBAL.get_or_init(Arc::default)
     }
 
-    /// Makes this the cache of the process.
+    /// Makes this the process-wide cache.
     ///
     /// # Errors
     ///
-    /// `self` when there is one already: it was installed or used before.
+    /// Returns `self` if there is one already, because it was installed or used before.
     pub fn install_global(self) -> Result<(), Arc<Self>> {
         GLOBAL.set(Arc::new(self))
     }
 
-    /// The lists of `source`.
+    /// Returns the lists of `source`.
     ///
     /// # Errors
     ///
-    /// [`CrlError`] when it cannot be read, has no list, or has something that cannot be used, and there are no
-    /// older lists to go on with. It is not kept: the next call tries again.
+    /// [`CrlError`] if the source cannot be read, has no list or something unusable, and no older
+    /// lists are cached. Errors are not cached: the next call tries again.
     pub fn load(&self, source: &CrlSource) -> Result<LoadedCrls, CrlError> {
         let loaded = self.cache.load(&self.timed(source)?);
         loaded.map(LoadedCrls::new).map_err(Arc::unwrap_or_clone)
     }
 
-    /// The lists of `source`, without what [`load`](Self::load) tells about them.
+    /// Returns only the lists that [`load`](Self::load) returns.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load).
+    /// The errors of [`load`](Self::load).
     pub fn lists(&self, source: &CrlSource) -> Result<Arc<[Arc<RevocationList>]>, CrlError> {
         self.load(source).map(|loaded| loaded.lists)
     }
 
-    /// The lists of `source`, read now, however young those are that the cache has. If that fails, these are kept,
-    /// and returned with [`LoadedCrls::failed_reload`].
+    /// Reads `source` now, regardless of the age of the cached lists. If that fails, returns the
+    /// cached ones with [`LoadedCrls::failed_reload`] set.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load).
+    /// The errors of [`load`](Self::load).
     pub fn reload(&self, source: &CrlSource) -> Result<LoadedCrls, CrlError> {
         let loaded = self.cache.reload(&self.timed(source)?);
         loaded.map(LoadedCrls::new).map_err(Arc::unwrap_or_clone)
     }
 
-    /// Forgets what is kept of `source`, so that the next call reads it and takes what is there.
+    /// Removes the entry of `source`. The next call reads the source and accepts older lists.
     pub fn invalidate(&self, source: &CrlSource) {
-        // without a current directory nothing relative to it is kept
+        // without a current directory, no relative path is cached
         if let Ok(source) = self.timed(source) {
             self.cache.invalidate(&source);
         }
     }
 
-    /// Forgets everything that is kept.
+    /// Removes all entries.
     pub fn clear(&self) {
         self.cache.clear();
     }
 
-    /// What the cache holds, and how much it helped. Bytes are those of the lists' encodings.
+    /// Returns the statistics. `bytes` counts the encodings of the lists.
     ///
-    /// A call that waited for the load of another thread counts as a hit. A failure is a load after which no list was
-    /// replaced.
+    /// A call that waited for another thread's load counts as a hit. A load that replaced no list
+    /// because of an error counts as a failure.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }
@@ -190,19 +190,18 @@ impl Default for CrlCache {
 
 static GLOBAL: OnceLock<Arc<CrlCache>> = OnceLock::new();
 
-/// What a [`CrlCache`] has of a source.
+/// The lists of a source in a [`CrlCache`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedCrls {
-    /// The lists, never none: those that were issued last come first, because verifiers use the first of several
-    /// that are for one certificate. A list that has not changed is the same one as before, and so are all of them
-    /// together when none has.
+    /// The lists, never empty, latest first, because verifiers use the first list that covers a
+    /// certificate. Unchanged lists keep their `Arc`, and so does the slice if all are unchanged.
     pub lists: Arc<[Arc<RevocationList>]>,
-    /// Why some of them could not be replaced when they were read last.
+    /// The lists that could not be replaced in the last reading, with reasons.
     pub problems: Arc<[CrlProblem]>,
-    /// When they were read; `None` when the clock did not know.
+    /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// Why none of them could be read again: these are the old ones.
+    /// The reason why the source could not be read again; `lists` are then the old ones.
     pub failed_reload: Option<CrlError>,
 }
 

@@ -1,4 +1,4 @@
-//! What could not be used, and why.
+//! Errors of loading revocation lists.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -9,19 +9,19 @@ use std::path::PathBuf;
 use crate::certificates::FileError;
 use crate::error::{CertRevocationListError, Error, OtherError};
 
-/// Why there are no revocation lists.
+/// The reason why there are no revocation lists.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlError {
     /// The file or the directory cannot be read.
     File(FileError),
-    /// There is no list in it.
+    /// The source has no list.
     NoLists,
-    /// Some of what is in it cannot be used. The rest alone would leave certificates unchecked.
+    /// Part of the source is unusable. The other lists alone would leave certificates unchecked.
     Unusable(Arc<[CrlProblem]>),
     /// There are more than `limit` lists on disk.
     TooManyLists {
-        /// How many are taken.
+        /// The maximum number of lists.
         limit: usize,
     },
     /// The lists on disk have more than `limit` bytes.
@@ -38,7 +38,8 @@ impl From<FileError> for CrlError {
 }
 
 impl From<CrlError> for Error {
-    /// [`Error::InvalidCertRevocationList`], around what webpki says where it is about one list.
+    /// Converts to [`Error::InvalidCertRevocationList`], with webpki's error if it is about a
+    /// single list.
     fn from(error: CrlError) -> Self {
         CertRevocationListError::Other(OtherError(Arc::new(error))).into()
     }
@@ -72,52 +73,54 @@ impl core::error::Error for CrlError {
     }
 }
 
-/// What is wrong with a revocation list or with a whole file.
+/// A problem with a revocation list or a whole file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CrlProblem {
-    /// The file it is in; `None` when it is about a list that is in none any more.
+    /// The file; `None` if the list is no longer in a file.
     pub file: Option<PathBuf>,
-    /// Which one of the lists in that file, from 1; `None` when it is about all of them.
+    /// The position of the list in the file, from 1; `None` if all are affected.
     pub position: Option<usize>,
-    /// What it is.
+    /// The reason.
     pub reason: CrlProblemReason,
 }
 
-/// What is wrong with a revocation list, or with a file that should have some.
+/// The reason for a problem with a revocation list, or with a file that should have some.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlProblemReason {
-    /// The PEM around it is not well-formed.
+    /// The PEM is malformed.
     Pem(String),
-    /// It cannot be parsed, or is of a kind that cannot be used.
+    /// The list cannot be parsed, or is of an unsupported kind.
     List(CertRevocationListError),
-    /// How many `BEGIN` marks of lists are not on a line of their own, so that the lists behind them cannot be read.
+    /// The number of list `BEGIN` marks that are not on a line of their own, so that these lists
+    /// cannot be read.
     Marked(usize),
     /// The file is empty.
     Empty,
-    /// The file is named as lists are, `.crl` or `.r0`, and there is none in it.
+    /// The file has the extension of a list, `.crl` or `.r0`, but no list in it.
     NoList,
     /// The file cannot be read.
     File(FileError),
-    /// It was issued before the one that is in use, or is dated in the future. The one that is in use stays.
+    /// The list is older than the one in use, or dated in the future. The one in use stays.
     Older,
-    /// A list that is in use is no longer there. It stays in use.
+    /// A list in use is no longer in the source. It stays in use.
     Missing {
-        /// Whose list it is: the content of the issuer's distinguished name in DER.
+        /// The issuer of the list: the content of its distinguished name in DER.
         issuer: Vec<u8>,
     },
-    /// A list that was in use is no longer there, and the lists on disk left no room to keep it. It is no longer in use,
-    /// or an older list that is on disk has replaced it. Reported once, by the reading that dropped the list.
+    /// A list in use is no longer in the source, and the limits leave no room for it. It was
+    /// dropped, or replaced by an older list on disk. Reported once, by the reading that dropped
+    /// the list.
     NoRoom {
-        /// The content of the issuer's distinguished name in DER.
+        /// The issuer of the list: the content of its distinguished name in DER.
         issuer: Vec<u8>,
     },
 }
 
 impl fmt::Display for CrlProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // an error of the file names it
+        // a file error names the file itself
         if let (Some(file), false) = (&self.file, matches!(self.reason, CrlProblemReason::File(_)))
         {
             write!(f, "{}: ", file.display())?;

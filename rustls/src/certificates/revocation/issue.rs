@@ -1,14 +1,14 @@
-//! Which issue of a list it is: when it was made, when the next one is due, and its number.
+//! The issue of a list: its date, the date of the next update, and its number.
 //!
-//! webpki checks these but does not tell them. They are read for comparison only, off a list that webpki has
-//! accepted; whether a certificate is revoked never depends on what is read here.
+//! webpki checks these fields but does not expose them. They are parsed from lists that webpki
+//! accepted, and only for comparisons. The revocation of a certificate never depends on them.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use pki_types::UnixTime;
 
-/// What tells the issues of one list apart.
+/// The fields that distinguish the issues of a list.
 #[derive(Debug, PartialEq)]
 pub(super) struct Issue {
     pub(super) this_update: UnixTime,
@@ -18,7 +18,7 @@ pub(super) struct Issue {
 }
 
 impl Issue {
-    /// Reads the fields off a `CertificateList` (RFC 5280 §5.1). `None` if that is not what `der` is.
+    /// Parses the fields of a `CertificateList` (RFC 5280 §5.1). `None` if `der` is something else.
     pub(super) fn read(der: &[u8]) -> Option<Self> {
         let mut list = Tlv::SEQUENCE.only(der)?;
         let mut tbs = Tlv::SEQUENCE.take(&mut list)?;
@@ -55,20 +55,21 @@ impl Issue {
         Some(())
     }
 
-    /// What rises from one issue of a list to the next: the time, and then the number (RFC 5280 §5.2.3).
+    /// Returns a key that grows from issue to issue: the time, then the number (RFC 5280 §5.2.3).
     ///
-    /// Whether a list is genuine is not known before it is used. One that says it is of the future is therefore
-    /// before all others: a forged one must not keep genuine ones from taking its place.
+    /// A list may be forged: its signature is checked only when it is used. So a list dated in the
+    /// future sorts before all others, or a forged one could block genuine ones.
     #[cfg(feature = "std")]
     pub(super) fn order(&self, now: Option<UnixTime>) -> impl Ord {
-        // without leading zeros the longer number is the greater one
+        // without leading zeros, a longer number is greater
         let number = self.number.as_ref().map(|number| (number.len(), number));
         (!self.is_of_the_future(now), self.this_update, number)
     }
 
-    /// Orders lists by how long they are worth keeping: the first to expire is the least, then the first issued.
+    /// Returns a key for eviction: the list that expires first is the least, then the one issued
+    /// first.
     ///
-    /// A list dated in the future comes before all others: a forged one must not displace genuine ones.
+    /// Lists dated in the future sort first: a forged one must not evict genuine ones.
     #[cfg(feature = "std")]
     pub(super) fn expiry_order(&self, now: Option<UnixTime>) -> impl Ord {
         (
@@ -78,10 +79,10 @@ impl Issue {
         )
     }
 
-    /// True if the list says that it was issued after `now`.
+    /// True if the list is dated after `now`.
     #[cfg(feature = "std")]
     fn is_of_the_future(&self, now: Option<UnixTime>) -> bool {
-        /// By how much the issuer's clock may be ahead.
+        /// The tolerated difference between the clocks.
         const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
         now.is_some_and(|now| {
@@ -90,7 +91,7 @@ impl Issue {
     }
 }
 
-/// A `Time` in the forms that RFC 5280 §4.1.2.5 allows: seconds, and `Z`.
+/// Parses a `Time` in the forms of RFC 5280 §4.1.2.5: with seconds and `Z`.
 fn time(input: &mut &[u8]) -> Option<UnixTime> {
     let (year, rest) = if let Some(utc) = Tlv::UTC_TIME.take(input) {
         let (year, rest) = two_digits(utc)?;
@@ -123,11 +124,11 @@ fn two_digits(input: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// By the Gregorian calendar. `None` before 1970, and for a month that there is not.
+/// Converts a Gregorian date. `None` before 1970, and for invalid months.
 fn days_since_unix_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
-    /// Of a year that starts in March, so that the leap day is its last.
+    /// Years start in March here, so that the leap day is the last day.
     const DAYS_BEFORE_MONTH: [u64; 12] = [306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275];
-    /// From March of year 0 to January 1970.
+    /// The number of days from March of year 0 to January 1970.
     const EPOCH: u64 = 719_468;
 
     let before_month = DAYS_BEFORE_MONTH.get(usize::try_from(month.checked_sub(1)?).ok()?)?;
@@ -140,7 +141,7 @@ fn days_since_unix_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
     (before_year + before_month + day.checked_sub(1)?).checked_sub(EPOCH)
 }
 
-/// A tag, and how to take values that have it.
+/// A DER tag, with methods that take values with it.
 struct Tlv(u8);
 
 impl Tlv {
@@ -153,12 +154,13 @@ impl Tlv {
     const SEQUENCE: Self = Self(0x30);
     const CONTEXT_0: Self = Self(0xa0);
 
-    /// The content of the value that is all of `input`.
+    /// Returns the content of `input`, which must be a single value with this tag.
     fn only<'a>(&self, mut input: &'a [u8]) -> Option<&'a [u8]> {
         self.take(&mut input).filter(|_| input.is_empty())
     }
 
-    /// Takes the content of the value at the front of `input`; nothing if its tag is another one.
+    /// Takes the value at the start of `input` and returns its content. Takes nothing if the tag
+    /// differs.
     fn take<'a>(&self, input: &mut &'a [u8]) -> Option<&'a [u8]> {
         let (&tag, rest) = input.split_first()?;
         let (&first, rest) = rest.split_first()?;

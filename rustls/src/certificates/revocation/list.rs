@@ -1,4 +1,4 @@
-//! A revocation list, parsed.
+//! A parsed revocation list.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -10,34 +10,37 @@ use super::issue::Issue;
 use crate::error::CertRevocationListError;
 use crate::webpki::crl_error;
 
-/// A certificate revocation list (RFC 5280 §5), parsed, with an index of its serial numbers.
+/// A parsed certificate revocation list (RFC 5280 §5), with an index of its serial numbers.
 ///
-/// [`from_der`](Self::from_der) is the way to one. With `std`, the same bytes give the same list for as long as
-/// somebody in the process uses it: verifiers that check the same list share one index, whether they are given
-/// this list by `with_shared_crls` ([for servers](crate::client::ServerCertVerifierBuilder::with_shared_crls),
-/// [for clients](crate::server::ClientCertVerifierBuilder::with_shared_crls)) or its bytes by `with_crls`.
+/// Create it with [`from_der`](Self::from_der). With `std`, equal bytes give the same object while
+/// somebody in the process uses it. So verifiers with the same list share one index. They get the
+/// list from `with_shared_crls` ([for
+/// servers](crate::client::ServerCertVerifierBuilder::with_shared_crls), [for
+/// clients](crate::server::ClientCertVerifierBuilder::with_shared_crls)), or its bytes from
+/// `with_crls`.
 ///
-/// The list's signature is not verified here, because nothing tells yet who its issuer is. A verifier does that
-/// each time it uses the list, over all of the list's bytes.
+/// The signature is not verified here, because the issuer's key is not known yet. A verifier checks
+/// it over all bytes each time it uses the list.
 ///
-/// A list takes about twice the length of its encoding, and 150 bytes or so for each certificate in it.
+/// A list takes about twice the length of its encoding, plus about 150 bytes per revoked
+/// certificate.
 pub struct RevocationList {
-    /// Shared with those who wait while it is parsed.
+    /// Shared with threads that wait for the parsing.
     der: Arc<CertificateRevocationListDer<'static>>,
     parsed: CertRevocationList<'static>,
     issue: Option<Issue>,
 }
 
 impl RevocationList {
-    /// Parses `der`, or finds the list that was parsed from the same bytes before.
+    /// Parses `der`, or returns the list parsed before from the same bytes.
     ///
-    /// Several threads that do this at once with the same bytes parse them once. Different bytes do not wait
-    /// for each other.
+    /// If several threads pass the same bytes, one of them parses. Lists of other bytes are not
+    /// delayed.
     ///
     /// # Errors
     ///
-    /// The list cannot be parsed, or is of a kind that cannot be used: not of version 2, without a next update,
-    /// without extensions, with changes only, or for certificates of other issuers.
+    /// Returns an error if the list cannot be parsed or is unsupported: not version 2, without next
+    /// update or extensions, a delta list, or an indirect list.
     pub fn from_der(
         der: CertificateRevocationListDer<'static>,
     ) -> Result<Arc<Self>, CertRevocationListError> {
@@ -47,11 +50,11 @@ impl RevocationList {
         Self::parse(Arc::new(der)).map(Arc::new)
     }
 
-    /// Parses `der` without looking for another list.
+    /// Parses `der` without looking for a shared list.
     ///
     /// # Errors
     ///
-    /// As [`from_der`](Self::from_der).
+    /// The errors of [`from_der`](Self::from_der).
     pub(super) fn parse(
         der: Arc<CertificateRevocationListDer<'static>>,
     ) -> Result<Self, CertRevocationListError> {
@@ -63,7 +66,7 @@ impl RevocationList {
         })
     }
 
-    /// How much the sharing of lists among all verifiers of the process has helped.
+    /// Returns the statistics of list sharing in the whole process.
     ///
     /// [`bytes`](super::super::CacheStats::bytes) counts the encodings, not the indexes.
     #[cfg(feature = "std")]
@@ -71,62 +74,64 @@ impl RevocationList {
         super::sharing::process_wide().stats()
     }
 
-    /// The encoding.
+    /// Returns the DER encoding.
     pub fn der(&self) -> &CertificateRevocationListDer<'static> {
         &self.der
     }
 
-    /// The issuer's distinguished name: the content of its DER encoding, without the outermost tag and length.
+    /// Returns the issuer's distinguished name: the content of its DER encoding, without the outer
+    /// tag and length.
     pub fn issuer(&self) -> &[u8] {
         self.parsed.issuer()
     }
 
-    /// When it was issued.
+    /// Returns the date of issue.
     ///
-    /// `None` for an encoding so odd that only webpki reads it; no authority writes such a list.
+    /// `None` for unusual encodings that only webpki can parse; no authority issues such lists.
     pub fn this_update(&self) -> Option<UnixTime> {
         Some(self.issue.as_ref()?.this_update)
     }
 
-    /// When the next one is due. Verifiers go on using a list beyond that time, unless they were built with
-    /// `enforce_revocation_expiration`.
+    /// Returns the date of the next update. Verifiers use the list beyond that date, unless built
+    /// with `enforce_revocation_expiration`.
     ///
-    /// `None` as with [`this_update`](Self::this_update).
+    /// `None` in the same cases as [`this_update`](Self::this_update).
     pub fn next_update(&self) -> Option<UnixTime> {
         Some(self.issue.as_ref()?.next_update)
     }
 
-    /// Its number among those of its issuer (RFC 5280 §5.2.3), big-endian without leading zeros, if it has one.
+    /// Returns the number that the issuer assigned (RFC 5280 §5.2.3), big-endian without leading
+    /// zeros, if any.
     pub fn number(&self) -> Option<&[u8]> {
         self.issue.as_ref()?.number.as_deref()
     }
 
-    /// Whether this is of the same issuer and the same scope as `other`. Of two such lists a verifier uses the first.
+    /// True if both lists have the same issuer and scope. A verifier uses the first of such lists.
     #[cfg(feature = "std")]
     pub(super) fn covers_what(&self, other: &Self) -> bool {
         self.issuer() == other.issuer()
             && self.parsed.issuing_distribution_point() == other.parsed.issuing_distribution_point()
     }
 
-    /// Whether this was issued before `other`, or after `now`.
+    /// True if this list was issued before `other`, or is dated after `now`.
     #[cfg(feature = "std")]
     pub(super) fn is_older_than(&self, other: &Self, now: Option<UnixTime>) -> bool {
         self.order(now) < other.order(now)
     }
 
-    /// What rises from one issue to the next; see [`Issue::order`].
+    /// Returns a key that grows from issue to issue; see [`Issue::order`].
     #[cfg(feature = "std")]
     pub(crate) fn order(&self, now: Option<UnixTime>) -> impl Ord {
         self.issue.as_ref().map(|issue| issue.order(now))
     }
 
-    /// Orders lists by how long they are worth keeping; see [`Issue::expiry_order`].
+    /// Returns a key for eviction; see [`Issue::expiry_order`].
     #[cfg(feature = "std")]
     pub(super) fn expiry_order(&self, now: Option<UnixTime>) -> impl Ord {
         self.issue.as_ref().map(|issue| issue.expiry_order(now))
     }
 
-    /// What a verifier uses.
+    /// Returns the list in the form for webpki.
     pub(crate) fn parsed(&self) -> &CertRevocationList<'static> {
         &self.parsed
     }
@@ -138,7 +143,7 @@ impl RevocationList {
 }
 
 impl fmt::Debug for RevocationList {
-    /// Which list it is; not what is in it, which may be a hundred thousand lines.
+    /// Prints the identity of the list, not its entries: there may be a hundred thousand.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RevocationList")
             .field("issuer", &pki_types::Der::from(self.issuer()))

@@ -1,8 +1,8 @@
-//! Certificate revocation lists: each parsed once, its index shared by all verifiers that use it.
+//! Certificate revocation lists: each is parsed once, and all verifiers share its index.
 //!
-//! `list` is a parsed list; `sharing` finds the one that was made of the same bytes before; `issue` tells which of
-//! two lists is the newer one. `cache` keeps those of a `source`; `read` reads one and decides what is replaced;
-//! `error` names what could not be used.
+//! `list` is a parsed list; `sharing` finds a list parsed before from the same bytes; `issue`
+//! compares the dates of lists. `cache` caches the lists of a `source`; `read` reads them and
+//! decides which ones to replace; `error` describes problems.
 
 #[cfg(feature = "std")]
 mod cache;

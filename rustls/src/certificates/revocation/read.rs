@@ -1,11 +1,12 @@
-//! Reads the lists of a source, and decides which of them take the place of those in use.
+//! Reads the lists of a source, and decides which of them replace lists in use.
 //!
-//! Certificates are not checked against a list that is missing here, so nothing is skipped silently. The first
-//! reading accepts a source only if everything in it is usable. After that only a newer list replaces a list in use.
-//! A list in use stays if its file is removed, is unreadable or has an older list. The other lists of the source are
-//! replaced nevertheless.
+//! A missing list leaves certificates unchecked, so nothing is skipped silently. The first reading
+//! accepts a source only if everything in it is usable. After that, only a newer list replaces a
+//! list in use. A list in use stays if its file is removed, unreadable or older. The other lists of
+//! the source are still replaced.
 //!
-//! Lists without a file take no room from lists on disk: at the limits they are dropped, the first to expire first.
+//! Lists without a file never displace lists on disk: at the limits they are dropped, the earliest
+//! to expire first.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,16 +22,17 @@ use super::source::CrlSource;
 use crate::certificates::files::{list_directory, read_file};
 use crate::certificates::pem::{count_marks, describe, is_der};
 
-/// What is read of a file, and of all files in a directory: lists of 100 MB have been seen.
+/// The maximum length of a file, and of all files in a directory. Lists of 100 MB exist.
 const MAX_LENGTH: u64 = 256 << 20;
 
-/// The maximum number of lists of a source. Each is compared with each.
+/// The maximum number of lists per source. Each is compared with each.
 pub(super) const MAX_LISTS: usize = 4096;
 
 /// The limits on the lists of a source, including lists in use that are no longer on disk.
 struct Limits {
     count: usize,
-    /// Limits the sum of the lengths of all encodings. More than [`MAX_LENGTH`], so all lists on disk fit.
+    /// The maximum total length of all encodings. More than [`MAX_LENGTH`], so all lists on disk
+    /// fit.
     bytes: usize,
 }
 
@@ -39,22 +41,22 @@ const LIMITS: Limits = Limits {
     bytes: 512 << 20,
 };
 
-/// How much of what is wrong is named.
+/// The maximum number of problems that are described.
 const MAX_NAMED: usize = 1000;
 
-/// What is kept of a source.
+/// The cached lists of a source.
 pub(crate) struct Lists {
     /// Never empty.
     pub(super) lists: Arc<[Arc<RevocationList>]>,
-    /// Why some of them could not be replaced at the last reading.
+    /// The lists that could not be replaced in the last reading, with reasons.
     pub(super) problems: Arc<[CrlProblem]>,
 }
 
-/// Reads `source`, of which `held` is in use.
+/// Reads `source`, while the lists of `held` are in use.
 ///
 /// # Errors
 ///
-/// When nothing can be read; without `held`, also when not everything can be used.
+/// Returns an error if nothing can be read. Without `held`, also if something is unusable.
 pub(super) fn read(
     source: &CrlSource,
     held: Option<&Arc<Lists>>,
@@ -63,7 +65,7 @@ pub(super) fn read(
     read_within(&LIMITS, source, held, now)
 }
 
-/// [`read`], with other limits for tests.
+/// Calls [`read`] with the limits of a test.
 fn read_within(
     limits: &Limits,
     source: &CrlSource,
@@ -83,7 +85,7 @@ fn read_within(
         return Err(CrlError::Unusable(reading.problems.into()));
     }
     if let Some(held) = held {
-        reading.keep_what_is_not_replaced(&held.lists);
+        reading.keep_unreplaced(&held.lists);
     }
     if reading.bytes() > limits.bytes {
         let limit = limits.bytes;
@@ -95,8 +97,8 @@ fn read_within(
         problems,
         ..
     } = reading;
-    // lists of several scopes may be for one certificate, and verifiers use the first: an old one is no way around
-    // a newer one
+    // lists of several scopes may cover one certificate, and verifiers use the first: an old list
+    // must not hide a newer one
     found.sort_by(|one, two| two.list.order(now).cmp(&one.list.order(now)));
     let lists = match held {
         Some(held) if are_the_same(&found, &held.lists) => held.lists.clone(),
@@ -109,23 +111,23 @@ fn read_within(
 }
 
 impl Lists {
-    /// The lists.
+    /// Returns the lists.
     pub(crate) fn lists(&self) -> &[Arc<RevocationList>] {
         &self.lists
     }
 
-    /// Why some of them could not be replaced.
+    /// Returns the lists that could not be replaced, with reasons.
     pub(crate) fn problems(&self) -> &Arc<[CrlProblem]> {
         &self.problems
     }
 
-    /// How long the encodings are.
+    /// Returns the total length of the encodings.
     pub(super) fn bytes(&self) -> usize {
         self.lists.iter().map(|list| list.der().len()).sum()
     }
 }
 
-/// Whether its name is one of `*.crl`, `*.r0`, `*.r1` and so on.
+/// True if the name matches `*.crl`, `*.r0`, `*.r1` and so on.
 fn is_named_as_list(path: &Path) -> bool {
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     extension.eq_ignore_ascii_case("crl")
@@ -134,7 +136,7 @@ fn is_named_as_list(path: &Path) -> bool {
             .is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-fn are_the_same(found: &[Found], held: &[Arc<RevocationList>]) -> bool {
+fn are_the_same(found: &[FoundList], held: &[Arc<RevocationList>]) -> bool {
     found.len() == held.len()
         && found
             .iter()
@@ -142,14 +144,14 @@ fn are_the_same(found: &[Found], held: &[Arc<RevocationList>]) -> bool {
             .all(|(found, held)| Arc::ptr_eq(&found.list, held))
 }
 
-/// A list, and where it is.
-struct Found {
+/// A list and its place.
+struct FoundList {
     list: Arc<RevocationList>,
     file: Option<Arc<Path>>,
     position: Option<usize>,
 }
 
-impl Found {
+impl FoundList {
     fn problem(&self, reason: CrlProblemReason) -> CrlProblem {
         CrlProblem {
             file: self.file.as_deref().map(Into::into),
@@ -159,17 +161,17 @@ impl Found {
     }
 }
 
-/// A list in use for which nothing equal or newer was found.
+/// A list in use without an equal or newer list on disk.
 struct Survivor {
     list: Arc<RevocationList>,
-    /// The index of the older list that was found for the same scope.
+    /// The index of the older list of the same scope, if there is one on disk.
     older: Option<usize>,
 }
 
-/// What was read so far.
+/// The state of reading a source.
 struct Reading<'a> {
-    /// One for each issuer and scope.
-    found: Vec<Found>,
+    /// At most one list per issuer and scope.
+    found: Vec<FoundList>,
     problems: Vec<CrlProblem>,
     limits: &'a Limits,
     now: Option<UnixTime>,
@@ -185,7 +187,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The sum of the lengths of the encodings.
+    /// Returns the total length of the encodings.
     fn bytes(&self) -> usize {
         self.found.iter().map(|found| found.list.der().len()).sum()
     }
@@ -252,12 +254,12 @@ impl<'a> Reading<'a> {
                 return Ok(());
             }
         };
-        let new = Found {
+        let new = FoundList {
             list,
             file: Some(path.into()),
             position,
         };
-        // a new one may be put beside the old
+        // a newer list may be added next to the old one
         match self.of_the_same_scope(&new.list) {
             Some(other) if self.found[other].list.is_older_than(&new.list, self.now) => {
                 self.found[other] = new;
@@ -268,15 +270,15 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Keeps the lists of `held` that nothing newer replaces: in the place of older lists that were found, or beside
-    /// those found.
-    fn keep_what_is_not_replaced(&mut self, held: &[Arc<RevocationList>]) {
+    /// Keeps the lists of `held` that nothing newer replaces, instead of older lists on disk, or in
+    /// addition.
+    fn keep_unreplaced(&mut self, held: &[Arc<RevocationList>]) {
         let mut survivors = Vec::new();
         for list in held {
             let same_scope = self.of_the_same_scope(list);
             let older = match same_scope.map(|index| &mut self.found[index]) {
                 Some(found) if found.list.der() == list.der() => {
-                    // the list found is another one if there were too many to share them
+                    // the lists are different objects if there were too many to share
                     found.list = list.clone();
                     continue;
                 }
@@ -300,7 +302,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Keeps `survivor` if the limits leave room for it. `bytes` is the length of all lists so far.
+    /// Keeps `survivor` if the limits allow it. `bytes` is the total length of all lists so far.
     fn keep(&mut self, Survivor { list, older }: Survivor, bytes: &mut usize) {
         let issuer = || list.issuer().to_vec();
         let replaced = older.map_or(0, |index| self.found[index].list.der().len());
@@ -325,7 +327,7 @@ impl<'a> Reading<'a> {
             return;
         }
         let reason = CrlProblemReason::Missing { issuer: issuer() };
-        let gone = Found {
+        let gone = FoundList {
             list,
             file: None,
             position: None,
@@ -334,14 +336,14 @@ impl<'a> Reading<'a> {
         self.found.push(gone);
     }
 
-    /// Where the list is that is for the same certificates as `list`.
+    /// Returns the index of the list with the same issuer and scope as `list`.
     fn of_the_same_scope(&self, list: &RevocationList) -> Option<usize> {
         self.found
             .iter()
             .position(|other| other.list.covers_what(list))
     }
 
-    fn push(&mut self, new: Found) -> Result<(), CrlError> {
+    fn push(&mut self, new: FoundList) -> Result<(), CrlError> {
         let limit = self.limits.count;
         if self.found.len() == limit {
             return Err(CrlError::TooManyLists { limit });

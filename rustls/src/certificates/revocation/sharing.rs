@@ -1,7 +1,7 @@
-//! One list for the same bytes, in the whole process.
+//! One list object for equal bytes, in the whole process.
 //!
-//! The map holds lists weakly: it keeps none alive, and forgets those that nobody uses. Its lock is held for no
-//! longer than it takes to look at one bucket. Hashing, comparing and parsing are done without it.
+//! The map holds weak references and removes unused ones. Its lock is held only for the lookup in
+//! one bucket. Hashing, comparing and parsing happen without it.
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
@@ -18,19 +18,19 @@ use super::RevocationList;
 use super::read::MAX_LISTS;
 use crate::error::CertRevocationListError;
 
-/// How many lists the process knows: several sources of as many as one may have. A list that is not among them is
-/// shared by nobody.
+/// The maximum number of lists in the map: enough for several full sources. Lists beyond it are not
+/// shared.
 const CAPACITY: usize = 4 * MAX_LISTS;
 
-/// The lists of this process.
+/// Returns the lists of this process.
 pub(super) fn process_wide() -> &'static SharedLists {
     static LISTS: LazyLock<SharedLists> = LazyLock::new(|| SharedLists::new(CAPACITY));
     &LISTS
 }
 
-/// Lists that are in use somewhere, by their encoding.
+/// The lists in use, by their encoding.
 pub(super) struct SharedLists {
-    /// The key is random: nobody can make lists that fall into one bucket.
+    /// Keyed randomly, so that nobody can create lists that collide.
     hasher: RandomState,
     known: Mutex<KnownLists>,
     capacity: usize,
@@ -40,7 +40,7 @@ pub(super) struct SharedLists {
 }
 
 impl SharedLists {
-    /// Finds up to `capacity` lists. Those beyond that are parsed each for itself.
+    /// Creates a map for up to `capacity` lists. Lists beyond it are parsed separately.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             hasher: RandomState::new(),
@@ -52,11 +52,11 @@ impl SharedLists {
         }
     }
 
-    /// The list that `der` encodes.
+    /// Returns the list encoded in `der`.
     ///
     /// # Errors
     ///
-    /// As [`RevocationList::from_der`]. Errors are not kept.
+    /// The errors of [`RevocationList::from_der`]. They are not cached.
     pub(super) fn list(
         &self,
         der: CertificateRevocationListDer<'static>,
@@ -65,7 +65,7 @@ impl SharedLists {
         self.list_with_hash(hash, der)
     }
 
-    /// [`list`](Self::list), for `der` with this `hash`.
+    /// Returns the list encoded in `der`, whose hash is `hash`.
     fn list_with_hash(
         &self,
         hash: u64,
@@ -80,13 +80,13 @@ impl SharedLists {
         }
     }
 
-    /// What there is for `der` already, or else what others will find from now on.
+    /// Returns the known list for `der`, or starts a new one that others find from now on.
     fn find_or_start(&self, hash: u64, der: CertificateRevocationListDer<'static>) -> InUse {
         let new = Arc::new(Parsing {
             der: Arc::new(der),
             outcome: OnceLock::new(),
         });
-        // held, so that nothing else takes their addresses
+        // kept alive, so that their addresses are not reused
         let mut others = Vec::<InUse>::new();
         loop {
             let mut candidates = Vec::new();
@@ -114,7 +114,7 @@ impl SharedLists {
         }
     }
 
-    /// Parses, or waits for whoever does.
+    /// Parses, or waits for the thread that does.
     fn finish(
         &self,
         hash: u64,
@@ -137,7 +137,7 @@ impl SharedLists {
                 self.failures.fetch_add(1, Ordering::Relaxed);
             }
             let list = outcome.as_ref().ok();
-            self.lock().settle(hash, parsing, list);
+            self.lock().finish_parsing(hash, parsing, list);
         }
         outcome.clone()
     }
@@ -145,7 +145,8 @@ impl SharedLists {
     pub(super) fn stats(&self) -> CacheStats {
         let (mut entries, mut bytes) = (0, 0);
         for list in self.lock().by_hash.values().flatten() {
-            // counting must not make this the last owner of a list, which takes long to drop
+            // do not upgrade: counting must not become the last owner of a list, which is slow to
+            // drop
             if let Known::Parsed { list, len } = list {
                 if list.strong_count() > 0 {
                     entries += 1;
@@ -164,25 +165,25 @@ impl SharedLists {
     }
 
     fn lock(&self) -> MutexGuard<'_, KnownLists> {
-        // the map is whole after each of its methods, wherever a thread ended
+        // recover from poisoning: the map is consistent after each of its methods
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What the lock protects.
+/// The data behind the lock.
 #[derive(Default)]
 struct KnownLists {
     by_hash: HashMap<u64, Vec<Known>>,
-    /// How many there are in all buckets, dead ones included.
+    /// The number of entries in all buckets, including dead ones.
     len: usize,
-    /// The dead are taken out when there are so many.
+    /// The length at which dead entries are removed.
     prune_at: usize,
 }
 
 impl KnownLists {
-    /// Remembers `new`, unless there are `capacity` others in use.
+    /// Adds `new`, unless `capacity` others are in use.
     fn insert(&mut self, hash: u64, new: Known, capacity: usize) {
-        /// So that a few lists are never searched for dead ones.
+        /// The minimum length for a search for dead entries.
         const FEW: usize = 16;
 
         if self.len >= self.prune_at.max(FEW).min(capacity) {
@@ -199,8 +200,8 @@ impl KnownLists {
         }
     }
 
-    /// Replaces `parsing`, which has come to its end, by the `list` that came of it, if one did.
-    fn settle(&mut self, hash: u64, parsing: &Arc<Parsing>, list: Option<&Arc<RevocationList>>) {
+    /// Replaces the finished `parsing` by its `list`, or removes it if parsing failed.
+    fn finish_parsing(&mut self, hash: u64, parsing: &Arc<Parsing>, list: Option<&Arc<RevocationList>>) {
         let Some(bucket) = self.by_hash.get_mut(&hash) else {
             return;
         };
@@ -224,18 +225,18 @@ impl KnownLists {
     }
 }
 
-/// A list that is being parsed. Those who want it wait for the outcome.
+/// A list that is being parsed. Threads that need it wait for the outcome.
 struct Parsing {
     der: Arc<CertificateRevocationListDer<'static>>,
     outcome: OnceLock<Result<Arc<RevocationList>, CertRevocationListError>>,
 }
 
-/// A list, as long as somebody uses it.
+/// A weak reference to a list.
 enum Known {
     Parsing(Weak<Parsing>),
     Parsed {
         list: Weak<RevocationList>,
-        /// How long its encoding is.
+        /// The length of the encoding.
         len: usize,
     },
 }
@@ -256,7 +257,7 @@ impl Known {
     }
 }
 
-/// A list that is used here.
+/// A strong reference to a list.
 enum InUse {
     Parsing(Arc<Parsing>),
     Parsed(Arc<RevocationList>),

@@ -1,4 +1,4 @@
-//! Where lists come from, and how the cache handles it.
+//! The sources of revocation lists, and their interface to the cache.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -13,28 +13,29 @@ use crate::certificates::loading::Source;
 use crate::logging::warn;
 use crate::time_provider::TimeProvider;
 
-/// How many problems of a source the log is told of at each reading.
+/// The maximum number of problems logged per reading of a source.
 const MAX_LOGGED: usize = 10;
 
-/// Where certificate revocation lists come from.
+/// A source of certificate revocation lists.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum CrlSource {
-    /// A file of up to 256 MiB: one list in DER, or any number in PEM (`X509 CRL`). Whatever else is in PEM is
-    /// passed over.
+    /// A file of up to 256 MiB: one list in DER, or any number in PEM (`X509 CRL`). Other content
+    /// of a PEM file is skipped.
     ///
-    /// A relative path starts from the directory that is the current one at each call. Replace files that are in use
-    /// by renaming others over them.
+    /// A relative path is resolved against the current directory of each call. Replace files in use
+    /// by renaming.
     File(PathBuf),
 
-    /// All files in a directory, 256 MiB together. Links are followed, directories in it are not. A file in PEM
-    /// without a list is passed over, so that certificates may be there, too. One that is empty, or is named as lists
-    /// are (`.crl`, or `.r0` as by `openssl rehash`), is not: there was to be a list.
+    /// All files in a directory, up to 256 MiB in total. Links are followed, subdirectories are
+    /// not. PEM files without a list are skipped, so certificates may be there too. An empty file,
+    /// or one named like a list (`.crl`, or `.r0` of `openssl rehash`) without a list in it, is a
+    /// problem.
     Directory(PathBuf),
 }
 
 impl CrlSource {
-    /// What changes when its files do.
+    /// Returns the version of the files.
     pub(crate) fn version(&self) -> FileVersion {
         match self {
             Self::File(path) => FileVersion::of_file(path),
@@ -42,11 +43,12 @@ impl CrlSource {
         }
     }
 
-    /// Reads the lists, of which `held` are in use. Those that are of the future are recognized by `clock`.
+    /// Reads the lists, while the lists of `held` are in use. `clock` detects lists dated in the
+    /// future.
     ///
     /// # Errors
     ///
-    /// When nothing can be read; without `held`, also when not everything can be used.
+    /// Returns an error if nothing can be read. Without `held`, also if something is unusable.
     pub(crate) fn load(
         &self,
         held: Option<&Arc<Lists>>,
@@ -56,7 +58,7 @@ impl CrlSource {
         TimedSource { source, clock }.load(held)
     }
 
-    /// The same source wherever the current directory is.
+    /// Returns the same source with an absolute path.
     pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
         let (Self::File(path) | Self::Directory(path)) = self;
         if path.is_absolute() {
@@ -70,7 +72,7 @@ impl CrlSource {
     }
 }
 
-/// A source, and the clock by which its lists are judged.
+/// A source with the clock that its lists are checked by.
 #[derive(Clone, Debug)]
 pub(super) struct TimedSource {
     pub(super) source: CrlSource,
@@ -119,7 +121,7 @@ impl Source for TimedSource {
                     self.source
                 );
             }
-            // told to the caller
+            // the caller gets the error
             Err(_) => (),
         }
     }

@@ -1,4 +1,4 @@
-//! What could not be used, and why.
+//! Errors of loading roots, and descriptions of skipped certificates.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use crate::certificates::FileError;
 use crate::error::{Error, OtherError};
 
-/// Why there are no roots.
+/// The reason why there are no roots.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RootsError {
     /// A file or a directory cannot be read.
     File(FileError),
-    /// Nothing in the source can be used as a root.
+    /// The source has no usable root.
     NoRoots {
-        /// What was passed over: the first thousand.
+        /// The skipped certificates and files, at most the first thousand.
         ignored: Arc<[IgnoredCertificate]>,
     },
 }
@@ -28,7 +28,7 @@ impl From<FileError> for RootsError {
 }
 
 impl From<RootsError> for Error {
-    /// [`Error::Other`].
+    /// Wraps the error in [`Error::Other`].
     fn from(error: RootsError) -> Self {
         Self::Other(OtherError(Arc::new(error)))
     }
@@ -59,38 +59,40 @@ impl core::error::Error for RootsError {
     }
 }
 
-/// What was passed over while roots were read: a certificate, or a whole file.
+/// A certificate or file that was skipped while roots were read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IgnoredCertificate {
-    /// The file it is in, where it is in one.
+    /// The file, unless the source is not a file.
     pub file: Option<PathBuf>,
-    /// Which one of the certificates in that file or in memory, from 1; `None` when it is about all of them.
+    /// The position of the certificate in the file or in memory, from 1. `None` if all are
+    /// affected.
     pub position: Option<usize>,
-    /// Why.
+    /// The reason.
     pub reason: IgnoredReason,
 }
 
-/// Why something was passed over while roots were read.
+/// The reason for skipping a certificate or a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IgnoredReason {
-    /// The PEM around it is not well-formed.
+    /// The PEM is malformed.
     Pem(String),
-    /// It is not a certificate that can be a root.
+    /// It is not a certificate, or cannot be a root.
     Certificate(Error),
-    /// How many `BEGIN` marks of certificates are not on a line of their own, or name a format that is not read.
+    /// The number of certificate `BEGIN` marks that are not on a line of their own, or have an
+    /// unsupported label.
     Marked(usize),
-    /// The file has no certificate.
+    /// The file contains no certificate.
     NoCertificate,
     /// The file cannot be read.
     File(FileError),
-    /// The platform says so.
+    /// The platform reported an error.
     Platform(String),
 }
 
 impl IgnoredCertificate {
-    /// False for what directories have besides certificates.
+    /// False for other files, which are common in directories of certificates.
     pub(super) fn is_unexpected(&self) -> bool {
         !matches!(self.reason, IgnoredReason::NoCertificate)
     }
@@ -98,7 +100,7 @@ impl IgnoredCertificate {
 
 impl fmt::Display for IgnoredCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // an error of the file names it
+        // a file error names the file itself
         if let (Some(file), false) = (&self.file, matches!(self.reason, IgnoredReason::File(_))) {
             write!(f, "{}: ", file.display())?;
         }

@@ -1,7 +1,7 @@
-//! Root certificates, loaded once and shared by all configurations that ask for them.
+//! Root certificates, loaded once and shared by all configurations.
 //!
-//! `source` says where they come from and which sources are the same; `read` reads and parses them; `error` names
-//! what could not be used. How long they are kept is in [`loading`](super::loading).
+//! `source` defines the sources and their equality; `read` reads and parses them; `error` describes
+//! what was skipped. The lifetime is handled by [`loading`](super::loading).
 
 mod error;
 mod read;
@@ -22,10 +22,10 @@ use crate::RootCertStore;
 use crate::time_provider::TimeProvider;
 
 impl RootCertStore {
-    /// The roots of `source`, out of the cache of the process, [`RootCache::global`].
+    /// Returns the roots of `source` from the process-wide cache, [`RootCache::global`].
     ///
-    /// They are read and parsed by the first call. Later ones are given the same store, until it is a day old; then
-    /// it is read anew.
+    /// The first call reads and parses them. Later calls return the same store until it is a day
+    /// old; then the source is read again.
     ///
     #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
     #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -42,22 +42,22 @@ impl RootCertStore {
     ///
     /// # Errors
     ///
-    /// Those of [`RootCache::load`].
+    /// The errors of [`RootCache::load`].
     pub fn cached(source: &RootSource) -> Result<Arc<Self>, RootsError> {
         RootCache::global().store(source)
     }
 }
 
-/// Keeps the root certificates of files, directories and the platform, so that all who ask for the same source
-/// share one [`RootCertStore`].
+/// A cache of root certificates from files, directories and the platform. Callers with the same
+/// source share one [`RootCertStore`].
 ///
-/// A source is read and parsed by the first who asks. Others who ask for it meanwhile wait; those who ask for other
-/// sources do not. When its lifetime is over it is read again: if it has the same roots as before, the same store
-/// goes on being handed out. If it cannot be read, so does the old store, with a warning in the log and a
-/// [note](LoadedRoots::failed_reload) to the caller. Configurations that were made before keep the store that they
-/// were made with.
+/// The first caller reads and parses a source. Others that need the same source wait; other sources
+/// are not affected. After its lifetime, a source is read again. If the roots are unchanged, the
+/// cache keeps the same store. If the source cannot be read, the cache also keeps the old store,
+/// logs a warning and sets [`failed_reload`](LoadedRoots::failed_reload). Existing configurations
+/// keep the store that they were created with.
 ///
-/// No result of a verification is kept here: dates, names and signatures are checked at each handshake.
+/// The cache holds no results of verification: each handshake checks dates, names and signatures.
 ///
 /// ```
 /// use core::time::Duration;
@@ -75,75 +75,76 @@ pub struct RootCache {
 }
 
 impl RootCache {
-    /// An empty cache: of 64 sources, with a lifetime of 24 hours, by the clock of the system.
+    /// Creates an empty cache for 64 sources, with a lifetime of 24 hours and the system's clock.
     pub fn new() -> Self {
         Self {
             cache: LoadingCache::new(Policy::default()),
         }
     }
 
-    /// How long a store is handed out before its source is read again, to whole seconds.
+    /// Sets the time until a source is read again, in whole seconds.
     ///
-    /// [`Duration::ZERO`] turns the cache off: each call reads and parses. With [`Duration::MAX`] no store ever gets
-    /// too old. What never changes, PEM in memory and the roots of `webpki-roots`, never gets too old either.
+    /// [`Duration::ZERO`] turns the cache off: each call reads and parses. [`Duration::MAX`]
+    /// disables expiry. Immutable sources, such as PEM in memory and the roots of `webpki-roots`,
+    /// never expire.
     ///
-    /// A store that was read in what is now the future, because the clock was set back since, counts as too old; so
-    /// does every store while the clock does not know the time.
+    /// A store counts as expired if its time of loading is in the future because the clock was set
+    /// back. While the clock does not know the time, every store does.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
-    /// How long to wait, after a source could not be read again, before the next attempt; the old store is handed out
-    /// meanwhile. One minute by default, and never longer than the lifetime.
+    /// Sets the time between a failed attempt to read a source again and the next attempt. The old
+    /// store is returned meanwhile. One minute by default, and never longer than the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
     }
 
-    /// Whether each call looks at the size and the modification time of a file, or of a directory and of all files
-    /// in it, and reads it again at once when they have changed.
+    /// Sets whether each call checks the size and modification time of a file, or of a directory and all
+    /// its files. If they have changed, the source is read again at once.
     ///
-    /// By default this is off, and a change is seen when the lifetime is over. It takes a system call for each
-    /// file. What the platform trusts cannot be looked at in this way.
+    /// Off by default: changes are then seen after the lifetime. The check needs a system call per
+    /// file. It does not work for the roots of the platform.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self
     }
 
-    /// How many sources are kept. One more replaces the one that was used least recently.
+    /// Sets the maximum number of sources. Beyond it, the least recently used one is evicted.
     pub fn with_capacity(mut self, sources: usize) -> Self {
         self.cache.policy_mut().capacity = sources;
         self
     }
 
-    /// The clock by which lifetimes are measured.
+    /// Sets the clock that measures lifetimes.
     pub fn with_time_provider(mut self, time_provider: Arc<dyn TimeProvider>) -> Self {
         self.cache.policy_mut().time_provider = time_provider;
         self
     }
 
-    /// The cache of the process: what [`install_global`](Self::install_global) was given, or else a
+    /// Returns the process-wide cache: the one of [`install_global`](Self::install_global), or a
     /// [`new`](Self::new) one.
     pub fn global() -> &'static Arc<Self> {
         GLOBAL.get_or_init(Arc::default)
     }
 
-    /// Makes this the cache of the process.
+    /// Makes this the process-wide cache.
     ///
     /// # Errors
     ///
-    /// `self` when there is one already: it was installed or used before.
+    /// Returns `self` if there is one already, because it was installed or used before.
     pub fn install_global(self) -> Result<(), Arc<Self>> {
         GLOBAL.set(Arc::new(self))
     }
 
-    /// The roots of `source`.
+    /// Returns the roots of `source`.
     ///
     /// # Errors
     ///
-    /// [`RootsError`] when it cannot be read or has no usable root, and there is no older store to go on with. It is
-    /// not kept: the next call tries again.
+    /// [`RootsError`] if the source cannot be read or has no usable root, and no older store is
+    /// cached. Errors are not cached: the next call tries again.
     pub fn load(&self, source: &RootSource) -> Result<LoadedRoots, RootsError> {
         let loaded = self.cache.load(&*source.absolute()?);
         loaded
@@ -151,11 +152,11 @@ impl RootCache {
             .map_err(|error| (*error).clone())
     }
 
-    /// The roots of `source`, without what [`load`](Self::load) tells about them.
+    /// Returns only the store that [`load`](Self::load) returns.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load).
+    /// The errors of [`load`](Self::load).
     pub fn store(&self, source: &RootSource) -> Result<Arc<RootCertStore>, RootsError> {
         match self.cache.load(&*source.absolute()?) {
             Ok(loaded) => Ok(loaded.value.store.clone()),
@@ -163,12 +164,12 @@ impl RootCache {
         }
     }
 
-    /// The roots of `source`, read now, however young those are that the cache has. If that fails, these are kept,
-    /// and returned with [`LoadedRoots::failed_reload`].
+    /// Reads `source` now, regardless of the age of the cached roots. If that fails, returns the
+    /// cached ones with [`LoadedRoots::failed_reload`] set.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](Self::load).
+    /// The errors of [`load`](Self::load).
     pub fn reload(&self, source: &RootSource) -> Result<LoadedRoots, RootsError> {
         let loaded = self.cache.reload(&*source.absolute()?);
         loaded
@@ -176,22 +177,22 @@ impl RootCache {
             .map_err(|error| (*error).clone())
     }
 
-    /// Forgets what is kept of `source`, so that the next call reads it.
+    /// Removes the entry of `source`, so that the next call reads it.
     pub fn invalidate(&self, source: &RootSource) {
-        // without a current directory nothing relative to it is kept
+        // without a current directory, no relative path is cached
         if let Ok(source) = source.absolute() {
             self.cache.invalidate(&source);
         }
     }
 
-    /// Forgets everything that is kept.
+    /// Removes all entries.
     pub fn clear(&self) {
         self.cache.clear();
     }
 
-    /// What the cache holds, and how much it helped. Bytes are those of the roots, and of PEM in memory.
+    /// Returns the statistics. `bytes` counts the roots, and PEM in memory.
     ///
-    /// A call that waited for the load of another thread counts as a hit.
+    /// A call that waited for another thread's load counts as a hit.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }
@@ -205,21 +206,22 @@ impl Default for RootCache {
 
 static GLOBAL: OnceLock<Arc<RootCache>> = OnceLock::new();
 
-/// What a [`RootCache`] has of a source.
+/// The roots of a source in a [`RootCache`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedRoots {
-    /// The roots, never none. A source that is read again and has the same roots keeps its store.
+    /// The roots, never empty. If a source is read again and unchanged, the store stays the same.
     pub store: Arc<RootCertStore>,
-    /// What was passed over: the first thousand of [`ignored_count`](Self::ignored_count).
+    /// The skipped certificates and files: the first thousand of
+    /// [`ignored_count`](Self::ignored_count).
     pub ignored: Arc<[IgnoredCertificate]>,
-    /// How much was passed over.
+    /// The number of skipped certificates and files.
     pub ignored_count: usize,
-    /// How many certificates came more than once. They count once.
+    /// The number of duplicate certificates. The store has each once.
     pub duplicates: usize,
-    /// When they were read; `None` when the clock did not know.
+    /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// Why they could not be read again: these are the old ones.
+    /// The reason why the source could not be read again; `store` is then the old one.
     pub failed_reload: Option<RootsError>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads the certificates of a source, and makes a store of those that can be roots.
+//! Reads the certificates of a source into a root store.
 
 use alloc::collections::BTreeSet;
 #[cfg(feature = "native-certs")]
@@ -17,16 +17,16 @@ use crate::certificates::FileError;
 use crate::certificates::files::{list_directory, read_file};
 use crate::certificates::pem::{CERTIFICATES, count_marks, describe, is_der};
 
-/// The longest file that is read. Bundles of all public authorities have a quarter of a megabyte.
+/// The maximum length of a file. Bundles of all public authorities have about 250 KB.
 const MAX_FILE_LENGTH: u64 = 16 << 20;
 
-/// What is read of all files in a directory.
+/// The maximum total length of the files in a directory.
 const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
 
-/// How much of what is ignored is named.
+/// The maximum number of skipped items that are described.
 const MAX_NAMED: usize = 1000;
 
-/// What is kept of a source.
+/// The cached roots of a source.
 pub(crate) struct Roots {
     pub(super) store: Arc<RootCertStore>,
     pub(super) ignored: Arc<[IgnoredCertificate]>,
@@ -35,7 +35,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    /// The memory that the roots take.
+    /// Returns the memory used by the roots in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of_one = |root: &TrustAnchor<'_>| {
             let constraints = root.name_constraints.as_ref().map_or(0, |der| der.len());
@@ -48,11 +48,11 @@ impl Roots {
     }
 }
 
-/// Reads `source`. When it has the roots of `held`, that is the store.
+/// Reads `source`. Uses the store `held` if the roots are equal.
 ///
 /// # Errors
 ///
-/// When it cannot be read, and when it has no usable root.
+/// Returns an error if the source cannot be read or has no usable root.
 pub(super) fn read(
     source: &RootSource,
     held: Option<&Arc<RootCertStore>>,
@@ -72,10 +72,10 @@ pub(super) fn read(
     reading.finish(held)
 }
 
-/// What was read so far.
+/// The state of reading a source.
 struct Reading {
     store: RootCertStore,
-    /// The certificates of `store`.
+    /// The DER of the certificates in `store`.
     seen: BTreeSet<Vec<u8>>,
     ignored: Vec<IgnoredCertificate>,
     ignored_count: usize,
@@ -116,7 +116,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Each file is as good as the others: one that cannot be read does not keep those from being used.
+    /// Skips unreadable files: the others are still usable.
     fn add_directory(&mut self, directory: &Path) -> Result<(), FileError> {
         let mut left = MAX_DIRECTORY_LENGTH;
         for name in list_directory(directory)? {
@@ -142,7 +142,7 @@ impl Reading {
     #[cfg(feature = "native-certs")]
     fn add_platform(&mut self) {
         let mut found = rustls_native_certs::load_native_certs();
-        // so that the same ones make the same store
+        // sort, so that equal roots give an equal store
         found
             .certs
             .sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));

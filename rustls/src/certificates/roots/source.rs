@@ -1,4 +1,4 @@
-//! Where roots come from, and how the cache handles it.
+//! The sources of roots, and their interface to the cache.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -14,39 +14,39 @@ use crate::certificates::files::FileVersion;
 use crate::certificates::loading::Source;
 use crate::logging::warn;
 
-/// Where root certificates come from.
+/// A source of root certificates.
 ///
-/// Two sources are the same when they are of one kind and name the same path, or hold the same bytes.
+/// Two sources are equal if they are of the same kind and have the same path or bytes.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum RootSource {
-    /// A file of certificates in PEM, of up to 16 MiB. Whatever else is in it is passed over.
+    /// A file of PEM certificates, up to 16 MiB. Other content is skipped.
     ///
-    /// A relative path starts from the directory that is the current one at each call. Replace files that are in use
-    /// by renaming others over them.
+    /// A relative path is resolved against the current directory of each call. Replace files in use
+    /// by renaming.
     PemFile(PathBuf),
 
-    /// Certificates in PEM, in memory: `RootSource::Pem(bytes.into())`.
+    /// PEM certificates in memory: `RootSource::Pem(bytes.into())`.
     ///
-    /// It is cheapest to make one and to clone it: two that share their bytes need not be compared.
+    /// Prefer clones of one source: they share their bytes, so comparisons are cheap.
     Pem(Arc<[u8]>),
 
-    /// All files in a directory, each of up to 16 MiB, and 64 MiB together: of certificates in PEM, or of one in
-    /// DER. Links are followed, directories in it are not. A certificate that comes more than once, as by the links
-    /// of `openssl rehash`, counts once.
+    /// All files in a directory: PEM certificates, or one certificate in DER per file. Files may
+    /// have 16 MiB each and 64 MiB in total. Links are followed, subdirectories are not. Duplicate
+    /// certificates, for example links of `openssl rehash`, count once.
     Directory(PathBuf),
 
-    /// The certificates that the platform trusts, as the crate `rustls-native-certs` finds them.
+    /// The certificates that the platform trusts, as found by the crate `rustls-native-certs`.
     #[cfg(feature = "native-certs")]
     Platform,
 
-    /// The certificates that Mozilla trusts, as they were when the crate `webpki-roots` was published.
+    /// The certificates that Mozilla trusted when the crate `webpki-roots` was published.
     #[cfg(feature = "webpki-roots")]
     WebPki,
 }
 
 impl RootSource {
-    /// The same source wherever the current directory is.
+    /// Returns the same source with an absolute path.
     pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
         let absolute = |path| path::absolute(path).map_err(|error| FileError::io(path, error));
         Ok(match self {
@@ -60,7 +60,7 @@ impl RootSource {
 }
 
 impl RootSource {
-    /// The first few by name: a damaged file may have any number.
+    /// Logs only the first few: a damaged file may have any number.
     fn warn_of_ignored(&self, roots: &Roots) {
         const NAMED: usize = 10;
         let mut ignored = roots
@@ -94,8 +94,7 @@ impl PartialEq for RootSource {
 impl Eq for RootSource {}
 
 impl Hash for RootSource {
-    /// Of PEM in memory only samples are hashed: it may be long, and what has the same hash is compared byte by
-    /// byte.
+    /// Hashes only samples of PEM in memory, because it may be long. Equality compares all bytes.
     fn hash<H: Hasher>(&self, state: &mut H) {
         discriminant(self).hash(state);
         match self {
@@ -114,7 +113,7 @@ impl Hash for RootSource {
     }
 }
 
-/// Sixteen pieces of `bytes`, evenly spaced; all of it if it is short.
+/// Returns 16 evenly spaced pieces of `bytes`, or all of it if it is short.
 fn samples(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     const LENGTH: usize = 32;
     const COUNT: usize = 16;
@@ -124,7 +123,7 @@ fn samples(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl fmt::Debug for RootSource {
-    /// Prints how long PEM in memory is, not what it is.
+    /// Prints the length of PEM in memory, not the content.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PemFile(path) => f.debug_tuple("PemFile").field(path).finish(),
@@ -153,7 +152,7 @@ impl Source for RootSource {
             Err(error) if kept => {
                 warn!("root certificates: keeping the old ones of {self:?}: {error}");
             }
-            // told to the caller
+            // the caller gets the error
             Err(_) => (),
         }
     }

@@ -1,4 +1,4 @@
-//! What is read off lists, and off what is none.
+//! Parsing of issues, from lists and from other bytes.
 
 use rcgen::{SerialNumber, date_time_ymd};
 use rustls_core::der::{SEQUENCE, der};
@@ -7,7 +7,7 @@ use super::*;
 use crate::webpki::tests::pki::{at, crl, root};
 
 #[test]
-fn read_off_a_list() {
+fn fields_of_a_list() {
     let root = root("Root", |_| ());
     for revoked in [&[][..], &[1, 2]] {
         for (number, expected) in [
@@ -38,7 +38,7 @@ fn times() {
         (2023, 2, 28, 1_677_542_400),
         (2024, 2, 29, 1_709_164_800),
         (2024, 12, 31, 1_735_603_200),
-        // from here on as GeneralizedTime
+        // GeneralizedTime from here on
         (2050, 1, 1, 2_524_608_000),
         (2100, 3, 1, 4_107_542_400),
     ] {
@@ -84,7 +84,7 @@ fn damaged() {
         for byte in 0..=u8::MAX {
             let mut bytes = good.to_vec();
             bytes[at] = byte;
-            // whatever comes of it, no panic
+            // any result is fine, but no panic
             let _ = Issue::read(&bytes);
         }
     }
@@ -111,7 +111,7 @@ fn order_of_issues() {
     let now = Some(at(1_672_963_200)); // the 6th of January
     let is_before = |one: &Issue, two: &Issue| one.order(now) < two.order(now);
 
-    // the time first, then the number, then nothing
+    // the time first, then the number; no number is least
     let ascending = [
         issue(2, &[7]),
         issue(3, &[1]),
@@ -131,7 +131,7 @@ fn order_of_issues() {
     assert!(is_before(&no_number, &issue(3, &[0])));
     assert!(is_before(&ascending[0], &no_number));
 
-    // of the future, unless that is not known
+    // dated in the future, unless the time is unknown
     let forged = issue(7, &[0x7f; 20]);
     assert!(ascending.iter().all(|issue| is_before(&forged, issue)));
     assert!(
@@ -141,7 +141,7 @@ fn order_of_issues() {
     );
     let end_of_time = Some(at(u64::MAX));
     assert!(ascending[0].order(end_of_time) < forged.order(end_of_time));
-    // within five minutes it is the clock
+    // up to five minutes are tolerated
     let ahead = Some(at(1_673_049_600 - 5 * 60));
     assert!(
         ascending

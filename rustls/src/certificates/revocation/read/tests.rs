@@ -1,4 +1,4 @@
-//! Which lists in use survive a reading, and which the limits drop.
+//! Lists in use that survive a reading, and lists that the limits drop.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use super::*;
 use crate::webpki::tests::pki::{crl, root};
 
 #[test]
-fn what_did_not_change_is_what_was_held_even_if_nothing_is_shared() {
+fn unchanged_lists_stay_the_same_object_without_sharing() {
     let der = crl(&root("One", |_| ()), &[3], |_| ());
     let held = Arc::new(RevocationList::parse(Arc::new(der.clone())).unwrap());
     let mut reading = Reading::new(&LIMITS, None);
     reading.add(Path::new("one"), None, der).unwrap();
     assert!(!Arc::ptr_eq(&reading.found[0].list, &held));
-    reading.keep_what_is_not_replaced(core::slice::from_ref(&held));
+    reading.keep_unreplaced(core::slice::from_ref(&held));
     assert!(Arc::ptr_eq(&reading.found[0].list, &held) && reading.problems.is_empty());
 }
 
@@ -39,8 +39,8 @@ impl Directory {
         }
     }
 
-    /// Puts these files there instead of all others, reads them, and returns the names of the lists in use and of those
-    /// that there was no room for.
+    /// Replaces the files in the directory and reads it. Returns the names of the lists in use, and
+    /// of the lists dropped for lack of room.
     fn read(&mut self, files: &[&Crl]) -> Result<[Vec<&'static str>; 2], CrlError> {
         fs::remove_dir_all(&self.path).unwrap();
         fs::create_dir(&self.path).unwrap();
@@ -77,14 +77,14 @@ impl Drop for Directory {
     }
 }
 
-/// A list of an authority of this name.
+/// A list whose issuer has this name.
 struct Crl {
     name: &'static str,
     der: CertificateRevocationListDer<'static>,
 }
 
 impl Crl {
-    /// Issued in the first and due again in the second of these years.
+    /// Creates a list issued in year `this` with the next update in year `next`.
     fn new(name: &'static str, this: i32, next: i32, entries: u8) -> Self {
         let serial_numbers: Vec<_> = (1..=entries).collect();
         let der = crl(&root(name, |_| ()), &serial_numbers, |params| {
@@ -95,7 +95,7 @@ impl Crl {
     }
 }
 
-/// The lengths of signatures differ by less.
+/// The maximum difference between the lengths of signatures.
 const SIGNATURES: usize = 16;
 
 const NAMES: [&str; 6] = ["expired", "first", "forged", "new", "newer", "old"];
@@ -105,9 +105,9 @@ fn name(issuer: &[u8]) -> &'static str {
     NAMES.iter().find(ends).unwrap()
 }
 
-/// At the limit on their number, lists that are gone leave in the order in which they expire.
+/// At the limit on the number of lists, removed ones are dropped in the order of expiry.
 #[test]
-fn gone_lists_make_room_for_those_on_disk() {
+fn removed_lists_make_room_for_lists_on_disk() {
     let limits = Limits {
         count: 4,
         bytes: LIMITS.bytes,
@@ -124,28 +124,28 @@ fn gone_lists_make_room_for_those_on_disk() {
     assert_eq!(in_use, ["expired", "first", "forged", "old"]);
     assert_eq!(no_room, none);
 
-    // the one dated in the future first
+    // first the list dated in the future
     let [new, newer] = ["new", "newer"].map(|name| Crl::new(name, 2023, 2024, 1));
     let [in_use, no_room] = directory.read(&[&new]).unwrap();
     assert_eq!(in_use, ["expired", "first", "new", "old"]);
     assert_eq!(no_room, ["forged"]);
-    // then the expired one
+    // then the expired list
     let [in_use, no_room] = directory.read(&[&new, &newer]).unwrap();
     assert_eq!(in_use, ["first", "new", "newer", "old"]);
     assert_eq!(no_room, ["expired"]);
-    // then, of those that expire together, the one issued first
+    // of lists with the same expiry, the one issued first
     let [in_use, no_room] = directory.read(&[&new, &newer, &forged]).unwrap();
     assert_eq!(in_use, ["forged", "new", "newer", "old"]);
     assert_eq!(no_room, ["first"]);
 
-    // too many on disk are still an error
+    // too many lists on disk are still an error
     let error = directory.read(&[&new, &newer, &forged, &first, &expired]);
     assert!(matches!(error, Err(CrlError::TooManyLists { limit: 4 })));
 }
 
-/// The same holds for the limit on the sum of their lengths.
+/// The limit on the total length works in the same way.
 #[test]
-fn gone_lists_leave_their_bytes_to_those_on_disk() {
+fn removed_lists_leave_their_bytes_to_lists_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);
     let expired = Crl::new("expired", 2022, 2023, 1);
     let new = Crl::new("new", 2023, 2024, 100);
@@ -155,7 +155,7 @@ fn gone_lists_leave_their_bytes_to_those_on_disk() {
     };
     let mut directory = Directory::new("bytes", limits);
     directory.read(&[&old, &expired]).unwrap();
-    // the longer one would have been kept longer, but does not fit
+    // the longer list expires later, but does not fit
     let [in_use, no_room] = directory.read(&[&new]).unwrap();
     assert_eq!(in_use, ["expired", "new"]);
     assert_eq!(no_room, ["old"]);
@@ -164,7 +164,7 @@ fn gone_lists_leave_their_bytes_to_those_on_disk() {
     assert!(matches!(error, Err(CrlError::TooLong { .. })));
 }
 
-/// A list whose file has an older one now is gone as well. It is kept before those without a file.
+/// A list whose file now has an older list counts as removed, but precedes lists without a file.
 #[test]
 fn a_list_without_room_is_replaced_by_an_older_one_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);

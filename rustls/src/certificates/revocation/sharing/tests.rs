@@ -1,4 +1,4 @@
-//! The same bytes give the same list, and nothing else does.
+//! Equal bytes give the same list, different bytes do not.
 
 use std::sync::Barrier;
 use std::{format, thread, vec};
@@ -34,7 +34,7 @@ fn same_bytes_same_list() {
 }
 
 #[test]
-fn unused_lists_are_forgotten() {
+fn unused_lists_are_removed() {
     let lists = SharedLists::new(100);
     let issuer = issuer();
     for n in 0..200 {
@@ -50,7 +50,7 @@ fn unused_lists_are_forgotten() {
 }
 
 #[test]
-fn one_hash_for_different_bytes() {
+fn hash_collision() {
     let lists = SharedLists::new(8);
     let issuer = issuer();
     let ders = [1, 2, 3].map(|n| crl(&issuer, &[n], |_| ()));
@@ -68,7 +68,7 @@ fn one_hash_for_different_bytes() {
 }
 
 #[test]
-fn beyond_the_capacity_lists_are_parsed_alone() {
+fn lists_beyond_the_capacity_are_not_shared() {
     let lists = SharedLists::new(2);
     let issuer = issuer();
     let ders = [1, 2, 3].map(|n| crl(&issuer, &[n], |_| ()));
@@ -84,7 +84,7 @@ fn beyond_the_capacity_lists_are_parsed_alone() {
 }
 
 #[test]
-fn errors_are_not_kept() {
+fn errors_are_not_cached() {
     let lists = SharedLists::new(8);
     let good = crl(&issuer(), &[1], |_| ());
     for bytes in [vec![], vec![7], good[..good.len() - 1].to_vec()] {
@@ -127,16 +127,16 @@ fn many_threads_parse_once() {
 }
 
 #[test]
-fn who_comes_while_it_is_parsed() {
+fn lookup_during_parsing() {
     let lists = SharedLists::new(8);
     let issuer = issuer();
     let (one, two) = (crl(&issuer, &[1], |_| ()), crl(&issuer, &[2], |_| ()));
 
-    // as far as a thread gets before it parses
+    // the state of a thread before it parses
     let InUse::Parsing(parsing) = lists.find_or_start(7, one.clone()) else {
-        panic!("there was none");
+        panic!("the map was empty");
     };
-    // nobody waits for it but those who want the same
+    // only threads with the same bytes wait for it
     lists.list_with_hash(7, two.clone()).unwrap();
     lists.list_with_hash(8, two).unwrap();
     let found = lists.find_or_start(7, one.clone());
@@ -150,7 +150,7 @@ fn who_comes_while_it_is_parsed() {
 }
 
 #[test]
-fn whoever_ends_early_leaves_it_to_the_next() {
+fn abandoned_parsing_is_taken_over() {
     let lists = SharedLists::new(8);
     let der = crl(&issuer(), &[1], |_| ());
     drop(lists.find_or_start(7, der.clone()));
@@ -166,7 +166,7 @@ fn poisoned_lock() {
     let poisoned = thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let _guard = lists.known.lock();
-            panic!("while the lock is held");
+            panic!("expected panic under the lock");
         });
         thread.join()
     });
