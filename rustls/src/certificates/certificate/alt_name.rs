@@ -1,4 +1,4 @@
-//! Subject alternative names: RFC 5280 §4.2.1.6.
+//! Subject alternative names (RFC 5280 §4.2.1.6).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,10 +18,10 @@ use super::oid::write_hex;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GeneralName {
-    /// `dNSName`: as it stands in the certificate, perhaps with `*` as its first label, and in any case. It is ASCII
-    /// without control characters, and need not be a name that DNS would take.
+    /// `dNSName`: the text of the certificate, perhaps with `*` as the first label, in upper or
+    /// lower case. ASCII without control characters, but not necessarily a valid DNS name.
     Dns(Box<str>),
-    /// `rfc822Name`: an address for mail. ASCII without control characters.
+    /// `rfc822Name`: a mail address. ASCII without control characters.
     Email(Box<str>),
     /// `uniformResourceIdentifier`. ASCII without control characters.
     Uri(Box<str>),
@@ -34,7 +34,7 @@ pub enum GeneralName {
 }
 
 impl GeneralName {
-    /// Reads `GeneralNames`.
+    /// Parses `GeneralNames`.
     pub(super) fn read_all(der: &[u8]) -> Result<Box<[Self]>, Malformed> {
         let mut reader = SliceReader::new(der)?;
         let names = reader.sequence(|reader| {
@@ -66,7 +66,7 @@ impl GeneralName {
         Ok(match (number, constructed) {
             (TagNumber(1), false) => Self::Email(printable(content)?),
             (TagNumber(2), false) => Self::Dns(printable(content)?),
-            // a CHOICE has no tag to replace, so this one holds it
+            // a CHOICE cannot be tagged implicitly, so this tag is explicit
             (TagNumber(4), true) => Self::DirectoryName(Name::read(content)?),
             (TagNumber(6), false) => Self::Uri(printable(content)?),
             (TagNumber(7), false) => Self::Ip(address(content)?),
@@ -78,8 +78,8 @@ impl GeneralName {
     }
 }
 
-/// An IA5String. Control characters are in no name that is meant well: a NUL ends it for some readers and not for
-/// others.
+/// Parses an IA5String without control characters: some readers take a NUL for the end, others do
+/// not.
 fn printable(content: &[u8]) -> Result<Box<str>, Malformed> {
     match ascii(content) {
         Some(text) if !text.contains(is_deceptive) => Ok(text.into()),

@@ -1,4 +1,4 @@
-//! What is wrong with a property of a certificate.
+//! The error of a property that cannot be parsed.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -7,10 +7,10 @@ use x509_cert::der;
 
 use crate::error::{CertificateError, Error, OtherError};
 
-/// A property of a certificate that cannot be read.
+/// The error of a property of a certificate that cannot be parsed.
 ///
-/// The others can, unless [`field`](Self::field) is one of those that hold others: the certificate itself, or its
-/// list of extensions.
+/// Other properties are not affected, unless [`field`](Self::field) is a container: the certificate
+/// itself, or the list of extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyError {
     field: CertificateField,
@@ -22,7 +22,7 @@ impl PropertyError {
         Self { field, cause }
     }
 
-    /// What cannot be read.
+    /// Returns the malformed field.
     pub fn field(&self) -> CertificateField {
         self.field
     }
@@ -36,24 +36,24 @@ impl fmt::Display for PropertyError {
 
 impl core::error::Error for PropertyError {}
 
-/// [`Error::InvalidCertificate`], with the error in it as [`CertificateError::Other`].
+/// Converts to [`Error::InvalidCertificate`] with a [`CertificateError::Other`].
 impl From<PropertyError> for Error {
     fn from(error: PropertyError) -> Self {
         Self::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(error))))
     }
 }
 
-/// A part of a certificate, named as in RFC 5280 §4.1 and §4.2.
+/// A part of a certificate, with the names of RFC 5280 §4.1 and §4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CertificateField {
-    /// The certificate as a whole: where its fields begin and end.
+    /// The certificate as a whole: the boundaries of its fields.
     Certificate,
     /// `version`
     Version,
     /// `serialNumber`
     SerialNumber,
-    /// `signatureAlgorithm`, and `signature` within the signed part, which must be the same.
+    /// `signatureAlgorithm`, and `signature` in the signed part, which must be equal.
     SignatureAlgorithm,
     /// `issuer`
     Issuer,
@@ -63,7 +63,7 @@ pub enum CertificateField {
     Subject,
     /// `subjectPublicKeyInfo`
     SubjectPublicKeyInfo,
-    /// `extensions`: the list of all of them.
+    /// `extensions`: the whole list.
     Extensions,
     /// The extension `subjectAltName`.
     SubjectAltName,
@@ -73,7 +73,7 @@ pub enum CertificateField {
     ExtendedKeyUsage,
     /// The extension `basicConstraints`.
     BasicConstraints,
-    /// An extension that is asked for by its object identifier.
+    /// An extension requested by object identifier.
     Extension,
 }
 
@@ -98,12 +98,12 @@ impl fmt::Display for CertificateField {
     }
 }
 
-/// What is wrong with bytes.
+/// The defect of malformed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
-    /// They are not the DER of what was expected. Positions count from the beginning of the field.
+    /// They are not the expected DER. Positions count from the start of the field.
     Der(der::Error),
-    /// They break this rule.
+    /// They violate this rule.
     Rule(&'static str),
 }
 

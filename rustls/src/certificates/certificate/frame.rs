@@ -1,4 +1,4 @@
-//! Where the fields of a certificate lie. What is in them, nobody looks at until it is asked for.
+//! The boundaries of the fields of a certificate. Their contents are parsed on demand.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use super::error::Malformed;
 use super::oid::Oid;
 use super::span::Span;
 
-/// The fields of a certificate, as RFC 5280 §4.1 orders them.
+/// The fields of a certificate, in the order of RFC 5280 §4.1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     /// The INTEGER, without the tag [0] around it.
     pub(super) version: Option<Span>,
     pub(super) serial_number: Span,
-    /// The algorithm as the signed part has it.
+    /// The algorithm in the signed part.
     pub(super) signature: Span,
     pub(super) issuer: Span,
     pub(super) validity: Span,
@@ -24,7 +24,7 @@ pub(super) struct Frame {
     pub(super) subject_public_key_info: Span,
     /// `Extensions`, without the tag [3] around them.
     pub(super) extensions: Option<Span>,
-    /// The algorithm as it stands before the signature.
+    /// The algorithm before the signature.
     pub(super) signature_algorithm: Span,
 }
 
@@ -40,12 +40,12 @@ impl Frame {
                 _ => Err(Malformed::Rule("no signature where one is expected")),
             }
         })?;
-        // what follows the certificate is not part of it, and nobody signed it
+        // trailing bytes are not part of the certificate and not signed
         reader.finish()?;
         Ok(frame)
     }
 
-    /// The `TBSCertificate`.
+    /// Parses the `TBSCertificate`.
     fn read_signed(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
         let mut frame = Self {
             version: tagged(reader, 0)?,
@@ -58,7 +58,7 @@ impl Frame {
             extensions: None,
             signature_algorithm: Span::EMPTY,
         };
-        // issuerUniqueID and subjectUniqueID, which nobody uses
+        // issuerUniqueID and subjectUniqueID are obsolete
         for number in [1, 2] {
             reader.context_specific::<BitString<'_>>(TagNumber(number), TagMode::Implicit)?;
         }
@@ -69,14 +69,15 @@ impl Frame {
 
 type BitString<'a> = x509_cert::der::asn1::BitStringRef<'a>;
 
-/// Steps over the next element, whatever it is.
+/// Skips the next element, of any type, and returns its place.
 fn element(reader: &mut SliceReader<'_>) -> Result<Span, Malformed> {
     let start = reader.position();
     AnyRef::decode(reader)?;
     Ok(Span::new(start, reader.position()))
 }
 
-/// Steps over the element with the tag `[number]`, if that is the next, and tells where its only element is.
+/// Skips the next element if its tag is `[number]`, and returns the place of the single element
+/// inside.
 fn tagged(reader: &mut SliceReader<'_>, number: u32) -> Result<Option<Span>, Malformed> {
     if reader.is_finished() {
         return Ok(None);
@@ -93,11 +94,11 @@ fn tagged(reader: &mut SliceReader<'_>, number: u32) -> Result<Option<Span>, Mal
     reader.read_nested(header.length(), element).map(Some)
 }
 
-/// The extensions of a certificate, in its order.
+/// The extensions of a certificate, in order.
 #[derive(Debug)]
 pub(super) struct ExtensionIndex(Box<[Entry]>);
 
-/// Where an extension lies, in the DER of all extensions.
+/// An extension, as places in the DER of all extensions.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// The contents of the object identifier.
@@ -108,12 +109,12 @@ struct Entry {
 }
 
 impl ExtensionIndex {
-    /// What a certificate has that has no extensions.
+    /// Creates the index of a certificate without extensions.
     pub(super) fn empty() -> Self {
         Self(Box::default())
     }
 
-    /// Reads `Extensions`.
+    /// Parses `Extensions`.
     pub(super) fn read(der: &[u8]) -> Result<Self, Malformed> {
         let mut reader = SliceReader::new(der)?;
         let entries = reader.sequence(|reader| {
@@ -131,7 +132,8 @@ impl ExtensionIndex {
         Ok(Self(entries.into()))
     }
 
-    /// Whether the extension `oid` is critical, and its value. `der` is what the index was read from.
+    /// Returns the criticality and the value of the extension `oid`. `der` must be the input of
+    /// [`read`](Self::read).
     pub(super) fn find<'a>(
         &self,
         oid: &[u8],
@@ -139,7 +141,7 @@ impl ExtensionIndex {
     ) -> Result<Option<(bool, &'a [u8])>, Malformed> {
         let mut found = self.0.iter().filter(|entry| entry.oid.of(der) == oid);
         match (found.next(), found.next()) {
-            // RFC 5280 §4.2: not more than one of a kind
+            // RFC 5280 §4.2: at most one per type
             (Some(_), Some(_)) => Err(Malformed::Rule("an extension that occurs twice")),
             (Some(entry), None) => Ok(Some((entry.is_critical, entry.value.of(der)))),
             (None, _) => Ok(None),
@@ -150,7 +152,7 @@ impl ExtensionIndex {
 impl Entry {
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
         let oid = content(reader, Tag::ObjectIdentifier)?;
-        // an explicit FALSE is not DER, but stands in many certificates
+        // an explicit FALSE is not DER, but many certificates have it
         let is_critical = reader.decode::<Option<bool>>()?.unwrap_or(false);
         let value = content(reader, Tag::OctetString)?;
         Ok(Self {
@@ -161,7 +163,7 @@ impl Entry {
     }
 }
 
-/// The contents of the next element, which must have this tag.
+/// Returns the contents of the next element, which must have this tag.
 fn content(reader: &mut SliceReader<'_>, tag: Tag) -> Result<Span, Malformed> {
     let header = Header::decode(reader)?;
     if header.tag() != tag {

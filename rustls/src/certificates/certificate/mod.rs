@@ -1,12 +1,13 @@
-//! What is in a certificate, read when it is asked for, and once.
+//! The properties of a certificate, each parsed once, on demand.
 //!
-//! - [`Certificate`], here: which property lies where, and is kept how.
-//! - [`frame`]: where fields and extensions begin and end.
-//! - [`name`], [`alt_name`], [`public_key`], [`serial_number`], [`usage`], [`validity`], [`oid`]: the properties.
-//! - [`error`]: what is said of one that cannot be read.
+//! - [`Certificate`], here: the properties, their place and their cache.
+//! - [`frame`]: the boundaries of fields and extensions.
+//! - [`name`], [`alt_name`], [`public_key`], [`serial_number`], [`usage`], [`validity`], [`oid`]:
+//!   the types of the properties.
+//! - [`error`]: the error of a property that cannot be parsed.
 //!
-//! The crate x509-cert, and der in it, reads the DER; its types are nowhere in the public API. Nothing here says
-//! whether a certificate may be trusted: that is for a verifier to find out.
+//! The crates x509-cert and der parse the DER; their types are not in the public API. Nothing here
+//! decides if a certificate can be trusted: that is the task of a verifier.
 
 mod alt_name;
 mod error;
@@ -43,20 +44,21 @@ use crate::crypto::CryptoProvider;
 use crate::crypto::hash::Hash;
 use crate::error::Error;
 
-/// An X.509 certificate (RFC 5280), whose properties can be asked for.
+/// An X.509 certificate (RFC 5280) with its properties.
 ///
-/// To make one costs nothing but memory: each property is read when it is first asked for, and kept, whether it can
-/// be read or not. A property that cannot be read leaves the others readable, and what asks for it gets the same
-/// error each time. An extension that occurs twice cannot be read. A certificate can be asked from many threads.
+/// Creating one parses nothing. Each property is parsed on first use, and the value or the error is
+/// cached. A property that cannot be parsed does not affect the others. An extension that occurs
+/// twice is an error. Many threads may query a certificate at once.
 ///
-/// That a property can be read does not say that it is true. The certificate of a peer was verified before
-/// [`peer_identity`](crate::CommonState::peer_identity) offers it; of any other certificate, nothing is known.
+/// A property that can be parsed is not necessarily true. The certificate in
+/// [`peer_identity`](crate::CommonState::peer_identity) has been verified; other certificates may
+/// not have been.
 ///
 /// ```
 /// use rustls::certificates::{Certificate, PropertyError};
 /// use rustls::pki_types::CertificateDer;
 ///
-/// /// Whom a certificate is for, in one line.
+/// /// Describes a certificate in one line.
 /// fn describe(certificate: CertificateDer<'static>) -> Result<String, PropertyError> {
 ///     let certificate = Certificate::new(certificate);
 ///     let until = certificate.validity()?.not_after;
@@ -81,16 +83,16 @@ pub struct Certificate {
     extended_key_usages: Kept<Option<ExtendedKeyUsages>>,
     basic_constraints: Kept<Option<BasicConstraints>>,
     fingerprint: Fingerprint,
-    /// How often anything was read.
+    /// The number of properties parsed.
     #[cfg(test)]
     reads: AtomicUsize,
 }
 
-/// A property, or what is wrong with it, once it was asked for.
+/// A property or its error, once parsed.
 type Kept<T> = Once<Result<T, PropertyError>>;
 
 impl Certificate {
-    /// Takes a certificate as it is; nothing is read yet.
+    /// Wraps a certificate without parsing it.
     pub fn new(der: CertificateDer<'static>) -> Self {
         Self {
             der,
@@ -112,39 +114,39 @@ impl Certificate {
         }
     }
 
-    /// The whole certificate.
+    /// Returns the whole certificate.
     pub fn der(&self) -> &CertificateDer<'static> {
         &self.der
     }
 
-    /// Whom the certificate is for. It may be [empty](Name::is_empty); then
-    /// [`subject_alt_names`](Self::subject_alt_names) tells.
+    /// Returns the subject of the certificate. It may be [empty](Name::is_empty) if the names are
+    /// in [`subject_alt_names`](Self::subject_alt_names).
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    /// [`PropertyError`] if the subject, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn subject(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Subject;
         self.field(&self.subject, field, |frame| frame.subject, Name::read)
     }
 
-    /// Who issued the certificate.
+    /// Returns the issuer of the certificate.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    /// [`PropertyError`] if the issuer, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn issuer(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Issuer;
         self.field(&self.issuer, field, |frame| frame.issuer, Name::read)
     }
 
-    /// The number that the issuer gave it.
+    /// Returns the number that the issuer assigned.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    /// [`PropertyError`] if the number, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn serial_number(&self) -> Result<&SerialNumber, PropertyError> {
         self.field(
@@ -155,11 +157,11 @@ impl Certificate {
         )
     }
 
-    /// From when to when it may be used.
+    /// Returns the period in which the certificate is valid.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when one of the times, or the certificate as a whole, cannot be read.
+    /// [`PropertyError`] if one of the times, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn validity(&self) -> Result<Validity, PropertyError> {
         self.field(
@@ -171,11 +173,11 @@ impl Certificate {
         .copied()
     }
 
-    /// The public key that it certifies.
+    /// Returns the certified public key.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it, or the certificate as a whole, cannot be read.
+    /// [`PropertyError`] if the key, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn public_key(&self) -> Result<&PublicKey, PropertyError> {
         self.field(
@@ -186,12 +188,12 @@ impl Certificate {
         )
     }
 
-    /// The algorithm of the issuer's signature.
+    /// Returns the algorithm of the issuer's signature.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it cannot be read, when the signed part names another one than stands beside the
-    /// signature, or when the certificate as a whole cannot be read.
+    /// [`PropertyError`] if the algorithm, or the certificate as a whole, cannot be parsed. Also if
+    /// the signed part names another algorithm.
     #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(
@@ -201,7 +203,7 @@ impl Certificate {
                 let frame = self.frame()?;
                 let [inner, outer] =
                     [frame.signature, frame.signature_algorithm].map(|span| span.of(&self.der));
-                // RFC 5280 §4.1.1.2: both the same
+                // RFC 5280 §4.1.1.2: both must be equal
                 if inner != outer {
                     let rule = Malformed::Rule("another within the signed part");
                     return Err(rule.into());
@@ -211,11 +213,12 @@ impl Certificate {
         )
     }
 
-    /// The names in the extension subjectAltName, in its order. None when the certificate does not have it.
+    /// Returns the names in the extension subjectAltName, in order. Empty without the extension.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when a name, the list of extensions, or the certificate as a whole cannot be read.
+    /// [`PropertyError`] if a name, the list of extensions, or the certificate as a whole cannot be
+    /// parsed.
     #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;
@@ -226,11 +229,13 @@ impl Certificate {
         Ok(names)
     }
 
-    /// What its key may be used for. `None` when the certificate does not say, which restricts nothing.
+    /// Returns the permitted uses of the key. `None` without the extension, which means no
+    /// restriction.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when they, the list of extensions, or the certificate as a whole cannot be read.
+    /// [`PropertyError`] if the extension, the list of extensions, or the certificate as a whole
+    /// cannot be parsed.
     #[inline]
     pub fn key_usages(&self) -> Result<Option<KeyUsages>, PropertyError> {
         let field = CertificateField::KeyUsage;
@@ -238,11 +243,13 @@ impl Certificate {
         self.keep(&self.key_usages, field, read).copied()
     }
 
-    /// The purposes that it is for. `None` when the certificate does not say, which restricts nothing.
+    /// Returns the permitted purposes of the certificate. `None` without the extension, which means
+    /// no restriction.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when they, the list of extensions, or the certificate as a whole cannot be read.
+    /// [`PropertyError`] if the extension, the list of extensions, or the certificate as a whole
+    /// cannot be parsed.
     #[inline]
     pub fn extended_key_usages(&self) -> Result<Option<&ExtendedKeyUsages>, PropertyError> {
         let field = CertificateField::ExtendedKeyUsage;
@@ -251,11 +258,13 @@ impl Certificate {
         Ok(usages.as_ref())
     }
 
-    /// Whether it is the certificate of an authority. `None` when it does not say: then it is not.
+    /// Returns the basic constraints, which identify the certificate of an authority. `None`
+    /// without the extension: then it is not one.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when they, the list of extensions, or the certificate as a whole cannot be read.
+    /// [`PropertyError`] if the extension, the list of extensions, or the certificate as a whole
+    /// cannot be parsed.
     #[inline]
     pub fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PropertyError> {
         let field = CertificateField::BasicConstraints;
@@ -263,15 +272,15 @@ impl Certificate {
         self.keep(&self.basic_constraints, field, read).copied()
     }
 
-    /// An extension by its object identifier, such as one that this type has no method for. Its value is for the
-    /// caller to read. `None` when the certificate does not have it.
+    /// Returns an extension by its object identifier, for example one without a method here. The
+    /// value is not parsed. `None` if the certificate does not have the extension.
     ///
-    /// It is not kept: each call searches the list of extensions.
+    /// The result is not cached: each call searches the list of extensions.
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] when it occurs twice, or the list of extensions or the certificate as a whole cannot be
-    /// read.
+    /// [`PropertyError`] if the extension occurs twice, or if the list of extensions or the
+    /// certificate as a whole cannot be parsed.
     pub fn extension(&self, oid: &Oid) -> Result<Option<Extension<'_>>, PropertyError> {
         let (index, der) = self.extensions()?;
         match index.find(oid.as_bytes(), der) {
@@ -280,18 +289,19 @@ impl Certificate {
         }
     }
 
-    /// The SHA-256 of the whole certificate, as `openssl x509 -fingerprint -sha256` shows it.
+    /// Returns the SHA-256 of the whole certificate, like `openssl x509 -fingerprint -sha256`.
     ///
-    /// The first time, `provider` makes it; from then on, it is kept.
+    /// The first call computes it with `provider`; later calls return the cached value.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when none of `provider`'s cipher suites uses SHA-256, which is where the hash comes from.
+    /// [`Error::General`] if no cipher suite of `provider` uses SHA-256, because the hash comes
+    /// from the suites.
     pub fn sha256_fingerprint(&self, provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
         self.fingerprint(|| sha256(provider))
     }
 
-    /// The same, with the hash itself.
+    /// Returns the SHA-256, with the given hash function.
     pub(in crate::certificates) fn fingerprint(
         &self,
         hash: impl FnOnce() -> Option<&'static dyn Hash>,
@@ -299,7 +309,7 @@ impl Certificate {
         self.fingerprint.of(&self.der, hash)
     }
 
-    /// A field of the certificate, which is where `span` says, and is read by `read`.
+    /// Returns the field at `span`, parsed by `read`.
     #[inline]
     fn field<'a, T>(
         &'a self,
@@ -314,7 +324,7 @@ impl Certificate {
         })
     }
 
-    /// The value of an extension, read by `read`. `None` when the certificate does not have it.
+    /// Returns the value of an extension, parsed by `read`. `None` without the extension.
     fn read_extension<T>(
         &self,
         oid: &[u8],
@@ -325,7 +335,7 @@ impl Certificate {
         Ok(found.map(|(_, value)| read(value)).transpose()?)
     }
 
-    /// The index of all extensions, and the DER that it is one of.
+    /// Returns the index of all extensions, and their DER.
     fn extensions(&self) -> Result<(&ExtensionIndex, &[u8]), PropertyError> {
         let frame = self.frame()?;
         let Some(span) = frame.extensions else {
@@ -351,7 +361,7 @@ impl Certificate {
         self.keep(&self.frame, field, || Ok(Frame::read(&self.der)?))
     }
 
-    /// What `kept` holds; if that is nothing, what `read` makes of the certificate.
+    /// Returns the value in `kept`, which `read` parses if necessary.
     #[inline]
     fn keep<'a, T>(
         &'a self,
@@ -365,7 +375,7 @@ impl Certificate {
         }
     }
 
-    /// The same, apart from it: so that what is held already takes no longer than it must.
+    /// The slow path of `keep`, separate so that the fast path stays small.
     #[cold]
     #[inline(never)]
     fn make<'a, T>(
@@ -389,11 +399,11 @@ impl Certificate {
     }
 }
 
-/// Why a property cannot be read.
+/// The reason why a property cannot be parsed.
 enum Unreadable {
-    /// It is malformed.
+    /// The property itself is malformed.
     Malformed(Malformed),
-    /// What it lies in is.
+    /// The structure around it is malformed.
     Within(PropertyError),
 }
 
@@ -410,7 +420,7 @@ impl From<PropertyError> for Unreadable {
 }
 
 impl fmt::Debug for Certificate {
-    /// Nothing is read for it: it tells the length.
+    /// Prints the length only, so that nothing is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Certificate")
             .field("der_len", &self.der.len())
@@ -430,13 +440,13 @@ impl Eq for Certificate {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extension<'a> {
-    /// Whoever does not know it must refuse the certificate.
+    /// True if software must reject the certificate when it does not know this extension.
     pub is_critical: bool,
-    /// Its value: usually DER.
+    /// The value: usually DER.
     pub value: &'a [u8],
 }
 
-/// The INTEGER 2
+/// The INTEGER 2.
 const VERSION_3: &[u8] = &[2, 1, 2];
 
 /// 2.5.29.15

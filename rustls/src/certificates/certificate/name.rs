@@ -1,4 +1,4 @@
-//! Distinguished names: who a certificate is for, and who issued it. RFC 5280 §4.1.2.4; as text, RFC 4514.
+//! Distinguished names of subjects and issuers: RFC 5280 §4.1.2.4; as text, RFC 4514.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -15,25 +15,26 @@ use super::span::Span;
 
 /// A distinguished name.
 ///
-/// Two are equal when their DER is. That is stricter than the comparison of RFC 5280 §7.1, which takes no notice of
-/// case and of the type of a text.
+/// Names are equal if their DER is equal. That is stricter than RFC 5280 §7.1, which ignores case
+/// and the type of a text.
 ///
-/// `Display` writes it as RFC 4514 says, the last attribute first: `CN=Ann Example,O=Example\, Inc.,C=NO`. Control
-/// characters, and those that change the direction of a text, are written as `\` and their bytes in hexadecimal.
+/// `Display` writes the format of RFC 4514, the last attribute first: `CN=Ann Example,O=Example\,
+/// Inc.,C=NO`. Control characters, and those that change the direction of text, are escaped as `\`
+/// with their bytes in hexadecimal.
 #[derive(Clone)]
 pub struct Name(Box<Parts>);
 
-/// In a box, so that a list of names of other kinds stays small.
+/// Boxed, so that a list of general names stays small.
 #[derive(Clone)]
 struct Parts {
     der: Box<[u8]>,
     attributes: Box<[Entry]>,
 }
 
-/// What is known of an attribute.
+/// A parsed attribute.
 #[derive(Clone)]
 struct Entry {
-    /// It is in the same set as the one before it.
+    /// True if it is in the same set as the previous attribute.
     joins_previous: bool,
     oid: Oid,
     value: Span,
@@ -41,18 +42,19 @@ struct Entry {
 }
 
 impl Name {
-    /// The DER of a `Name`.
+    /// Returns the DER of a `Name`.
     pub fn der(&self) -> &[u8] {
         &self.0.der
     }
 
-    /// True when it has no attributes, as the subject of a certificate may that has all its names in
-    /// subjectAltName.
+    /// True if there are no attributes. A certificate with all names in subjectAltName may have
+    /// such a subject.
     pub fn is_empty(&self) -> bool {
         self.0.attributes.is_empty()
     }
 
-    /// All attributes, in the order of the DER: as a rule, from the country down to the common name.
+    /// Iterates over the attributes in the order of the DER: usually from the country to the common
+    /// name.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute<'_>> {
         self.0
             .attributes
@@ -60,10 +62,10 @@ impl Name {
             .map(|entry| Attribute { name: self, entry })
     }
 
-    /// The common name, if there is exactly one and it is text.
+    /// Returns the common name, if there is exactly one and it is text.
     ///
-    /// Which of several is meant, nothing says; they are among [`attributes`](Self::attributes). The text may hold
-    /// any character, NUL included.
+    /// If there are several, no rule selects one; see [`attributes`](Self::attributes). The text
+    /// may contain any character, including NUL.
     pub fn common_name(&self) -> Option<&str> {
         let is_common_name = |entry: &&Entry| entry.oid.as_bytes() == COMMON_NAME;
         let mut found = self.0.attributes.iter().filter(is_common_name);
@@ -73,7 +75,7 @@ impl Name {
         }
     }
 
-    /// Reads the DER of a `Name`.
+    /// Parses the DER of a `Name`.
     pub(super) fn read(der: &[u8]) -> Result<Self, Malformed> {
         let mut reader = SliceReader::new(der)?;
         let mut attributes = Vec::new();
@@ -91,7 +93,7 @@ impl Name {
     }
 }
 
-/// Reads a RelativeDistinguishedName.
+/// Parses a RelativeDistinguishedName.
 fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result<(), Malformed> {
     let header = Header::decode(reader)?;
     if header.tag() != Tag::Set {
@@ -126,16 +128,16 @@ fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result
     Ok(())
 }
 
-/// The text of a value, if it is of one of the types of text that RFC 5280 has in names.
+/// Returns the text of a value, if its type is one of the text types of RFC 5280.
 fn read_text(value: AnyRef<'_>) -> Result<Option<Box<str>>, Malformed> {
     let bytes = value.value();
     let text = match value.tag() {
         Tag::Utf8String => core::str::from_utf8(bytes).ok().map(ToOwned::to_owned),
-        // a PrintableString has fewer characters, but authorities do not keep to them
+        // authorities do not respect the smaller character set of PrintableString
         Tag::PrintableString | Tag::Ia5String | Tag::NumericString | Tag::VisibleString => {
             ascii(bytes).map(ToOwned::to_owned)
         }
-        // T.61, which nobody implements; everybody writes ISO 8859-1
+        // T.61 officially, but everybody writes ISO 8859-1
         Tag::TeletexString => Some(bytes.iter().copied().map(char::from).collect()),
         Tag::BmpString => bmp(bytes),
         _ => return Ok(None),
@@ -146,7 +148,7 @@ fn read_text(value: AnyRef<'_>) -> Result<Option<Box<str>>, Malformed> {
     }
 }
 
-/// Reads a UniversalString, whose tag the crate der does not know.
+/// Parses a UniversalString, whose tag the crate der does not know.
 fn read_universal(reader: &mut SliceReader<'_>) -> Result<Box<str>, Malformed> {
     reader.read_byte()?;
     let len = Length::decode(reader)?;
@@ -163,7 +165,7 @@ const UNIVERSAL_STRING: u8 = 0x1c;
 
 const FORBIDDEN_BYTES: Malformed = Malformed::Rule("a text with bytes that its type forbids");
 
-/// Bytes as text, if they are ASCII.
+/// Returns the bytes as text if they are ASCII.
 pub(super) fn ascii(bytes: &[u8]) -> Option<&str> {
     core::str::from_utf8(bytes)
         .ok()
@@ -216,7 +218,7 @@ impl fmt::Debug for Name {
 
 /// A part of a [`Name`], such as the country or the common name.
 ///
-/// `Display` writes it as RFC 4514 says: `O=Example\, Inc.`
+/// `Display` writes the format of RFC 4514: `O=Example\, Inc.`
 #[derive(Clone, Copy)]
 pub struct Attribute<'a> {
     name: &'a Name,
@@ -224,25 +226,25 @@ pub struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    /// Which part it is.
+    /// Returns the type of the attribute.
     pub fn oid(&self) -> &'a Oid {
         &self.entry.oid
     }
 
-    /// Its value as text. `None` when it is of another type.
+    /// Returns the value as text. `None` if it has another type.
     ///
-    /// It may hold any character, NUL included.
+    /// The text may contain any character, including NUL.
     pub fn text(&self) -> Option<&'a str> {
         self.entry.text.as_deref()
     }
 
-    /// The DER of its value.
+    /// Returns the DER of the value.
     pub fn value_der(&self) -> &'a [u8] {
         self.entry.value.of(&self.name.0.der)
     }
 
-    /// True when it is in one set with the attribute before it: a RelativeDistinguishedName of several attributes,
-    /// which `Display` writes with `+` between them.
+    /// True if the attribute is in the same set (RelativeDistinguishedName) as the previous one.
+    /// `Display` joins such attributes with `+`.
     pub fn joins_previous(&self) -> bool {
         self.entry.joins_previous
     }
@@ -257,7 +259,7 @@ impl fmt::Display for Attribute<'_> {
         }
         f.write_char('=')?;
         match self.text() {
-            // RFC 4514 §2.4: behind numbers, and for what is no text, hexadecimal
+            // RFC 4514 §2.4: hexadecimal after numeric types and for values that are not text
             Some(text) if descriptor.is_some() => write_escaped(f, text),
             _ => {
                 f.write_char('#')?;
@@ -295,8 +297,8 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a character would make a line of a log look like something else: controls, ends of lines, and those that
-/// turn the direction of a text about.
+/// True for characters that could disguise a log line: controls, line ends, and those that change
+/// the direction of text.
 pub(super) fn is_deceptive(char: char) -> bool {
     char.is_control()
         || matches!(
@@ -308,7 +310,8 @@ pub(super) fn is_deceptive(char: char) -> bool {
 /// 2.5.4.3
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 
-/// The short name of an attribute type: those of RFC 4514 §3, and those that LDAP's registry (RFC 4520) has beyond.
+/// Returns the short name of an attribute type, from RFC 4514 §3 or the registry of LDAP (RFC
+/// 4520).
 fn descriptor(oid: &Oid) -> Option<&'static str> {
     Some(match oid.as_bytes() {
         // id-at, 2.5.4

@@ -10,23 +10,23 @@ use x509_cert::der::{Decode, Reader, SliceReader, Tag, Tagged};
 
 use super::error::Malformed;
 
-/// An object identifier: the name of an algorithm, of an attribute, of an extension, of a purpose.
+/// An object identifier of an algorithm, attribute type, extension or purpose.
 ///
-/// `Display` and `FromStr` speak of it in numbers with dots, as in `2.5.4.3`.
+/// `Display` and `FromStr` use dotted numbers, such as `2.5.4.3`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Oid(SmallVec<[u8; 16]>);
 
 impl Oid {
-    /// The contents of its DER, without tag and length.
+    /// Returns the contents of the DER, without tag and length.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Reads the contents of a DER-encoded OBJECT IDENTIFIER (X.690 §8.19).
+    /// Parses the contents of a DER-encoded OBJECT IDENTIFIER (X.690 §8.19).
     pub(super) fn from_content(content: &[u8]) -> Result<Self, Malformed> {
         let mut is_first = true;
         for byte in content {
-            // X.690 §8.19.2: no number begins with a zero
+            // X.690 §8.19.2: a number must not start with zero bits
             if is_first && *byte == 0x80 {
                 return Err(Malformed::Rule("a padded number in an object identifier"));
             }
@@ -38,7 +38,7 @@ impl Oid {
         Ok(Self(SmallVec::from_slice(content)))
     }
 
-    /// Reads the next element, which must be an OBJECT IDENTIFIER.
+    /// Parses the next element, which must be an OBJECT IDENTIFIER.
     pub(super) fn read<'a>(reader: &mut SliceReader<'a>) -> Result<Self, Malformed> {
         let element = AnyRef::decode(reader)?;
         match element.tag() {
@@ -49,7 +49,7 @@ impl Oid {
         }
     }
 
-    /// Reads all elements, which must be OBJECT IDENTIFIERs.
+    /// Parses all elements, which must be OBJECT IDENTIFIERs.
     pub(super) fn read_all(reader: &mut SliceReader<'_>) -> Result<Vec<Self>, Malformed> {
         let mut oids = Vec::new();
         while !reader.is_finished() {
@@ -63,7 +63,7 @@ impl fmt::Display for Oid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers = self.0.split_inclusive(|byte| byte & 0x80 == 0);
         for (index, number) in numbers.enumerate() {
-            // the first has two numbers in it: X.690 §8.19.4
+            // X.690 §8.19.4: the first number encodes two
             let first = match (index, number) {
                 (0, [0..40]) => Some(0u128),
                 (0, [40..80]) => Some(1),
@@ -73,7 +73,7 @@ impl fmt::Display for Oid {
             if let Some(first) = first {
                 write!(f, "{first}")?;
             }
-            // 2.25 has numbers of 128 bits; those of more are shown as the bytes they are
+            // numbers below 2.25 have 128 bits; larger ones are printed as bytes
             let Some(value) = to_number(number) else {
                 f.write_str(".0x")?;
                 write_hex(f, number)?;
@@ -92,7 +92,7 @@ fn to_number(bytes: &[u8]) -> Option<u128> {
     })
 }
 
-/// Writes each byte as two digits.
+/// Writes each byte as two hexadecimal digits.
 pub(super) fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))
 }
@@ -108,8 +108,9 @@ impl FromStr for Oid {
 
     /// # Errors
     ///
-    /// [`InvalidOid`] unless `text` is two or more decimal numbers between dots, of which the first is at most 2, the
-    /// second at most 39 unless the first is 2, and none has a leading zero or more than 128 bits.
+    /// [`InvalidOid`] unless `text` consists of two or more decimal numbers between dots. The first
+    /// is at most 2. The second is at most 39, unless the first is 2. None has a leading zero or
+    /// more than 128 bits.
     fn from_str(text: &str) -> Result<Self, InvalidOid> {
         let mut numbers = text.split('.').map(|number| {
             let is_plain = number.bytes().all(|byte| byte.is_ascii_digit())
@@ -134,7 +135,7 @@ impl FromStr for Oid {
     }
 }
 
-/// Seven bits a byte, the high bit set in all but the last.
+/// Appends seven bits per byte, with the high bit set in all bytes but the last.
 fn push_number(bytes: &mut SmallVec<[u8; 16]>, number: u128) {
     let groups = (128 - number.leading_zeros()).div_ceil(7).max(1);
     for group in (0..groups).rev() {
@@ -143,7 +144,7 @@ fn push_number(bytes: &mut SmallVec<[u8; 16]>, number: u128) {
     }
 }
 
-/// A text is no object identifier.
+/// The error of text that is not an object identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidOid;
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_and_numbers_are_the_same() {
+    fn bytes_and_text_round_trip() {
         for (text, bytes) in [
             ("0.0", &[0][..]),
             ("1.39", &[79]),
@@ -181,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_128_bits_are_shown_as_bytes() {
+    fn numbers_beyond_128_bits_are_printed_as_bytes() {
         let long = [&[0x2a, 0x8f][..], &[0xff; 18], &[0x7f]].concat();
         let shown = Oid::from_content(&long).unwrap().to_string();
         assert!(shown.starts_with("1.2.0x8FFF"), "{shown}");
     }
 
     #[test]
-    fn what_is_no_object_identifier_is_refused() {
+    fn malformed_object_identifiers_are_rejected() {
         for bytes in [&[][..], &[0x80, 1], &[0x2a, 0x80, 1], &[0x2a, 0x81]] {
             Oid::from_content(bytes).unwrap_err();
         }

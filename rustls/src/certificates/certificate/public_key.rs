@@ -1,4 +1,4 @@
-//! Public keys, and the names of algorithms: RFC 5280 §4.1.1.2, §4.1.2.7.
+//! Public keys and algorithm identifiers (RFC 5280 §4.1.1.2, §4.1.2.7).
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -11,7 +11,7 @@ use super::error::Malformed;
 use super::oid::Oid;
 use super::span::Span;
 
-/// The public key that a certificate certifies.
+/// The public key of a certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey {
     der: Box<[u8]>,
@@ -20,17 +20,17 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// The DER of a `SubjectPublicKeyInfo`.
+    /// Returns the DER of a `SubjectPublicKeyInfo`.
     pub fn subject_public_key_info(&self) -> SubjectPublicKeyInfoDer<'_> {
         SubjectPublicKeyInfoDer::from(&*self.der)
     }
 
-    /// Which algorithm it is a key of.
+    /// Returns the algorithm of the key.
     pub fn algorithm(&self) -> &AlgorithmIdentifier {
         &self.algorithm
     }
 
-    /// The key itself, in the form that its algorithm has for it: a point, an `RSAPublicKey`.
+    /// Returns the key itself in the format of its algorithm: a point, an `RSAPublicKey`.
     pub fn key(&self) -> &[u8] {
         self.key.of(&self.der)
     }
@@ -63,7 +63,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// The name of an algorithm, with its parameters.
+/// An algorithm with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AlgorithmIdentifier {
     oid: Oid,
@@ -71,12 +71,12 @@ pub struct AlgorithmIdentifier {
 }
 
 impl AlgorithmIdentifier {
-    /// Which algorithm it is.
+    /// Returns the identifier of the algorithm.
     pub fn oid(&self) -> &Oid {
         &self.oid
     }
 
-    /// The DER of the parameters, if there are any. A NULL is one.
+    /// Returns the DER of the parameters, if any. A NULL counts.
     pub fn parameters(&self) -> Option<&[u8]> {
         self.parameters.as_deref()
     }

@@ -1,4 +1,4 @@
-//! The number that an issuer gave a certificate: RFC 5280 §4.1.2.2.
+//! Serial numbers (RFC 5280 §4.1.2.2).
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -10,19 +10,19 @@ use super::error::Malformed;
 
 /// A serial number.
 ///
-/// `Display` shows it in hexadecimal, two digits a byte; negative ones, which old authorities gave away, with a minus
-/// sign.
+/// `Display` writes hexadecimal, two digits per byte. Negative numbers, which some old authorities
+/// issued, get a minus sign.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SerialNumber(Box<[u8]>);
 
 impl SerialNumber {
-    /// The contents of its DER: big-endian, in two's complement. A positive number whose highest bit is set has a zero
-    /// byte before it.
+    /// Returns the contents of the DER: big-endian, in two's complement. A positive number whose
+    /// highest bit is set starts with a zero byte.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// True when it is less than 0.
+    /// True if the number is less than 0.
     pub fn is_negative(&self) -> bool {
         self.0.first().is_some_and(|byte| byte & 0x80 != 0)
     }
@@ -31,7 +31,7 @@ impl SerialNumber {
         let element = AnyRef::from_der(der)?;
         match (element.tag(), element.value()) {
             (Tag::Integer, []) => Err(Malformed::Rule("a number without digits")),
-            // X.690 §8.3.2: as few bytes as possible
+            // X.690 §8.3.2: the shortest encoding
             (Tag::Integer, [0, 0..0x80, ..] | [0xff, 0x80..=0xff, ..]) => {
                 Err(Malformed::Rule("a padded number"))
             }
@@ -51,7 +51,7 @@ impl fmt::Display for SerialNumber {
             return bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"));
         }
         f.write_str("-")?;
-        // two's complement: all bits inverted, and 1 added, which inverts the zeros at the end back
+        // two's complement: invert all bits and add 1, which restores the trailing zeros
         let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
         let last = bytes.len() - zeros - 1; // the first byte is not 0
         let magnitude = |(index, byte): (usize, &u8)| match index {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_shown_as_hexadecimal() {
+    fn numbers_are_printed_in_hexadecimal() {
         for (content, shown) in [
             (&[0][..], "00"),
             (&[1], "01"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_minimal_integer_is_refused() {
+    fn malformed_integers_are_rejected() {
         for content in [
             &[][..],
             &[0, 0],

@@ -1,8 +1,8 @@
-//! Where something lies within DER.
+//! Ranges of bytes in DER.
 
 use x509_cert::der::Length;
 
-/// A range of bytes, short enough to keep many.
+/// A range of bytes, in half the size of a `Range<usize>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,
@@ -10,10 +10,10 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Nothing.
+    /// The empty range.
     pub(super) const EMPTY: Self = Self { start: 0, end: 0 };
 
-    /// Positions as a reader tells them.
+    /// Creates a range from the positions of a reader.
     pub(super) fn new(start: Length, end: Length) -> Self {
         Self {
             start: start.into(),
@@ -21,9 +21,9 @@ impl Span {
         }
     }
 
-    /// The bytes, of the DER that the reader read.
+    /// Returns the bytes of the range in `der`, the input of the reader.
     pub(super) fn of(self, der: &[u8]) -> &[u8] {
-        // a reader is never beyond the end of what it reads
+        // the positions of a reader are within its input
         der.get(self.start as usize..self.end as usize)
             .unwrap_or_default()
     }

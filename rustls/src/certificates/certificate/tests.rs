@@ -10,7 +10,7 @@ const INTEGER: u8 = 2;
 const BIT_STRING: u8 = 3;
 const OCTET_STRING: u8 = 4;
 
-/// An element: tag, length, contents.
+/// Encodes an element: tag, length, contents.
 pub(super) fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     let len = content.len();
     let mut der = match len {
@@ -23,7 +23,7 @@ pub(super) fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     der
 }
 
-/// The fields of a certificate, each to be replaced by what a test needs.
+/// The fields of a certificate, which tests replace one by one.
 #[derive(Clone)]
 struct Fields {
     version: Vec<u8>,
@@ -50,7 +50,7 @@ fn extension(oid: &[u8], value: &[u8]) -> Vec<u8> {
 }
 
 impl Fields {
-    /// A certificate with all properties.
+    /// Creates a certificate with all properties.
     fn good() -> Self {
         let algorithm = tlv(SEQUENCE, &tlv(OID, &[0x2a, 3]));
         let times = [tlv(0x17, b"260101000000Z"), tlv(0x17, b"270101000000Z")];
@@ -96,7 +96,7 @@ impl Fields {
     }
 }
 
-/// For each property, the field that its error names, if it has one.
+/// Returns the field that each property's error names, for properties with an error.
 fn errors(certificate: &Certificate) -> Vec<CertificateField> {
     let results = [
         certificate.serial_number().err(),
@@ -115,7 +115,7 @@ fn errors(certificate: &Certificate) -> Vec<CertificateField> {
 }
 
 #[test]
-fn every_property_is_read() {
+fn every_property_is_parsed() {
     let certificate = Fields::good().to_certificate();
     assert_eq!(errors(&certificate), []);
     assert_eq!(certificate.serial_number().unwrap().to_string(), "07");
@@ -190,7 +190,7 @@ fn a_malformed_field_leaves_the_others_readable() {
 }
 
 #[test]
-fn what_holds_others_takes_them_along() {
+fn malformed_containers_affect_their_contents() {
     let good = Fields::good();
     let der = good.to_certificate().der().to_vec();
     let cut = [&der[..der.len() - 1], &[]].concat();
@@ -220,7 +220,7 @@ fn what_holds_others_takes_them_along() {
 }
 
 #[test]
-fn an_absent_extension_is_no_malformed_one() {
+fn absent_extensions_are_not_errors() {
     let mut fields = Fields::good();
     let mut others = Vec::from([extension(&[0x2a, 5], b"x")]);
     for extensions in [None, Some(core::mem::take(&mut others))] {
@@ -234,7 +234,7 @@ fn an_absent_extension_is_no_malformed_one() {
 }
 
 #[test]
-fn an_extension_that_occurs_twice_is_refused() {
+fn duplicate_extensions_are_rejected() {
     let good = Fields::good();
     let extensions = [
         (CertificateField::SubjectAltName, SUBJECT_ALT_NAME),
@@ -255,7 +255,7 @@ fn an_extension_that_occurs_twice_is_refused() {
 }
 
 #[test]
-fn any_extension_is_found_by_its_name() {
+fn any_extension_is_found_by_its_identifier() {
     let mut fields = Fields::good();
     let oid: Oid = "1.2.5".parse().unwrap();
     let critical = [
@@ -275,7 +275,7 @@ fn any_extension_is_found_by_its_name() {
 }
 
 #[test]
-fn algorithms_inside_and_outside_must_be_the_same() {
+fn inner_and_outer_algorithm_must_be_equal() {
     let mut fields = Fields::good();
     fields.signature_algorithm = tlv(SEQUENCE, &tlv(OID, &[0x2a, 4]));
     let error = fields.to_certificate().signature_algorithm().unwrap_err();
@@ -286,7 +286,7 @@ fn algorithms_inside_and_outside_must_be_the_same() {
 }
 
 #[test]
-fn each_property_is_read_once() {
+fn each_property_is_parsed_once() {
     for fields in [
         Fields::good(),
         Fields {
@@ -307,7 +307,7 @@ fn each_property_is_read_once() {
 
 #[cfg(feature = "std")]
 #[test]
-fn threads_that_ask_at_once_get_one_and_the_same() {
+fn concurrent_threads_share_one_value() {
     use std::sync::Barrier;
     use std::thread;
 

@@ -1,4 +1,4 @@
-//! What a certificate's key may be used for: RFC 5280 §4.2.1.3, §4.2.1.9, §4.2.1.12.
+//! The permitted uses of a certificate's key (RFC 5280 §4.2.1.3, §4.2.1.9, §4.2.1.12).
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -9,54 +9,55 @@ use x509_cert::der::{Decode, Reader, SliceReader};
 use super::error::Malformed;
 use super::oid::Oid;
 
-/// What a key may be used for.
+/// The permitted uses of a key.
 ///
-/// The bits of `KeyUsage`; those that RFC 5280 does not name are left out.
+/// The bits of `KeyUsage`, without those that RFC 5280 does not define.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyUsages(u16);
 
 impl KeyUsages {
-    /// Signatures other than those on certificates and CRLs: what TLS authenticates by.
+    /// `digitalSignature`: signatures other than those on certificates and CRLs, as in TLS
+    /// handshakes.
     pub fn digital_signature(self) -> bool {
         self.has(0)
     }
 
-    /// Signatures that commit the signer, once called nonRepudiation.
+    /// `contentCommitment`, formerly nonRepudiation: signatures that commit the signer.
     pub fn content_commitment(self) -> bool {
         self.has(1)
     }
 
-    /// Encryption of keys.
+    /// `keyEncipherment`: encryption of keys.
     pub fn key_encipherment(self) -> bool {
         self.has(2)
     }
 
-    /// Encryption of data.
+    /// `dataEncipherment`: encryption of data.
     pub fn data_encipherment(self) -> bool {
         self.has(3)
     }
 
-    /// Key agreement.
+    /// `keyAgreement`: key agreement.
     pub fn key_agreement(self) -> bool {
         self.has(4)
     }
 
-    /// Signatures on certificates.
+    /// `keyCertSign`: signatures on certificates.
     pub fn key_cert_sign(self) -> bool {
         self.has(5)
     }
 
-    /// Signatures on certificate revocation lists.
+    /// `cRLSign`: signatures on certificate revocation lists.
     pub fn crl_sign(self) -> bool {
         self.has(6)
     }
 
-    /// Of keys for key agreement: only for encryption.
+    /// `encipherOnly`: with keyAgreement, encryption only.
     pub fn encipher_only(self) -> bool {
         self.has(7)
     }
 
-    /// Of keys for key agreement: only for decryption.
+    /// `decipherOnly`: with keyAgreement, decryption only.
     pub fn decipher_only(self) -> bool {
         self.has(8)
     }
@@ -72,7 +73,7 @@ impl KeyUsages {
     }
 }
 
-/// The names of RFC 5280, each at its bit.
+/// The names in RFC 5280, by bit number.
 const NAMES: [&str; 9] = [
     "digitalSignature",
     "contentCommitment",
@@ -92,32 +93,32 @@ impl fmt::Debug for KeyUsages {
     }
 }
 
-/// The purposes that a certificate is for.
+/// The permitted purposes of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExtendedKeyUsages(Box<[Oid]>);
 
 impl ExtendedKeyUsages {
-    /// All purposes, in the order of the certificate.
+    /// Iterates over the purposes in the order of the certificate.
     pub fn iter(&self) -> impl Iterator<Item = &Oid> {
         self.0.iter()
     }
 
-    /// Whether `purpose` itself is among them, whatever [`any`](Self::any) says.
+    /// True if `purpose` itself is listed, regardless of [`any`](Self::any).
     pub fn contains(&self, purpose: &Oid) -> bool {
         self.0.contains(purpose)
     }
 
-    /// Whether TLS servers are among them (`id-kp-serverAuth`).
+    /// True if TLS server authentication (`id-kp-serverAuth`) is listed.
     pub fn server_auth(&self) -> bool {
         self.has(SERVER_AUTH)
     }
 
-    /// Whether TLS clients are among them (`id-kp-clientAuth`).
+    /// True if TLS client authentication (`id-kp-clientAuth`) is listed.
     pub fn client_auth(&self) -> bool {
         self.has(CLIENT_AUTH)
     }
 
-    /// Whether the certificate says that any purpose will do (`anyExtendedKeyUsage`).
+    /// True if any purpose is permitted (`anyExtendedKeyUsage`).
     pub fn any(&self) -> bool {
         self.has(ANY)
     }
@@ -145,13 +146,13 @@ const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
 /// 2.5.29.37.0
 const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 
-/// Whether a certificate is that of an authority.
+/// The constraints that identify the certificate of an authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BasicConstraints {
-    /// It may issue certificates.
+    /// True if the certificate may issue others.
     pub ca: bool,
-    /// How many certificates of other authorities may come between this one and an end entity's, at most.
+    /// The maximum number of intermediate certificates between this one and an end entity's.
     pub path_len_constraint: Option<u32>,
 }
 
@@ -160,7 +161,7 @@ impl BasicConstraints {
         let mut reader = SliceReader::new(der)?;
         let constraints = reader.sequence(|reader| {
             Ok::<_, Malformed>(Self {
-                // an explicit FALSE is not DER, but stands in many certificates
+                // an explicit FALSE is not DER, but many certificates have it
                 ca: reader.decode::<Option<bool>>()?.unwrap_or(false),
                 path_len_constraint: reader.decode()?,
             })
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bit_has_its_name() {
+    fn bits_have_names() {
         for (bit, name) in NAMES.into_iter().enumerate() {
             let mut der = [3, 3, 7, 0, 0];
             der[3 + bit / 8] = 0x80 >> (bit % 8);
@@ -195,13 +196,13 @@ mod tests {
             assert_eq!(each.iter().position(|is| *is), Some(bit));
             assert_eq!(each.iter().filter(|is| **is).count(), 1);
         }
-        // none, and more than have names
+        // no bits, and bits without names
         assert_eq!(KeyUsages::read(&[3, 1, 0]).unwrap(), KeyUsages(0));
         assert_eq!(
             KeyUsages::read(&[3, 4, 0, 0, 0x7f, 0xff]).unwrap(),
             KeyUsages(0)
         );
-        // what stands in unused bits counts for nothing
+        // unused bits are ignored
         assert_eq!(
             KeyUsages::read(&[3, 2, 7, 0xff]).unwrap(),
             KeyUsages::read(&[3, 2, 7, 0x80]).unwrap()
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_usages_are_refused() {
+    fn malformed_usages_are_rejected() {
         for der in [
             &[][..],
             &[3, 0],
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_constraints_are_read() {
+    fn basic_constraints_are_parsed() {
         for (der, ca, path_len_constraint) in [
             (&[0x30, 0][..], false, None),
             (&[0x30, 3, 1, 1, 0], false, None),

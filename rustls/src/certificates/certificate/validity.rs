@@ -1,4 +1,4 @@
-//! From when to when a certificate is meant to be used: RFC 5280 §4.1.2.5.
+//! The validity period of a certificate (RFC 5280 §4.1.2.5).
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ use crate::certificates::time::{
     seconds_since_1970,
 };
 
-/// The time during which a certificate may be used, both ends included.
+/// The validity period of a certificate, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// The first second.
@@ -22,7 +22,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Whether `time` is within, both ends included.
+    /// True if `time` is within the period, including both ends.
     pub fn contains(&self, time: UnixTime) -> bool {
         let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
         (self.not_before.0..=self.not_after.0).contains(&seconds)
@@ -41,19 +41,19 @@ impl Validity {
     }
 }
 
-/// A date and time in UTC, to the second, in the years 0 to 9999.
+/// A date and time in UTC, in seconds, from year 0 to 9999.
 ///
-/// `Display` shows it as in `2026-02-28T23:59:59Z`.
+/// `Display` writes the format `2026-02-28T23:59:59Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 
 impl Time {
-    /// Seconds since 1970 began, leap seconds not counted; less than 0 before.
+    /// Returns the seconds since 1970 without leap seconds; negative before 1970.
     pub fn as_unix_seconds(self) -> i64 {
         self.0
     }
 
-    /// The same as a type that knows no time before 1970. `None` before.
+    /// Converts the time. `None` before 1970, which [`UnixTime`] cannot represent.
     pub fn to_unix_time(self) -> Option<UnixTime> {
         let seconds = u64::try_from(self.0).ok()?;
         Some(UnixTime::since_unix_epoch(core::time::Duration::from_secs(
@@ -78,7 +78,7 @@ impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let days = self.0.div_euclid(SECONDS_OF_A_DAY) + days_before_year(1970);
         let second = self.0.rem_euclid(SECONDS_OF_A_DAY);
-        // a little too early at most, since no year has more than 366 days
+        // at most one year too early, because no year has more than 366 days
         let mut year = days / 366;
         while days_before_year(year + 1) <= days {
             year += 1;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_and_shown() {
+    fn times_are_parsed_and_printed() {
         for (tag, text, seconds, shown) in [
             (UTC_TIME, "700101000000Z", 0, "1970-01-01T00:00:00Z"),
             (UTC_TIME, "691231235959Z", -1, "1969-12-31T23:59:59Z"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_none_are_refused() {
+    fn malformed_times_are_rejected() {
         for text in [
             "",
             "Z",
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_within() {
+    fn both_ends_are_included() {
         let validity = Validity {
             not_before: Time(-5),
             not_after: Time(10),

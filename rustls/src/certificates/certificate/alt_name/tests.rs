@@ -9,7 +9,7 @@ fn read(names: &[Vec<u8>]) -> Result<Box<[GeneralName]>, Malformed> {
 }
 
 #[test]
-fn names_are_read_by_their_kinds() {
+fn names_are_parsed_by_kind() {
     let directory = tlv(0xa4, &[SEQUENCE, 0]);
     let other = tlv(0xa0, &[6, 1, 0x2a, 0xa0, 2, 5, 0]);
     let registered = tlv(0x88, &[0x2a]);
@@ -47,7 +47,7 @@ fn names_are_read_by_their_kinds() {
 }
 
 #[test]
-fn names_that_would_deceive_are_refused() {
+fn deceptive_names_are_rejected() {
     for tag in [0x81, 0x82, 0x86] {
         read(&[tlv(tag, b"good.example")]).unwrap();
         for name in [
@@ -64,7 +64,7 @@ fn names_that_would_deceive_are_refused() {
 }
 
 #[test]
-fn addresses_of_other_lengths_are_refused() {
+fn addresses_of_wrong_length_are_rejected() {
     for len in (0..=17).chain([32]) {
         let refused = read(&[tlv(0x87, &vec![1; len])]);
         assert_eq!(refused.is_ok(), matches!(len, 4 | 16), "{len}");
@@ -72,10 +72,11 @@ fn addresses_of_other_lengths_are_refused() {
 }
 
 #[test]
-fn malformed_lists_are_refused() {
+fn malformed_lists_are_rejected() {
     for names in [
         vec![],
-        // no tag of a class of its own, one beyond the list, primitive and constructed the wrong way about
+        // not a context-specific tag, a number beyond the CHOICE, and wrong primitive or
+        // constructed forms
         vec![tlv(0x0c, b"a")],
         vec![tlv(0x89, b"a")],
         vec![tlv(0xa2, b"a")],
@@ -91,9 +92,9 @@ fn malformed_lists_are_refused() {
     GeneralName::read_all(&[SEQUENCE, 3, 0x82, 1, b'a', 0]).unwrap_err();
 }
 
-/// Of the shortest names there are, as many as a list can hold.
+/// A list of as many of the shortest names as fit.
 #[test]
-fn a_long_list_takes_memory_in_proportion() {
+fn memory_is_proportional_to_the_list() {
     let der = tlv(SEQUENCE, &[0x82, 0].repeat(30_000));
     let names = GeneralName::read_all(&der).unwrap();
     assert_eq!(names.len(), 30_000);

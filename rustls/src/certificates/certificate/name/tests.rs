@@ -18,7 +18,7 @@ fn attribute(oid: &[u8], tag: u8, value: &[u8]) -> Vec<u8> {
     tlv(SEQUENCE, &[tlv(OID, oid), tlv(tag, value)].concat())
 }
 
-/// A name with a set for each element.
+/// Encodes a name with one set per element.
 fn name(sets: &[Vec<u8>]) -> Vec<u8> {
     let sets: Vec<_> = sets.iter().map(|set| tlv(SET, set)).collect();
     tlv(SEQUENCE, &sets.concat())
@@ -33,7 +33,7 @@ fn show(der: &[u8]) -> String {
 }
 
 #[test]
-fn names_are_shown_from_the_last_attribute_on() {
+fn names_are_printed_last_attribute_first() {
     let der = name(&[
         attribute(COUNTRY, PRINTABLE, b"NO"),
         [
@@ -82,7 +82,7 @@ fn a_name_may_be_empty() {
 }
 
 #[test]
-fn what_would_deceive_a_reader_is_escaped() {
+fn deceptive_characters_are_escaped() {
     for (text, shown) in [
         ("a\0b", "CN=a\\00b"),
         ("a\nb\u{7f}\u{85}", "CN=a\\0Ab\\7F\\C2\\85"),
@@ -100,23 +100,23 @@ fn what_would_deceive_a_reader_is_escaped() {
 }
 
 #[test]
-fn one_common_name_is_the_common_name_and_two_are_none() {
+fn common_name_must_be_unique() {
     let cn = |value| attribute(COMMON_NAME, UTF8, value);
     let two = Name::read(&name(&[cn(b"a"), cn(b"b")])).unwrap();
     assert_eq!(two.common_name(), None);
     assert_eq!(two.to_string(), "CN=b,CN=a");
-    // in one set, too
+    // also if both are in one set
     let two = Name::read(&name(&[[cn(b"a"), cn(b"b")].concat()])).unwrap();
     assert_eq!(two.common_name(), None);
     assert_eq!(two.to_string(), "CN=a+CN=b");
-    // a number is no text
+    // a number is not text
     let number = Name::read(&common_name(2, &[1])).unwrap();
     assert_eq!(number.common_name(), None);
     assert_eq!(number.to_string(), "CN=#020101");
 }
 
 #[test]
-fn texts_are_read_by_their_types() {
+fn texts_are_parsed_by_type() {
     for (tag, value, text) in [
         (PRINTABLE, &b"a*@_"[..], "a*@_"),
         (IA5, b"a", "a"),
@@ -147,7 +147,7 @@ fn texts_are_read_by_their_types() {
 }
 
 #[test]
-fn malformed_names_are_refused() {
+fn malformed_names_are_rejected() {
     let good = common_name(UTF8, b"a");
     Name::read(&good).unwrap();
     for der in [
@@ -155,7 +155,7 @@ fn malformed_names_are_refused() {
         good[..good.len() - 1].to_vec(),
         [&good[..], &[0]].concat(),
         tlv(SET, &good[2..]),
-        // a sequence where a set should be, an empty set, an empty attribute, one with a third element
+        // not a set, an empty set, an empty attribute, an attribute with a third element
         tlv(
             SEQUENCE,
             &tlv(SEQUENCE, &attribute(COMMON_NAME, UTF8, b"a")),
