@@ -1,8 +1,8 @@
 //! Builders of configurations, with one type per step.
 //!
 //! ```text
-//!   builder_with_provider ──► WantsVersions ──► WantsVerifier ─┬─► WantsClientCert ──► ClientConfig
-//!   builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
+//!  builder_with_provider ──► WantsVersions ──► WantsVerifier ─┬─► WantsClientCert ──► ClientConfig
+//!  builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
 //! ```
 //!
 //! The first two steps are the same for both sides and live here. The later steps are next to the

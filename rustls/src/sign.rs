@@ -39,7 +39,8 @@ impl CertifiedKey {
         }
     }
 
-    /// Loads `key` with `provider`, and checks that it belongs to the first certificate of `cert_chain`.
+    /// Loads `key` with `provider`, and checks that it belongs to the first certificate of
+    /// `cert_chain`.
     ///
     /// If the private key cannot return its public key, the check is skipped.
     ///

@@ -225,7 +225,7 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 
 /// The sizes and modification times of a file, or of a directory and all files in it.
 ///
-/// Where the system supports it, the inode and its change time count too. So a file replaced by
+/// The inode and its change time count too, if the system supports them. So a file replaced by
 /// another one of the same size and date has another version.
 #[derive(Clone, Debug)]
 pub(crate) struct FileVersion {

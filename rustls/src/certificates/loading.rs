@@ -4,12 +4,12 @@
 //! [`Policy`] defines lifetime and capacity.
 //!
 //! ```text
-//!   load ──► look up ──► cached, neither stale nor changed ─────────────────────► return it
+//!   load ──► look up ──► cached, neither stale nor changed ────────────────────► return it
 //!               │
-//!               ├──► another thread is loading it ──► wait for that Flight ─────► return its result
+//!               ├──► another thread is loading it ──► wait for that Flight ────► return its result
 //!               │         └─► reload: wait for it, and share the Flight after it
 //!               │
-//!               └──► start a Flight ──► Source::load ──► store it ──────────────► return it
+//!               └──► start a Flight ──► Source::load ──► store it ─────────────► return it
 //!                                           └─► failed: return the old value with the error
 //! ```
 //!
@@ -102,7 +102,7 @@ impl<S: Source> LoadingCache<S> {
         &self.policy
     }
 
-    /// For the builder methods. Later changes apply to existing entries too.
+    /// Returns the policy for the builder methods. Changes apply to existing entries too.
     pub(crate) fn policy_mut(&mut self) -> &mut Policy {
         &mut self.policy
     }
@@ -253,8 +253,9 @@ impl<S: Source> LoadingCache<S> {
 
         let entry = map.entries.entry(source.clone()).or_default();
         entry.last_use = map.uses;
-        let is_usable =
-            |held: &&CachedValue<S>| !must_reload && held.is_usable(source, &self.policy, now, version);
+        let is_usable = |held: &&CachedValue<S>| {
+            !must_reload && held.is_usable(source, &self.policy, now, version)
+        };
         if let Some(held) = entry.held.as_ref().filter(is_usable) {
             map.counts.hits += 1;
             return Turn::Hit(held.loaded.clone());

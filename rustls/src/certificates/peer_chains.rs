@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                      ┌─────────────── PeerChains ────────────────┐
-//!   a Certificate  ──► │ find: hash, look up, compare every byte   │ ──► an equal chain that is alive,
+//!   a Certificate  ──► │ find: hash, look up, compare every byte   │ ──► an equal live chain,
 //!   or a ticket        │                                           │     or a new copy
 //!                      │ keep: once the peer is authenticated      │ ──► the shared chain
 //!                      └───────────────────────────────────────────┘

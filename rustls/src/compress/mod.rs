@@ -5,9 +5,9 @@
 //!
 //! | | the server's chain | a client's chain |
 //! |---|---|---|
-//! | compressed with | [`ServerConfig::cert_compressors`] | [`ClientConfig::cert_compressors`] |
-//! | decompressed with | [`ClientConfig::cert_decompressors`] | [`ServerConfig::cert_decompressors`] |
-//! | cached in | [`ServerConfig::cert_compression_cache`] | [`ClientConfig::cert_compression_cache`] |
+//! | compressors | [`ServerConfig::cert_compressors`] | [`ClientConfig::cert_compressors`] |
+//! | decompressors | [`ClientConfig::cert_decompressors`] | [`ServerConfig::cert_decompressors`] |
+//! | cache | [`ServerConfig::cert_compression_cache`] | [`ClientConfig::cert_compression_cache`] |
 //!
 //! The receiver lists the algorithms that it can decompress. The sender takes the first of its own
 //! that is listed.

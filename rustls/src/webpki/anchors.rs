@@ -29,9 +29,8 @@ impl RootCertStore {
 
     /// Trusts `der` as a root.
     ///
-    /// For the certificates of a system's store, prefer
-    /// [`add_parsable_certificates`](Self::add_parsable_certificates): some of them may be
-    /// unsupported.
+    /// Prefer [`add_parsable_certificates`](Self::add_parsable_certificates) for the certificates
+    /// of a system's store: some of them may be unsupported.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The name that an OCSP response has for a certificate: a CertID (RFC 6960 §4.1.1). It consists of the hashes of the
-//! issuer's name and key, and the serial number.
+//! The identifier of a certificate in an OCSP response, a CertID (RFC 6960 §4.1.1): the hashes of
+//! the issuer's name and key, and the serial number.
 
 use alloc::vec::Vec;
 
@@ -13,23 +13,24 @@ use crate::crypto::hash::HashAlgorithm;
 
 /// A CertID.
 pub(super) struct CertificateId<'a> {
-    /// The content of the hash algorithm's object identifier.
+    /// The contents of the object identifier of the hash algorithm.
     pub(super) hash_algorithm: &'a [u8],
     pub(super) issuer_name_hash: &'a [u8],
     pub(super) issuer_key_hash: &'a [u8],
     pub(super) serial_number: &'a [u8],
 }
 
-/// A certificate to find a response for.
+/// The certificate that needs a response.
 pub(super) struct Subject<'a> {
     certificate: Certificate,
-    /// The next certificate of the chain, if it is the issuer's.
+    /// The next certificate of the chain, if it belongs to the issuer.
     issuer: Option<Certificate>,
     provider: &'a CryptoProvider,
 }
 
 impl<'a> Subject<'a> {
-    /// Creates the subject of the first certificate of `chain`. `provider` has the hash functions other than SHA-1.
+    /// Creates the subject from the first certificate of `chain`. `provider` supplies the hash
+    /// functions except SHA-1.
     pub(super) fn new(
         chain: &[CertificateDer<'static>],
         provider: &'a CryptoProvider,
@@ -49,11 +50,12 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns true if `id` names this certificate. The issuer's key is compared only if the chain has its certificate.
+    /// True if `id` identifies this certificate. The issuer's key is compared only if the chain
+    /// contains the issuer's certificate.
     ///
     /// # Errors
     ///
-    /// A text for the user if a property is missing, or the hash function.
+    /// Returns a text for the user if a property or the hash function is missing.
     pub(super) fn is_named_by(&self, id: &CertificateId<'_>) -> Result<bool, &'static str> {
         let Ok(serial_number) = self.certificate.serial_number() else {
             return Err("the certificate has no serial number");
@@ -77,7 +79,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// SHA-1 is what most responders use. Nothing depends on its strength here: the client checks the response.
+    /// Hashes `data`. Most responders use SHA-1. Its weakness does not matter here, because the
+    /// client checks the response.
     fn hash(&self, algorithm: &[u8], data: &[u8]) -> Result<Vec<u8>, &'static str> {
         let algorithm = match algorithm {
             SHA1 => return Ok(Sha1::digest(data).to_vec()),

@@ -1,4 +1,4 @@
-//! A verifier of clients whose roots and revocation lists are replaced while it is in use.
+//! A verifier of clients whose roots and revocation lists can be replaced.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -21,24 +21,25 @@ use crate::time_provider::TimeProvider;
 use crate::verify::{ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid};
 use crate::webpki::{ClientCertVerifierBuilder, WebPkiClientVerifier};
 
-/// A [`WebPkiClientVerifier`] whose roots and revocation lists [`reload`](Self::reload) reads again.
+/// A [`WebPkiClientVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
-/// It reads nothing by itself. When to do so is up to the application, in a thread or a task of its own.
+/// It never reloads on its own: the application calls `reload` in a thread or task of its choice.
 ///
-/// What is read comes into force only if it can be used: a source without roots, or one that cannot be read, leaves the
-/// old ones in force, and so does a revocation list that is gone, damaged or older than the one in force.
-/// [`status`](Self::status) tells why.
+/// Only usable content replaces the current one. An unreadable source, or one without roots, leaves
+/// the current roots active. A missing, damaged or older revocation list leaves the current list
+/// active. [`status`](Self::status) returns the reason.
 ///
-/// A handshake goes by what was in force when the ClientHello came, and connections are not disturbed. When a client
-/// resumes a session, its certificate is verified again, by what is in force then.
+/// A handshake uses the roots and lists that are current when its ClientHello arrives. Connections
+/// are not disturbed. A resumption verifies the client's certificate again, with the roots and
+/// lists current then.
 ///
-/// ## In a verifier of one's own
+/// ## In a custom verifier
 ///
-/// All this is done by way of [`current_verifier`](ClientCertVerifier::current_verifier). A verifier that wraps this one
-/// without passing that on still has each answer from what is in force when it asks, also about sessions; but a
-/// handshake may then ask two verifiers, one after the other, and clients are told no names of authorities.
-/// [`wrapped_in`](ReloadingClientVerifierBuilder::wrapped_in) wraps what is in force instead, and has neither
-/// drawback.
+/// All this relies on [`current_verifier`](ClientCertVerifier::current_verifier). A wrapper that
+/// does not forward it still uses the current roots and lists in each call, also for resumptions.
+/// But two calls in one handshake may then use different ones, and clients get no names of
+/// authorities. [`wrapped_in`](ReloadingClientVerifierBuilder::wrapped_in) wraps the current
+/// verifier instead and avoids both drawbacks.
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -63,7 +64,7 @@ use crate::webpki::{ClientCertVerifierBuilder, WebPkiClientVerifier};
 ///     .with_cert_resolver(ReloadingCertifiedKeys::new(files, provider)?);
 /// # }
 ///
-/// // from time to time
+/// // periodically
 /// verifier.reload_if_changed()?;
 /// # Ok(()) }
 /// ```
@@ -72,7 +73,7 @@ pub struct ReloadingClientVerifier {
 }
 
 impl ReloadingClientVerifier {
-    /// Starts to say what is to be read. The verifier has the algorithms of `provider`.
+    /// Starts to build a verifier with the algorithms of `provider`.
     pub fn builder(
         roots: RootSource,
         provider: Arc<CryptoProvider>,
@@ -89,41 +90,44 @@ impl ReloadingClientVerifier {
     ///
     /// # Errors
     ///
-    /// Which sources could not be used, and why. They keep what they had; what the others brought is in force even
-    /// so, since a revocation should not have to wait for an unrelated file.
+    /// Returns the sources that could not be used, with reasons. They keep their current content.
+    /// The other sources are replaced nevertheless, because a revocation should not wait for an
+    /// unrelated file.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload()
     }
 
-    /// The same, but only if a file or directory has changed (its size, its date or, where the system tells, which file
-    /// it is), or if the last reload failed. What the platform trusts is read in any case.
+    /// Reloads only if a file or directory has changed, or if the last reload failed. A change
+    /// means another size, date or, where the system supports it, another inode. The platform's
+    /// roots are always read.
     ///
     /// # Errors
     ///
-    /// As for [`reload`](Self::reload).
+    /// The errors of [`reload`](Self::reload).
     pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload_if_changed()
     }
 
-    /// Reads all sources as if for the first time: revocation lists that are gone are dropped, and older ones taken.
-    /// For when an authority has been given up on purpose. Another reload at the same time may keep them.
+    /// Reads all sources as if for the first time: drops missing revocation lists, and accepts
+    /// older ones. Use this after removing an authority on purpose. A concurrent reload may keep
+    /// them.
     ///
     /// # Errors
     ///
-    /// Any problem with a source leaves everything as it is.
+    /// Any problem with a source. Then nothing is replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload_from_scratch()
     }
 
-    /// How reloading has gone.
+    /// Returns the results of reloads so far.
     pub fn status(&self) -> ReloadStatus {
         self.trusted.status()
     }
 
-    /// The verifier that is in force: the same object until something changes.
+    /// Returns the current verifier: the same object until something changes.
     pub fn current(&self) -> Arc<dyn ClientCertVerifier> {
         let verifier = self.trusted.verifier();
-        // a wrapper may be one that is replaced, too
+        // a wrapper may itself be replaceable
         verifier.current_verifier().unwrap_or(verifier)
     }
 }
@@ -145,7 +149,7 @@ impl ClientCertVerifier for ReloadingClientVerifier {
         self.current().supported_verify_schemes()
     }
 
-    /// None: see [above](ReloadingClientVerifier#in-a-verifier-of-ones-own).
+    /// Always empty: see [above](ReloadingClientVerifier#in-a-custom-verifier).
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -198,7 +202,7 @@ type Wrap = Box<dyn Fn(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifie
 
 /// Builds a [`ReloadingClientVerifier`].
 ///
-/// Without revocation lists no revocation is checked.
+/// Without revocation lists, revocation is not checked.
 pub struct ReloadingClientVerifierBuilder {
     sources: TrustSources,
     provider: Arc<CryptoProvider>,
@@ -207,15 +211,15 @@ pub struct ReloadingClientVerifierBuilder {
 }
 
 impl ReloadingClientVerifierBuilder {
-    /// Checks certificates against the revocation lists of `source`, in addition to those of earlier calls.
-    /// Where several lists are for one certificate, the one that was issued last counts.
+    /// Checks certificates against the revocation lists of `source`, in addition to those of
+    /// earlier calls. If several lists cover a certificate, the latest one counts.
     pub fn with_crls(mut self, source: CrlSource) -> Self {
         self.sources.crls.push(source);
         self
     }
 
-    /// Has `options` set what else a verifier goes by, each time that one is made: whether the whole chain is checked
-    /// for revocation, and so on. It replaces those of an earlier call.
+    /// Sets further options of each new verifier, for example the depth of the revocation check.
+    /// Replaces the `options` of an earlier call.
     pub fn with_options(
         mut self,
         options: impl Fn(ClientCertVerifierBuilder) -> ClientCertVerifierBuilder + Send + Sync + 'static,
@@ -224,7 +228,7 @@ impl ReloadingClientVerifierBuilder {
         self
     }
 
-    /// Has `wrap` put a verifier of one's own around each that is made. It replaces that of an earlier call.
+    /// Wraps each new verifier in a custom one with `wrap`. Replaces the `wrap` of an earlier call.
     pub fn wrapped_in(
         mut self,
         wrap: impl Fn(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifier>
@@ -236,14 +240,14 @@ impl ReloadingClientVerifierBuilder {
         self
     }
 
-    /// Takes the time from `clock` instead of the operating system, for the dates in [`ReloadStatus`] and to recognize
-    /// lists dated in the future. Certificates are verified by the clock of the configuration.
+    /// Sets the clock for the dates in [`ReloadStatus`] and for the detection of lists dated in the
+    /// future. Certificates are verified by the clock of the configuration.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.sources.clock = clock;
         self
     }
 
-    /// Reads all sources for the first time.
+    /// Reads all sources for the first time and builds the verifier.
     ///
     /// # Errors
     ///
@@ -265,7 +269,7 @@ impl ReloadingClientVerifierBuilder {
                 builder
             };
             let verifier = wrap(options(builder).build()?);
-            // every client is told the names of the authorities
+            // the names of the authorities go to every client
             ServerConfig::check(&*verifier).map_err(ReloadError::Authorities)?;
             Ok(verifier)
         };

@@ -1,4 +1,4 @@
-//! Why something was not replaced.
+//! The error of a reload.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,84 +10,83 @@ use crate::certificates::{CrlError, FileError, IgnoredCertificate, RootsError};
 use crate::error::{Error, OtherError};
 use crate::webpki::VerifierBuilderError;
 
-/// Why something could not be read, or may not come into force.
+/// The reason why something could not be read or must not become active.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReloadError {
     /// A file cannot be read.
     File(FileError),
-    /// A file is not the PEM that it should be.
+    /// A file is malformed PEM.
     Pem {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
-    /// A file of certificates has none.
+    /// A certificate file contains no certificate.
     NoCertificate {
-        /// Which one.
+        /// The file.
         path: PathBuf,
     },
-    /// A file of a private key has none that is not encrypted.
+    /// A private key file contains no key, or an encrypted one.
     NoPrivateKey {
-        /// Which one.
+        /// The file.
         path: PathBuf,
     },
     /// The crypto provider cannot use a private key.
     PrivateKey {
-        /// The file it is in.
+        /// The file of the key.
         path: PathBuf,
-        /// What the provider says.
+        /// The provider's error.
         error: Error,
     },
-    /// A private key is not that of the first certificate of its chain. One of the two may be about to be replaced,
-    /// too.
+    /// A private key does not belong to the first certificate of its chain. Perhaps only one of the
+    /// two files has been replaced so far.
     KeyMismatch {
         /// The file of the certificates.
         chain: PathBuf,
         /// The file of the key.
         key: PathBuf,
     },
-    /// A certificate cannot be parsed, has expired, is not valid yet, or is not for a name that it should be for.
+    /// A certificate cannot be parsed, has expired, is not valid yet, or lacks a required name.
     Certificate {
-        /// The file it is in.
+        /// The file of the certificate.
         path: PathBuf,
-        /// Which one of the certificates in it, from 1.
+        /// The position of the certificate in the file, from 1.
         position: usize,
-        /// Why it is refused.
+        /// The reason for the rejection.
         error: Error,
     },
-    /// A file is not an OCSP response that can be stapled to its certificate.
+    /// A file is not an OCSP response that can be stapled to the certificate.
     OcspResponse {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// Files were added for a name that is no DNS name.
+    /// Files were added for a name that is not a DNS name.
     Name(String),
     /// No files were added.
     Nothing,
-    /// The clock does not know the time, so that nobody can tell what has expired.
+    /// The clock does not know the time, so expiry cannot be checked.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
-    /// The root certificates differ from those in force, and their source has something that cannot be used and was not
-    /// there when those were read: it may be half written. To take them nevertheless, read them as if for the first
-    /// time: `reload_from_scratch`.
+    /// The root certificates have changed, and their source contains new unusable items. It may be
+    /// half written. Call `reload_from_scratch` to accept them nevertheless.
     UnusableRoots(Arc<[IgnoredCertificate]>),
-    /// Revocation lists cannot be read, are gone, or are older than those in force.
+    /// Revocation lists cannot be read, are missing, or are older than the current ones.
     Crls(CrlError),
-    /// No verifier can be built from what was read.
+    /// No verifier can be built from the new content.
     Verifier(VerifierBuilderError),
-    /// The verifier names more authorities than fit into a message.
+    /// The names of the verifier's authorities do not fit into a message.
     Authorities(Error),
-    /// More than one.
+    /// Several errors.
     Several(Vec<Self>),
 }
 
 impl ReloadError {
-    /// All of `errors` as one, if there are any.
+    /// Combines `errors` into one, if there are any.
     pub(super) fn of(mut errors: Vec<Self>) -> Option<Self> {
         match errors.len() {
             0 | 1 => errors.pop(),
@@ -109,7 +108,7 @@ impl From<VerifierBuilderError> for ReloadError {
 }
 
 impl From<ReloadError> for Error {
-    /// [`Error::Other`].
+    /// Wraps the error in [`Error::Other`].
     fn from(error: ReloadError) -> Self {
         Self::Other(OtherError(Arc::new(error)))
     }
@@ -203,9 +202,9 @@ mod tests {
         }
     }
 
-    /// Whoever reads it in a log knows which file to look at, and for what.
+    /// The texts name the file and the reason.
     #[test]
-    fn says_which_file_and_why() {
+    fn texts_name_file_and_reason() {
         let path = || PathBuf::from("a.pem");
         let why = Error::General("why".into());
         let reason = "why".to_owned();
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_about_no_file() {
+    fn texts_without_file() {
         let name = ReloadError::Name("a b".into()).to_string();
         assert_eq!(name, "not a DNS name: \"a b\"");
         assert!(ReloadError::Nothing.to_string().contains("no files"));
@@ -270,9 +269,9 @@ mod tests {
         assert_eq!(ReloadError::from(verifier).to_string(), text);
     }
 
-    /// All of them, but no more certificates than a line has room for.
+    /// All errors are listed, but only a few certificates, because a log line is short.
     #[test]
-    fn several_are_told_together() {
+    fn several_errors_are_listed() {
         assert!(ReloadError::of(vec![]).is_none());
         let one = ReloadError::of(vec![ReloadError::NoTime]).unwrap();
         assert!(matches!(one, ReloadError::NoTime));
@@ -290,10 +289,10 @@ mod tests {
         };
         let unusable = ReloadError::UnusableRoots((1..=5).map(ignored).collect()).to_string();
         for position in 1..=5 {
-            let is_told = unusable.contains(&ignored(position).to_string());
-            assert_eq!(is_told, position <= 3, "{unusable}");
+            let is_listed = unusable.contains(&ignored(position).to_string());
+            assert_eq!(is_listed, position <= 3, "{unusable}");
         }
-        // as an error of a connection it is whole
+        // the error of a connection contains it
         let Error::Other(other) = Error::from(ReloadError::NoTime) else {
             panic!("another error");
         };

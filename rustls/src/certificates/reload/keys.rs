@@ -1,4 +1,4 @@
-//! Certificates and keys of one's own, replaced while configurations with them are in use.
+//! Certificates and private keys that can be replaced while configurations use them.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -21,25 +21,28 @@ use crate::server::{ClientHello, ResolvesServerCert};
 use crate::sign::{CertifiedKey, SingleCertAndKey};
 use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 
-/// Certificates and keys from files, which [`reload`](Self::reload) reads again: for servers, by name or for all
-/// names, and for clients.
+/// Certificates and private keys from files, which [`reload`](Self::reload) reads again. For
+/// servers, by name or for all names, and for clients.
 ///
-/// It reads nothing by itself. When to do so is up to the application: when told by a signal, or every minute by
-/// [`reload_if_changed`](Self::reload_if_changed), in a thread or a task of its own, since files may be slow.
+/// It never reloads on its own. The application calls
+/// [`reload_if_changed`](Self::reload_if_changed), for example on a signal or every minute. Use a
+/// separate thread or task, because files may be slow.
 ///
-/// New files come into force only when they were found to be good: the key belongs to the certificate, each
-/// certificate of the chain is within its validity, the first is for all names that it is to be found by, and the
-/// OCSP response is about it. Otherwise the old ones stay, and [`status`](Self::status) tells why.
+/// New files become active only after all checks succeed. The key must belong to the certificate.
+/// All certificates of the chain must be valid now, and the first must cover all configured names.
+/// The OCSP response must match the certificate. Otherwise the current ones stay, and
+/// [`status`](Self::status) returns the reason.
 ///
-/// An OCSP response is about a certificate if its CertID has the serial number and the issuer's name. The issuer's key
-/// is compared, too, where the chain has the issuer's certificate. A response whose `nextUpdate` has passed by the
-/// clock is not stapled any more; clients then get none until a reload finds a newer one.
+/// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
+/// key is compared too if the chain contains the issuer's certificate. A response is no longer
+/// stapled after its `nextUpdate`; clients then get none until a reload finds a newer one.
 ///
-/// Connections are not disturbed. A handshake goes on with the certificate that it chose. A client resumes a session
-/// only while the certificate that it was made with is in force.
+/// Connections are not disturbed. A handshake keeps the certificate that it selected. A client
+/// resumes a session only while the certificate of that session is still active.
 ///
-/// If you wrap this as a client's resolver, pass on [`current_resolver`](ResolvesClientCert::current_resolver).
-/// Without it, new handshakes have the newest certificate, but sessions made with an earlier one are resumed.
+/// If you wrap this as a client's resolver, forward
+/// [`current_resolver`](ResolvesClientCert::current_resolver). Otherwise, new handshakes use the
+/// newest certificate, but sessions with an older one are still resumed.
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -69,20 +72,20 @@ use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 pub struct ReloadingCertifiedKeys {
     provider: Arc<CryptoProvider>,
     clock: Arc<dyn TimeProvider>,
-    /// For clients that ask for no name, or for one that is not known; and for clients.
+    /// Used for clients without SNI or with an unknown name. On a client: its own credentials.
     default: Option<Arc<Pair>>,
-    /// By names in lower case.
+    /// By lower-case name.
     by_name: BTreeMap<String, Arc<Pair>>,
-    /// Each once.
+    /// All pairs without duplicates.
     pairs: Vec<Arc<Pair>>,
 }
 
 impl ReloadingCertifiedKeys {
-    /// Reads `files`, for all names.
+    /// Reads `files`, which apply to all names.
     ///
     /// # Errors
     ///
-    /// Those of [`ReloadingCertifiedKeysBuilder::build`].
+    /// The errors of [`ReloadingCertifiedKeysBuilder::build`].
     pub fn new(
         files: CertifiedKeyFiles,
         provider: Arc<CryptoProvider>,
@@ -90,7 +93,7 @@ impl ReloadingCertifiedKeys {
         Self::builder(provider).with_default(files).build()
     }
 
-    /// Starts to say which files there are. `provider` loads the keys.
+    /// Starts to build a resolver. `provider` loads the private keys.
     pub fn builder(provider: Arc<CryptoProvider>) -> ReloadingCertifiedKeysBuilder {
         ReloadingCertifiedKeysBuilder {
             provider,
@@ -100,11 +103,11 @@ impl ReloadingCertifiedKeys {
         }
     }
 
-    /// Reads all files again. Each pair is checked and replaced by itself.
+    /// Reads all files again. Each pair is checked and replaced independently.
     ///
     /// # Errors
     ///
-    /// Why one of the pairs, or [several](ReloadError::Several), keep what they had.
+    /// Returns the reason why a pair, or [several](ReloadError::Several), could not be replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.reload_each(|pair| {
             pair.slot
@@ -112,12 +115,12 @@ impl ReloadingCertifiedKeys {
         })
     }
 
-    /// The same, but only for pairs one of whose files has changed (its size, its date or, where the system tells, which
-    /// file it is), and for those that could not be replaced the last time.
+    /// Reloads only pairs whose files have changed, and pairs whose last reload failed. A change
+    /// means another size, date or, where the system supports it, another inode.
     ///
     /// # Errors
     ///
-    /// As for [`reload`](Self::reload).
+    /// The errors of [`reload`](Self::reload).
     pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
         self.reload_each(|pair| {
             pair.slot
@@ -156,8 +159,8 @@ impl ReloadingCertifiedKeys {
         }
     }
 
-    /// How reloading has gone, all pairs together: the numbers are their sums, the failure that of the first pair that
-    /// has one, the time the latest.
+    /// Returns the results of reloads so far, for all pairs together: the sums of the counters, the
+    /// failure of the first failing pair, and the latest time.
     pub fn status(&self) -> ReloadStatus {
         let mut all = ReloadStatus::default();
         for pair in &self.pairs {
@@ -171,8 +174,8 @@ impl ReloadingCertifiedKeys {
         all
     }
 
-    /// How reloading has gone for the files that were added for `name`, or with `None` for the default ones. `None` when
-    /// there are none.
+    /// Returns the results of reloads so far for the files of `name`, or for the default files if
+    /// `name` is `None`. `None` if there are no such files.
     pub fn status_of(&self, name: Option<&str>) -> Option<ReloadStatus> {
         let pair = match name {
             None => self.default.as_ref(),
@@ -181,8 +184,8 @@ impl ReloadingCertifiedKeys {
         pair.map(|pair| pair.slot.status())
     }
 
-    /// The key in force for the server `name`: the one added for it, or else the default. It has no OCSP response if that
-    /// is out of date.
+    /// Returns the current key for the server `name`: the one added for it, or the default. An
+    /// expired OCSP response is left out.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let pair = name.and_then(|name| self.by_name.get(&as_key(name)));
         let pair = pair.or(self.default.as_ref())?;
@@ -191,7 +194,7 @@ impl ReloadingCertifiedKeys {
 }
 
 impl ResolvesServerCert for ReloadingCertifiedKeys {
-    /// What was added for the name that the client asks for, or else the default.
+    /// Returns the key for the client's SNI, or the default key.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.current(client_hello.server_name())
     }
@@ -203,7 +206,7 @@ impl ResolvesClientCert for ReloadingCertifiedKeys {
         Some(pair.slot.current().resolver.clone())
     }
 
-    /// The default.
+    /// Returns the default key.
     fn resolve(
         &self,
         _root_hint_subjects: &[&[u8]],
@@ -212,7 +215,7 @@ impl ResolvesClientCert for ReloadingCertifiedKeys {
         self.current(None)
     }
 
-    /// Whether there is a default.
+    /// True if there is a default key.
     fn has_certs(&self) -> bool {
         self.default.is_some()
     }
@@ -227,7 +230,7 @@ impl fmt::Debug for ReloadingCertifiedKeys {
     }
 }
 
-/// Says which files [`ReloadingCertifiedKeys`] reads.
+/// Builds a [`ReloadingCertifiedKeys`].
 #[derive(Clone, Debug)]
 pub struct ReloadingCertifiedKeysBuilder {
     provider: Arc<CryptoProvider>,
@@ -237,15 +240,15 @@ pub struct ReloadingCertifiedKeysBuilder {
 }
 
 impl ReloadingCertifiedKeysBuilder {
-    /// On a server, `files` are for clients that ask for no name or for one that was not added; without them, such
-    /// clients get no certificate and no connection. On a client, they are what it authenticates with.
+    /// Sets the default files. A server uses them for clients without SNI or with an unknown name,
+    /// which otherwise get no certificate and no connection. A client authenticates with them.
     pub fn with_default(mut self, files: CertifiedKeyFiles) -> Self {
         self.default = Some(files);
         self
     }
 
-    /// On a server, `files` are for clients that ask for one of `names`, in place of files added for that name before.
-    /// The certificate must be for all of `names`.
+    /// Adds files for clients whose SNI is one of `names`, on a server. They replace files added
+    /// for the same name before. The certificate must cover all of `names`.
     pub fn with_names<N: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = N>,
@@ -256,19 +259,19 @@ impl ReloadingCertifiedKeysBuilder {
         self
     }
 
-    /// Takes the time from `clock` instead of the operating system.
+    /// Sets the clock; by default, the system's.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Reads all files for the first time.
+    /// Reads all files for the first time and builds the resolver.
     ///
     /// # Errors
     ///
-    /// - [`ReloadError::Nothing`] when there are none;
-    /// - [`ReloadError::Name`] when a name is no DNS name;
-    /// - all others, when a pair is not good, as for a reload.
+    /// - [`ReloadError::Nothing`] if no files were added;
+    /// - [`ReloadError::Name`] if a name is not a DNS name;
+    /// - the errors of a reload if a pair is unusable.
     pub fn build(self) -> Result<Arc<ReloadingCertifiedKeys>, Arc<ReloadError>> {
         let mut keys = ReloadingCertifiedKeys {
             provider: self.provider,
@@ -290,7 +293,7 @@ impl ReloadingCertifiedKeysBuilder {
         if let Some(files) = self.default {
             keys.default = Some(keys.add(files, Vec::new())?);
         }
-        // a pair all of whose names were given to others is not read any more
+        // drop pairs whose names were all given to other files
         let is_used = |pair: &Arc<Pair>| {
             let mut used = keys.by_name.values().chain(&keys.default);
             used.any(|other| Arc::ptr_eq(other, pair))
@@ -308,7 +311,7 @@ impl ReloadingCertifiedKeysBuilder {
     }
 }
 
-/// How clients spell a server's name, which is without the dot that may end it (RFC 6066 §3), in lower case.
+/// Returns `name` in the form used in SNI: without the trailing dot (RFC 6066 §3), in lower case.
 fn as_key(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
@@ -334,10 +337,10 @@ impl ReloadingCertifiedKeys {
     }
 }
 
-/// One certificate chain with its key, and where it comes from.
+/// A certificate chain with its key, and its files.
 struct Pair {
     files: CertifiedKeyFiles,
-    /// In lower case; the certificate is for all of them.
+    /// In lower case; the certificate covers all of them.
     names: Vec<DnsName<'static>>,
     slot: Slot<InForce, FileVersions>,
 }
@@ -353,14 +356,15 @@ impl Pair {
     }
 }
 
-/// What a pair has at present.
+/// The current content of a pair.
 struct InForce {
     certified_key: Arc<CertifiedKey>,
-    /// The time in which the OCSP response of `certified_key` may be stapled; `None` if it always may.
+    /// The period in which the OCSP response of `certified_key` may be stapled; `None` if
+    /// unlimited.
     ocsp_currency: Option<Currency>,
-    /// The same key and chain without the OCSP response, made when that is out of date.
+    /// The same pair without the OCSP response, created when that expires.
     without_ocsp: OnceLock<Arc<CertifiedKey>>,
-    /// Resolves to it; a client's sessions are bound to this object.
+    /// A resolver for the pair. A client's sessions are bound to this object.
     resolver: Arc<SingleCertAndKey>,
 }
 
@@ -377,7 +381,7 @@ impl InForce {
         }
     }
 
-    /// Returns the key, with the OCSP response if that is good now.
+    /// Returns the key, with the OCSP response if that has not expired.
     fn certified_key(&self, clock: &dyn TimeProvider) -> Arc<CertifiedKey> {
         let is_out_of_date = |currency: Currency| !currency.includes(clock.current_time());
         if !self.ocsp_currency.is_some_and(is_out_of_date) {
@@ -392,7 +396,8 @@ impl InForce {
 }
 
 impl CertifiedKey {
-    /// Whether nothing has changed. A key that does not tell its public key may always have.
+    /// True if nothing has changed. A key that cannot return its public key always counts as
+    /// changed.
     fn is_same_as(&self, other: &Self) -> bool {
         self.cert == other.cert
             && self.ocsp == other.ocsp

@@ -1,19 +1,19 @@
-//! What a configuration goes by, replaced while it is in use.
+//! Keys and verifiers that can be replaced while configurations use them.
 //!
 //! ```text
-//!   files ──► reload: read, parse, check ──► all good, and other than before ──► swap
-//!                          │                                                      │
-//!                          └──► no: keep the old, report                          ▼
-//!   handshake ──► current_verifier, current_resolver, resolve ◄─────────────── one Arc
+//!   files ──► reload: read, parse, check ──► all valid, and different ──► swap
+//!                          │                                               │
+//!                          └──► no: keep the old, report                   ▼
+//!   handshake ──► current_verifier, current_resolver, resolve ◄──────── one Arc
 //! ```
 //!
-//! A handshake takes what is in force at its start and goes by it to its end, so none is disturbed. No lock is held
-//! while anything is read, parsed, checked or asked.
+//! A handshake uses the objects that were current at its start, so a reload never disturbs it. No
+//! lock is held while anything is read, parsed, checked or verified.
 //!
-//! - `slot`: what is in force, and the order of reloads; `status`, `error`: what became of them.
-//! - `keys`: certificates and keys of one's own, `pair` from files, with the OCSP response (`ocsp`) that names them
-//!   (`certificate_id`).
-//! - `server_verifier`, `client_verifier`: whom to trust, `trust` from roots and revocation lists.
+//! - `slot`: the current value, and the order of reloads; `status`, `error`: their results.
+//! - `keys`: certificates and private keys. `pair` reads them from files, `ocsp` checks the OCSP
+//!   response, and `certificate_id` matches it with the certificate.
+//! - `server_verifier`, `client_verifier`: the verifiers. `trust` reads roots and revocation lists.
 
 #[cfg(feature = "x509")]
 mod certificate_id;

@@ -1,5 +1,5 @@
-//! OCSP responses (RFC 6960 §4.2.1) that can be stapled to a certificate: successful, about that certificate, and not
-//! out of date. Clients check the signature and the status.
+//! OCSP responses (RFC 6960 §4.2.1) for stapling: successful, for the right certificate, and not
+//! expired. Clients check the signature and the status.
 
 use core::time::Duration;
 
@@ -10,18 +10,18 @@ use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 use super::certificate_id::{CertificateId, Subject};
 use crate::crypto::CryptoProvider;
 
-/// id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the one form of response there is.
+/// id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the only type of response in use.
 const BASIC: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01";
 
-/// The time in which a response may be stapled.
+/// The period in which a response may be stapled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Currency {
-    /// The response's nextUpdate in seconds since 1970; none where newer information is always available.
+    /// The nextUpdate in seconds since 1970; `None` if newer information is always available.
     next_update: Option<u64>,
 }
 
 impl Currency {
-    /// Returns true if the response may be stapled. Without a time, one that ends at some time may not.
+    /// True if the response may be stapled. If the time is unknown, only an unlimited response may.
     pub(super) fn includes(self, now: Option<UnixTime>) -> bool {
         match (self.next_update, now) {
             (None, _) => true,
@@ -30,7 +30,7 @@ impl Currency {
         }
     }
 
-    /// Returns true if the response can always be stapled.
+    /// True if the period is unlimited.
     pub(super) fn is_endless(self) -> bool {
         self.next_update.is_none()
     }
@@ -75,23 +75,23 @@ pub(super) fn check(
     })
 }
 
-/// By how much the responder's clock may be ahead.
+/// The tolerated difference from the responder's clock.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 const MALFORMED: &str = "it is malformed";
 
-/// The part of a response that is about one certificate, without its status.
+/// The part of a response about one certificate, without the status.
 struct SingleResponse<'a> {
     id: CertificateId<'a>,
     /// In seconds since 1970.
     this_update: u64,
-    /// In seconds since 1970; none where newer information is always to be had.
+    /// In seconds since 1970; `None` if newer information is always available.
     next_update: Option<u64>,
 }
 
 type Malformed = x509_cert::der::Error;
 
-/// The parts of an OCSPResponse that are about one certificate each.
+/// Iterates over the parts of an OCSPResponse, each about one certificate.
 fn responses(
     response: &[u8],
 ) -> Result<impl Iterator<Item = Result<SingleResponse<'_>, Malformed>>, &'static str> {
@@ -103,12 +103,12 @@ fn responses(
     }))
 }
 
-/// The BasicOCSPResponse, if the responder was able to make one.
+/// Returns the BasicOCSPResponse, if the response is successful.
 fn basic_response(response: &[u8]) -> Result<&[u8], &'static str> {
     let malformed = |_| MALFORMED;
     let all = AnyRef::from_der(response).map_err(malformed)?;
     let mut fields = Elements::of(all, Tag::Sequence).map_err(malformed)?;
-    // RFC 6960 §4.2.1: responseStatus; without responseBytes there is no response in it
+    // RFC 6960 §4.2.1: responseStatus; unless successful, responseBytes is absent
     let status = fields.next_as(Tag::Enumerated).map_err(malformed)?;
     if status.value() != [0] {
         return Err("the responder had an error");
@@ -124,7 +124,7 @@ fn basic_response(response: &[u8]) -> Result<&[u8], &'static str> {
     Ok(basic.value())
 }
 
-/// The contents of `responses` in a BasicOCSPResponse.
+/// Returns the contents of `responses` in a BasicOCSPResponse.
 fn list_of(basic: &[u8]) -> Result<SliceReader<'_>, Malformed> {
     let basic = AnyRef::from_der(basic)?;
     let mut basic = Elements::of(basic, Tag::Sequence)?;
@@ -132,10 +132,10 @@ fn list_of(basic: &[u8]) -> Result<SliceReader<'_>, Malformed> {
     let mut data = Elements::of(data, Tag::Sequence)?;
     let mut responder = data.next()?;
     if responder.tag() == tagged(0) {
-        // that was the version
+        // skip the version
         responder = data.next()?;
     }
-    // the responder is named by [1] or [2]
+    // the responder ID has the tag [1] or [2]
     if ![tagged(1), tagged(2)].contains(&responder.tag()) {
         return Err(responder.tag().value_error().into());
     }
@@ -172,7 +172,7 @@ impl<'a> SingleResponse<'a> {
     }
 }
 
-/// Seconds since 1970.
+/// Converts to seconds since 1970.
 fn secs(time: AnyRef<'_>) -> Result<u64, Malformed> {
     let time: GeneralizedTime = time.decode_as()?;
     Ok(time.to_unix_duration().as_secs())
@@ -185,7 +185,7 @@ fn tagged(number: u32) -> Tag {
     }
 }
 
-/// The elements of a constructed one.
+/// The elements inside a constructed element.
 struct Elements<'a>(SliceReader<'a>);
 
 impl<'a> Elements<'a> {

@@ -1,4 +1,4 @@
-//! A certificate chain and its key, read from files and checked before they come into force.
+//! A certificate chain and its key, read from files and checked before use.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -18,19 +18,19 @@ use crate::error::{CertificateError, Error, InconsistentKeys};
 use crate::sign::CertifiedKey;
 use crate::webpki::{ParsedCertificate, verify_server_name};
 
-/// How long a file of certificates may be, in bytes: far more than any peer reads.
+/// The maximum length of a certificate file in bytes: far more than any peer accepts.
 const MAX_CHAIN_LEN: u64 = 1 << 20;
 
-/// How long a file of a private key may be, in bytes.
+/// The maximum length of a private key file in bytes.
 const MAX_KEY_LEN: u64 = 1 << 16;
 
-/// How long an OCSP response may be, in bytes.
+/// The maximum length of an OCSP response in bytes.
 const MAX_OCSP_LEN: u64 = 1 << 16;
 
-/// Where a certificate chain and its private key are.
+/// The files of a certificate chain and its private key.
 ///
-/// They need not be replaced in one step: a key that does not go with its certificate, or an OCSP response that is
-/// about another one, is not used, and the next reload tries again. Each of the files is best replaced by renaming.
+/// The files need not be replaced at once. A key or OCSP response that does not match the
+/// certificate is not used, and the next reload tries again. Replace each file by renaming.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertifiedKeyFiles {
     chain: PathBuf,
@@ -39,9 +39,9 @@ pub struct CertifiedKeyFiles {
 }
 
 impl CertifiedKeyFiles {
-    /// The certificates are in `chain`, PEM, the end entity's first, each followed by its issuer's; the private key
-    /// is in `key`, PEM, in one of the formats of
-    /// [`PrivateKeyDer`]. Both may be the same file.
+    /// Sets the files of the certificates and the private key, both in PEM. They may be the same
+    /// file. `chain` has the end entity's certificate first, each followed by its issuer's. `key`
+    /// has one of the formats of [`PrivateKeyDer`].
     pub fn new(chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         Self {
             chain: chain.into(),
@@ -50,19 +50,20 @@ impl CertifiedKeyFiles {
         }
     }
 
-    /// The OCSP response to be stapled is in `ocsp`, DER. It is stapled until its `nextUpdate`.
+    /// Sets the file of the OCSP response, in DER. It is stapled until its `nextUpdate`.
     pub fn with_ocsp(mut self, ocsp: impl Into<PathBuf>) -> Self {
         self.ocsp = Some(ocsp.into());
         self
     }
 
-    /// What changes when the files do.
+    /// Returns the versions of the files.
     pub(super) fn versions(&self) -> FileVersions {
         let paths = [Some(&self.chain), Some(&self.key), self.ocsp.as_ref()];
         FileVersions::of_files(paths.into_iter().flatten())
     }
 
-    /// Reads the files, and checks that what is in them goes together, is valid `now`, and is for all of `names`.
+    /// Reads the files. Checks that they match each other, are valid `now`, and cover all of
+    /// `names`.
     pub(super) fn load(
         &self,
         provider: &CryptoProvider,
@@ -83,7 +84,8 @@ impl CertifiedKeyFiles {
             })?;
         let mut certified_key = CertifiedKey::new(chain, key);
         match certified_key.keys_match() {
-            // a key that does not tell its public key is taken on trust, as elsewhere
+            // a key that cannot return its public key is not checked, as in
+            // `CertifiedKey::from_der`
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
             Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
                 return Err(ReloadError::KeyMismatch {
@@ -103,7 +105,7 @@ impl CertifiedKeyFiles {
 
     fn read_chain(&self) -> Result<Vec<CertificateDer<'static>>, ReloadError> {
         let path = &self.chain;
-        // the key may be in it, too
+        // the file may contain the key too
         let content = Zeroizing::new(read_file(path, MAX_CHAIN_LEN)?);
         let malformed = |reason| ReloadError::Pem {
             path: path.clone(),
@@ -112,7 +114,7 @@ impl CertifiedKeyFiles {
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&content)
             .collect::<Result<_, _>>()
             .map_err(|error| malformed(describe(&error)))?;
-        // as where files were joined, one of which had no line break at its end
+        // for example, files concatenated without a line break between them
         if let Some(more @ 1..) = count_marks(&content, &CERTIFICATES).checked_sub(chain.len()) {
             return Err(malformed(format!(
                 "{more} BEGIN marks of certificates are not on lines of their own, or are in another format"
@@ -124,8 +126,8 @@ impl CertifiedKeyFiles {
         Ok(chain)
     }
 
-    /// Nothing of the content gets into an error. What is read is zeroized, but not the buffer in which the parser of
-    /// `pki-types` joins the lines of a key before it decodes them.
+    /// Reads the private key; errors never contain it. The buffers are zeroized, except one of the
+    /// PEM parser of `pki-types`, which joins the lines of a key before decoding.
     fn read_key(&self) -> Result<PrivateKeyDer<'static>, ReloadError> {
         let path = &self.key;
         let content = Zeroizing::new(read_file(path, MAX_KEY_LEN)?);
@@ -186,7 +188,7 @@ impl CertifiedKeyFiles {
         }
     }
 
-    /// What this is called in logs.
+    /// Returns the description for logs.
     pub(super) fn description(&self) -> alloc::string::String {
         format!("certificate {}", self.chain.display())
     }
@@ -195,7 +197,7 @@ impl CertifiedKeyFiles {
 /// The content of the files.
 pub(super) struct Found {
     pub(super) certified_key: CertifiedKey,
-    /// The time in which its OCSP response may be stapled.
+    /// The period in which the OCSP response may be stapled.
     pub(super) ocsp_currency: Option<ocsp::Currency>,
 }
 
@@ -215,7 +217,7 @@ impl Version for FileVersions {
     }
 }
 
-/// Both ends of the validity are within it (RFC 5280 §4.1.2.5).
+/// Checks the validity period, including both ends (RFC 5280 §4.1.2.5).
 fn check_validity(certificate: &CertificateDer<'static>, now: UnixTime) -> Result<(), Error> {
     let certificate = Certificate::new(certificate.clone());
     let validity = certificate.validity()?;

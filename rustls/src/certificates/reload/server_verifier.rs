@@ -1,4 +1,4 @@
-//! A verifier of servers whose roots and revocation lists are replaced while it is in use.
+//! A verifier of servers whose roots and revocation lists can be replaced.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -19,24 +19,25 @@ use crate::time_provider::TimeProvider;
 use crate::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use crate::webpki::{ServerCertVerifierBuilder, WebPkiServerVerifier};
 
-/// A [`WebPkiServerVerifier`] whose roots and revocation lists [`reload`](Self::reload) reads again.
+/// A [`WebPkiServerVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
-/// It reads nothing by itself. When to do so is up to the application, in a thread or a task of its own.
+/// It never reloads on its own: the application calls `reload` in a thread or task of its choice.
 ///
-/// What is read comes into force only if it can be used: a source without roots, or one that cannot be read, leaves the
-/// old ones in force, and so does a revocation list that is gone, damaged or older than the one in force.
-/// [`status`](Self::status) tells why.
+/// Only usable content replaces the current one. An unreadable source, or one without roots, leaves
+/// the current roots active. A missing, damaged or older revocation list leaves the current list
+/// active. [`status`](Self::status) returns the reason.
 ///
-/// A handshake goes by what was in force when it began, and connections are not disturbed. If roots or lists have
-/// changed, sessions from before are not resumed; if they have not, they are.
+/// A handshake uses the roots and lists that are current when it begins. Connections are not
+/// disturbed. Sessions are resumed only if roots and lists have not changed since.
 ///
-/// ## In a verifier of one's own
+/// ## In a custom verifier
 ///
-/// All this is done by way of [`current_verifier`](ServerCertVerifier::current_verifier). A verifier that wraps this one
-/// without passing that on would have its sessions resumed even if they were made under roots or lists that are no
-/// longer in force. So this one accepts no server when it is asked itself:
-/// [`verify_server_cert`](ServerCertVerifier::verify_server_cert) is an error. Wrap what is in force, by
-/// [`wrapped_in`](ReloadingServerVerifierBuilder::wrapped_in), and it works with all verifiers.
+/// All this relies on [`current_verifier`](ServerCertVerifier::current_verifier). With a wrapper
+/// that does not forward it, sessions would be resumed even if their roots or lists had been
+/// replaced. So [`verify_server_cert`](ServerCertVerifier::verify_server_cert) of this type always
+/// returns an error. Wrap the current verifier with
+/// [`wrapped_in`](ReloadingServerVerifierBuilder::wrapped_in) instead, which works with all
+/// verifiers.
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```no_run")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -56,7 +57,7 @@ use crate::webpki::{ServerCertVerifierBuilder, WebPkiServerVerifier};
 ///     .with_custom_certificate_verifier(verifier.clone())
 ///     .with_no_client_auth();
 ///
-/// // from time to time
+/// // periodically
 /// verifier.reload_if_changed()?;
 /// # Ok(()) }
 /// ```
@@ -65,7 +66,7 @@ pub struct ReloadingServerVerifier {
 }
 
 impl ReloadingServerVerifier {
-    /// Starts to say what is to be read. The verifier has the algorithms of `provider`.
+    /// Starts to build a verifier with the algorithms of `provider`.
     pub fn builder(
         roots: RootSource,
         provider: Arc<CryptoProvider>,
@@ -82,41 +83,44 @@ impl ReloadingServerVerifier {
     ///
     /// # Errors
     ///
-    /// Which sources could not be used, and why. They keep what they had; what the others brought is in force even
-    /// so, since a revocation should not have to wait for an unrelated file.
+    /// Returns the sources that could not be used, with reasons. They keep their current content.
+    /// The other sources are replaced nevertheless, because a revocation should not wait for an
+    /// unrelated file.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload()
     }
 
-    /// The same, but only if a file or directory has changed (its size, its date or, where the system tells, which file
-    /// it is), or if the last reload failed. What the platform trusts is read in any case.
+    /// Reloads only if a file or directory has changed, or if the last reload failed. A change
+    /// means another size, date or, where the system supports it, another inode. The platform's
+    /// roots are always read.
     ///
     /// # Errors
     ///
-    /// As for [`reload`](Self::reload).
+    /// The errors of [`reload`](Self::reload).
     pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload_if_changed()
     }
 
-    /// Reads all sources as if for the first time: revocation lists that are gone are dropped, and older ones taken.
-    /// For when an authority has been given up on purpose. Another reload at the same time may keep them.
+    /// Reads all sources as if for the first time: drops missing revocation lists, and accepts
+    /// older ones. Use this after removing an authority on purpose. A concurrent reload may keep
+    /// them.
     ///
     /// # Errors
     ///
-    /// Any problem with a source leaves everything as it is.
+    /// Any problem with a source. Then nothing is replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         self.trusted.reload_from_scratch()
     }
 
-    /// How reloading has gone.
+    /// Returns the results of reloads so far.
     pub fn status(&self) -> ReloadStatus {
         self.trusted.status()
     }
 
-    /// The verifier that is in force: the same object until something changes.
+    /// Returns the current verifier: the same object until something changes.
     pub fn current(&self) -> Arc<dyn ServerCertVerifier> {
         let verifier = self.trusted.verifier();
-        // a wrapper may be one that is replaced, too
+        // a wrapper may itself be replaceable
         verifier.current_verifier().unwrap_or(verifier)
     }
 }
@@ -134,8 +138,8 @@ impl ServerCertVerifier for ReloadingServerVerifier {
         self.current().requires_raw_public_keys()
     }
 
-    /// An error: see [above](ReloadingServerVerifier#in-a-verifier-of-ones-own). Ask the
-    /// [current one](ReloadingServerVerifier::current).
+    /// Always an error: see [above](ReloadingServerVerifier#in-a-custom-verifier). Use the [current
+    /// verifier](ReloadingServerVerifier::current).
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -184,7 +188,7 @@ type Wrap = Box<dyn Fn(Arc<dyn ServerCertVerifier>) -> Arc<dyn ServerCertVerifie
 
 /// Builds a [`ReloadingServerVerifier`].
 ///
-/// Without revocation lists no revocation is checked.
+/// Without revocation lists, revocation is not checked.
 pub struct ReloadingServerVerifierBuilder {
     sources: TrustSources,
     provider: Arc<CryptoProvider>,
@@ -193,15 +197,15 @@ pub struct ReloadingServerVerifierBuilder {
 }
 
 impl ReloadingServerVerifierBuilder {
-    /// Checks certificates against the revocation lists of `source`, in addition to those of earlier calls.
-    /// Where several lists are for one certificate, the one that was issued last counts.
+    /// Checks certificates against the revocation lists of `source`, in addition to those of
+    /// earlier calls. If several lists cover a certificate, the latest one counts.
     pub fn with_crls(mut self, source: CrlSource) -> Self {
         self.sources.crls.push(source);
         self
     }
 
-    /// Has `options` set what else a verifier goes by, each time that one is made: whether the whole chain is checked
-    /// for revocation, and so on. It replaces those of an earlier call.
+    /// Sets further options of each new verifier, for example the depth of the revocation check.
+    /// Replaces the `options` of an earlier call.
     pub fn with_options(
         mut self,
         options: impl Fn(ServerCertVerifierBuilder) -> ServerCertVerifierBuilder + Send + Sync + 'static,
@@ -210,10 +214,10 @@ impl ReloadingServerVerifierBuilder {
         self
     }
 
-    /// Has `wrap` put a verifier of one's own around each that is made. It replaces that of an earlier call.
+    /// Wraps each new verifier in a custom one with `wrap`. Replaces the `wrap` of an earlier call.
     ///
-    /// `wrap` must return another object each time: sessions belong to objects, and those that were made with the one
-    /// before are not resumed.
+    /// `wrap` must return a new object each time. Sessions belong to an object, and those of the
+    /// previous one are not resumed.
     pub fn wrapped_in(
         mut self,
         wrap: impl Fn(Arc<dyn ServerCertVerifier>) -> Arc<dyn ServerCertVerifier>
@@ -225,14 +229,14 @@ impl ReloadingServerVerifierBuilder {
         self
     }
 
-    /// Takes the time from `clock` instead of the operating system, for the dates in [`ReloadStatus`] and to recognize
-    /// lists dated in the future. Certificates are verified by the clock of the configuration.
+    /// Sets the clock for the dates in [`ReloadStatus`] and for the detection of lists dated in the
+    /// future. Certificates are verified by the clock of the configuration.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.sources.clock = clock;
         self
     }
 
-    /// Reads all sources for the first time.
+    /// Reads all sources for the first time and builds the verifier.
     ///
     /// # Errors
     ///

@@ -1,8 +1,9 @@
-//! What is in force, and what reloads do to it.
+//! The current value of something that can be reloaded.
 //!
-//! Reloads may run at the same time. Each has a ticket, in the order in which they began; one that has been overtaken
-//! by another that began later changes nothing, since it may have read what the other saw replaced. One that finds what
-//! it compared with replaced, by another that began earlier, loads anew: what it keeps must be what is in force.
+//! Reloads may run concurrently. Each takes a ticket when it begins. A reload is overtaken if one
+//! with a later ticket has finished; it changes nothing then, because it may have read older files.
+//! A reload loads again if one with an earlier ticket replaced the current value meanwhile, because
+//! it compared with an outdated value.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -17,9 +18,9 @@ use crate::certificates::loading::Version;
 use crate::logging::{debug, warn};
 use crate::time_provider::TimeProvider;
 
-/// One thing that is in force, read from sources of version `V`.
+/// A value that can be reloaded, from sources of version `V`.
 pub(super) struct Slot<T: ?Sized, V> {
-    /// What it is called in logs.
+    /// The description for logs.
     what: String,
     clock: Arc<dyn TimeProvider>,
     current: RwLock<Arc<T>>,
@@ -27,16 +28,16 @@ pub(super) struct Slot<T: ?Sized, V> {
     journal: Mutex<Journal<V>>,
 }
 
-/// What a load brought.
+/// The result of a load.
 pub(super) struct Loaded<T: ?Sized> {
-    /// What is to be in force now.
+    /// The value to use from now on.
     pub(super) value: Arc<T>,
-    /// Why that is not, or not in all parts, what the sources have.
+    /// Set if some source could not be used.
     pub(super) problem: Option<ReloadError>,
 }
 
 impl<T: ?Sized> Loaded<T> {
-    /// What is `held` stays.
+    /// Keeps `held` because of `error`.
     pub(super) fn failed(held: &Arc<T>, error: ReloadError) -> Self {
         Self {
             value: held.clone(),
@@ -46,15 +47,16 @@ impl<T: ?Sized> Loaded<T> {
 }
 
 struct Journal<V> {
-    /// The ticket of the reload whose outcome counts.
+    /// The ticket of the last reload that was not overtaken.
     last: u64,
-    /// What that one read, unless it failed: such files are to be read again, whether they change or not.
+    /// The version that it read. `None` if it failed: then the next reload reads even unchanged
+    /// files.
     version: Option<V>,
     status: ReloadStatus,
 }
 
 impl<T: ?Sized, V: Version> Slot<T, V> {
-    /// With `first` in force, which was read from sources of `version`.
+    /// Creates a slot with `first`, which was read from sources of `version`.
     pub(super) fn new(
         what: String,
         clock: Arc<dyn TimeProvider>,
@@ -78,9 +80,9 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         }
     }
 
-    /// What is in force.
+    /// Returns the current value.
     pub(super) fn current(&self) -> Arc<T> {
-        // an Arc is replaced in one piece, whoever panics
+        // recover from poisoning: an `Arc` is replaced at once
         self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -91,7 +93,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.journal().status.clone()
     }
 
-    /// Reads anew, by `load`, if the sources have another version than what is in force, or the last reload failed.
+    /// Reloads if the version of the sources has changed, or if the last reload failed.
     pub(super) fn reload_if_changed(
         &self,
         version: impl Fn() -> V,
@@ -105,12 +107,13 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.reload(|| found, load)
     }
 
-    /// Reads anew by `load`, which is given what is in force, and returns just that when nothing is new. `version` is
-    /// taken before: what changes during the load is seen by the next one.
+    /// Replaces the current value by the result of `load`. `load` gets the current value, and
+    /// returns it if nothing has changed. `version` is called before, so that the next reload sees
+    /// changes during the load.
     ///
     /// # Errors
     ///
-    /// The problem that `load` had. What it brought nevertheless is in force.
+    /// The problem of `load`. Its value is used nevertheless.
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,
@@ -118,7 +121,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     ) -> Result<Reload, Arc<ReloadError>> {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed) + 1;
         let version = version();
-        // each round but the last has lost to a reload with an earlier ticket
+        // repeat while reloads with earlier tickets replace the value
         let (reload, problem) = loop {
             let held = self.current();
             let loaded = load(&held);
@@ -130,16 +133,13 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
             }
         };
         if let Some(problem) = &problem {
-            warn!(
-                "{}: not replaced, or not in all parts: {problem}",
-                self.what
-            );
+            warn!("{}: not replaced, or only in part: {problem}", self.what);
         }
         debug!("{}: {reload:?}", self.what);
         problem.map_or(Ok(reload), Err)
     }
 
-    /// Puts `value` in force, which is based on `held`. `None` when that is not in force any longer.
+    /// Replaces `held` by `value`. Returns `None` if `held` is no longer current.
     fn conclude(
         &self,
         ticket: u64,
@@ -148,15 +148,15 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         version: &V,
         problem: Option<&Arc<ReloadError>>,
     ) -> Option<Reload> {
-        // a call of foreign code: not under the lock
+        // foreign code: not under the lock
         let now = self.clock.current_time();
         let mut journal = self.journal();
-        // what an overtaken one saw is not there any longer
+        // an overtaken reload may have read older files
         if ticket < journal.last {
             journal.status.failures += u64::from(problem.is_some());
             return Some(Reload::Overtaken);
         }
-        // the order of reloads is that of the journal, which stays locked
+        // the journal stays locked, so that its order is the order of reloads
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&current, held) {
             return None;
@@ -175,18 +175,18 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         journal.status.in_force_since = now;
         drop(current);
         drop(journal);
-        drop(replaced); // behind the locks: it may be large
+        drop(replaced); // outside of the locks: it may be large
         Some(Reload::Replaced)
     }
 
-    /// Each change is made in full before the lock is given back, or not at all.
+    /// Recovers from a poisoned lock: each change is complete before the lock is released.
     fn journal(&self) -> MutexGuard<'_, Journal<V>> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<V> Journal<V> {
-    /// Notes what came of the reload that counts now.
+    /// Records the result of the latest reload.
     fn note(&mut self, problem: Option<&Arc<ReloadError>>, now: Option<UnixTime>) {
         let before = self.status.failing.take();
         self.status.failing = problem.map(|error| ReloadFailure {

@@ -1,4 +1,4 @@
-//! What became of reloads.
+//! The results of reloads.
 
 use alloc::sync::Arc;
 
@@ -6,44 +6,44 @@ use pki_types::UnixTime;
 
 use super::ReloadError;
 
-/// What a reload that did not fail led to.
+/// The result of a successful reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reload {
-    /// What was read is the same as what is in force, which stays, as do sessions that were made under it.
+    /// Nothing has changed. The current value stays, and so do its sessions.
     Unchanged,
-    /// What was read is in force now, for handshakes that start from now on.
+    /// The current value was replaced, for handshakes that start from now on.
     Replaced,
-    /// Another reload, which began later and so saw newer files, finished first: what it brought stays.
+    /// A reload that began later, and so saw newer files, finished first. Its value stays.
     Overtaken,
 }
 
-/// How reloading has gone so far.
+/// The results of reloads so far.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReloadStatus {
-    /// How often what is in force was replaced.
+    /// The number of replacements.
     pub reloads: u64,
-    /// How often it was read anew and found to be the same.
+    /// The number of reloads without a change.
     pub unchanged: u64,
-    /// How often it could not be replaced.
+    /// The number of failed reloads.
     pub failures: u64,
-    /// When what is in force came into force. `None` when the clock did not know.
+    /// The time when the current value became active. `None` if the clock did not know it.
     pub in_force_since: Option<UnixTime>,
-    /// Why what is in force could not be replaced; `None` when the last reload did not fail.
+    /// The failures of the latest reloads; `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
 }
 
-/// Reloads that have failed since the last one that did not.
+/// The failures since the last successful reload.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReloadFailure {
-    /// Why the last one failed.
+    /// The error of the last one.
     pub error: Arc<ReloadError>,
-    /// When the last one failed. `None` when the clock did not know.
+    /// The time of the last one. `None` if the clock did not know it.
     pub at: Option<UnixTime>,
-    /// When the first one failed. `None` when the clock did not know.
+    /// The time of the first one. `None` if the clock did not know it.
     pub since: Option<UnixTime>,
-    /// How many there were.
+    /// The number of failures.
     pub attempts: u64,
 }

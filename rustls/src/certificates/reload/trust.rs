@@ -1,4 +1,4 @@
-//! Whom to trust, read from roots and revocation lists, and a verifier that goes by it.
+//! Roots and revocation lists from their sources, and the verifier that is built from them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::certificates::{
 use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 use crate::webpki::RootCertStore;
 
-/// Where trust comes from: what the builders of both sides collect.
+/// The sources of trust: the shared part of the builders of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct TrustSources {
     pub(super) roots: RootSource,
@@ -52,12 +52,12 @@ impl TrustSources {
         SourceVersions([roots].into_iter().chain(crls).collect())
     }
 
-    /// Reads the roots: those that are `held`, if they are equal.
+    /// Reads the roots. Returns `held` if they are equal.
     ///
     /// # Errors
     ///
-    /// They cannot be read; or they differ, and there is something that cannot be used and was not there before: it may be
-    /// a file that is being written, and lacks roots that are still to be trusted.
+    /// Returns an error if they cannot be read. Also if they differ and contain new unusable items:
+    /// the file may be half written, and lack roots.
     fn load_roots(&self, held: Option<&Roots>) -> Result<Roots, ReloadError> {
         let loaded = RootCache::global()
             .reload(&self.roots)
@@ -66,7 +66,7 @@ impl TrustSources {
             return Err(ReloadError::Roots(error));
         }
         match held {
-            // a cache that was told to keep nothing reads equal roots into another store
+            // a disabled cache reads equal roots into a new store
             Some(held) if held.store.roots == loaded.store.roots => Ok(held.clone()),
             Some(held) if has_new_faults(&loaded, held) => {
                 Err(ReloadError::UnusableRoots(loaded.ignored))
@@ -79,11 +79,12 @@ impl TrustSources {
         }
     }
 
-    /// Reads all sources. What cannot be read stays as it is in `held`, and is a problem.
+    /// Reads all sources. A source that cannot be read keeps its content in `held`, and is reported
+    /// as a problem.
     ///
     /// # Errors
     ///
-    /// The same problems, where nothing is `held`.
+    /// The same problems if nothing is `held`.
     fn load(&self, held: Option<&Trust>) -> Result<(Trust, Option<ReloadError>), ReloadError> {
         let mut problems = Vec::new();
         let roots = match (self.load_roots(held.map(|held| &held.roots)), held) {
@@ -96,7 +97,7 @@ impl TrustSources {
         };
         let mut crls = Vec::with_capacity(self.crls.len());
         for (number, source) in self.crls.iter().enumerate() {
-            // to compare with what is in force, and with nothing else that was read
+            // compare with the current lists, not with lists that the cache has read
             let held = held.and_then(|held| held.crls.get(number));
             match (source.load(held, self.clock.clone()), held) {
                 (Ok(lists), _) => {
@@ -121,29 +122,30 @@ impl TrustSources {
     }
 }
 
-/// The roots in force.
+/// The current roots.
 #[derive(Clone)]
 struct Roots {
     store: Arc<RootCertStore>,
-    /// What of the source was passed over when they were first read, the first of it.
+    /// The skipped items of the source at the first reading, as far as they are named.
     ignored: Arc<[IgnoredCertificate]>,
-    /// How much that was.
+    /// The number of skipped items.
     ignored_count: usize,
 }
 
-/// Whether something was passed over in `loaded` that was not in what is `held`.
+/// True if `loaded` has skipped items that `held` does not have.
 fn has_new_faults(loaded: &LoadedRoots, held: &Roots) -> bool {
     if held.ignored_count < loaded.ignored_count {
         return true;
     }
-    // so many that not all are named are only counted
+    // if there are too many to be named, only their number is compared
     let are_named = held.ignored_count == held.ignored.len();
     let known = faults(&held.ignored);
     let is_new = |(fault, count)| known.get(&fault).is_none_or(|known| *known < count);
     are_named && faults(&loaded.ignored).into_iter().any(is_new)
 }
 
-/// How often there is the same fault in the same file; where in the file changes with what stands before it.
+/// Counts the faults per file and kind. Positions are ignored, because they shift with other
+/// content.
 fn faults(ignored: &[IgnoredCertificate]) -> BTreeMap<(Option<&Path>, String), usize> {
     let mut faults = BTreeMap::new();
     for IgnoredCertificate { file, reason, .. } in ignored {
@@ -153,12 +155,12 @@ fn faults(ignored: &[IgnoredCertificate]) -> BTreeMap<(Option<&Path>, String), u
     faults
 }
 
-/// Who is trusted, and who no longer is.
+/// The trusted roots and the revocation lists.
 pub(super) struct Trust {
     roots: Roots,
-    /// Of each source, never none.
+    /// One element per source, each non-empty.
     crls: Vec<Arc<Lists>>,
-    /// Those of all sources, the latest first.
+    /// The lists of all sources, latest first.
     crls_in_order: Vec<Arc<RevocationList>>,
 }
 
@@ -180,8 +182,8 @@ impl Trust {
         &self.roots.store
     }
 
-    /// The lists of all sources. Of several that are for one certificate a verifier uses the first, so those that
-    /// were issued last come first, whatever the order of the sources.
+    /// Returns the lists of all sources, latest first, because a verifier uses the first list that
+    /// covers a certificate.
     pub(super) fn crls(&self) -> &[Arc<RevocationList>] {
         &self.crls_in_order
     }
@@ -201,17 +203,17 @@ impl Trust {
     }
 }
 
-/// Makes a verifier that goes by something.
+/// Builds a verifier.
 pub(super) type Make<D> = Box<dyn Fn(&Trust) -> Result<Arc<D>, ReloadError> + Send + Sync>;
 
-/// A verifier, made anew by each change of what it goes by.
+/// A verifier that is rebuilt whenever its roots or lists change.
 pub(super) struct TrustedBy<D: ?Sized> {
     sources: TrustSources,
     make: Make<D>,
     slot: Slot<InForce<D>, SourceVersions>,
 }
 
-/// What a verifier goes by, and the verifier.
+/// The current roots and lists, with their verifier.
 struct InForce<D: ?Sized> {
     trust: Trust,
     verifier: Arc<D>,
@@ -222,7 +224,7 @@ impl<D: ?Sized> TrustedBy<D> {
     ///
     /// # Errors
     ///
-    /// Any problem, and those of `make`.
+    /// Any problem, and the errors of `make`.
     pub(super) fn new(
         what: String,
         sources: TrustSources,
@@ -239,7 +241,7 @@ impl<D: ?Sized> TrustedBy<D> {
         })
     }
 
-    /// What is in force.
+    /// Returns the current verifier.
     pub(super) fn verifier(&self) -> Arc<D> {
         self.slot.current().verifier.clone()
     }
@@ -258,7 +260,7 @@ impl<D: ?Sized> TrustedBy<D> {
             .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
     }
 
-    /// Reads all sources as if for the first time: lists that are gone are not missed, and older ones are taken.
+    /// Reads all sources as if for the first time: drops missing lists, and accepts older ones.
     pub(super) fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<InForce<D>>| match self.sources.load(None) {
             Ok((trust, _)) => self.with_verifier(trust, None, held),
@@ -274,7 +276,7 @@ impl<D: ?Sized> TrustedBy<D> {
         }
     }
 
-    /// What is `held`, or if it differs, a verifier that goes by `trust`.
+    /// Returns `held` if `trust` has not changed, or a new verifier for it.
     fn with_verifier(
         &self,
         trust: Trust,
@@ -315,9 +317,9 @@ pub(super) struct SourceVersions(Vec<SourceVersion>);
 
 #[derive(Clone, PartialEq)]
 enum SourceVersion {
-    /// It is always the same.
+    /// Immutable.
     Constant,
-    /// Nobody knows without reading it.
+    /// Unknown without reading.
     Unknown,
     File(FileVersion),
 }

@@ -87,8 +87,8 @@ impl CrlCache {
         self
     }
 
-    /// Sets whether each call checks the size and modification time of a file, or of a directory and all
-    /// its files. If they have changed, the source is read again at once. Off by default.
+    /// Sets whether each call checks the size and modification time of a file, or of a directory
+    /// and all its files. If they have changed, the source is read again at once. Off by default.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self

@@ -201,7 +201,12 @@ impl KnownLists {
     }
 
     /// Replaces the finished `parsing` by its `list`, or removes it if parsing failed.
-    fn finish_parsing(&mut self, hash: u64, parsing: &Arc<Parsing>, list: Option<&Arc<RevocationList>>) {
+    fn finish_parsing(
+        &mut self,
+        hash: u64,
+        parsing: &Arc<Parsing>,
+        list: Option<&Arc<RevocationList>>,
+    ) {
         let Some(bucket) = self.by_hash.get_mut(&hash) else {
             return;
         };

@@ -102,8 +102,8 @@ impl RootCache {
         self
     }
 
-    /// Sets whether each call checks the size and modification time of a file, or of a directory and all
-    /// its files. If they have changed, the source is read again at once.
+    /// Sets whether each call checks the size and modification time of a file, or of a directory
+    /// and all its files. If they have changed, the source is read again at once.
     ///
     /// Off by default: changes are then seen after the lifetime. The check needs a system call per
     /// file. It does not work for the roots of the platform.

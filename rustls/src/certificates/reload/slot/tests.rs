@@ -1,4 +1,4 @@
-//! The order of reloads, what is noted of them, and what survives a panic.
+//! The order of reloads, their status, and panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::ToString;
@@ -11,7 +11,7 @@ use pki_types::UnixTime;
 use super::*;
 use crate::time_provider::DefaultTimeProvider;
 
-/// A number, which is settled unless it is odd.
+/// A version. Even numbers are settled.
 #[derive(Clone, Debug, PartialEq)]
 struct Number(u32);
 
@@ -33,9 +33,10 @@ fn good(value: &str) -> Loaded<str> {
     }
 }
 
-/// What began earlier saw older files, so it loses, though it ends later; and so does its failure.
+/// The earlier reload saw older files, so its result or failure is discarded, although it ends
+/// later.
 #[test]
-fn an_earlier_reload_does_not_undo_a_later_one() {
+fn an_overtaken_reload_is_discarded() {
     for fails in [false, true] {
         let slot = slot();
         let reload = slot.reload(
@@ -55,29 +56,29 @@ fn an_earlier_reload_does_not_undo_a_later_one() {
         let status = slot.status();
         assert_eq!((status.reloads, status.failures), (1, fails.into()));
         assert!(status.failing.is_none());
-        // and what was read is what the later one read
+        // the recorded version is that of the later reload
         let unread = |_: &Arc<str>| panic!("read again");
         let known = slot.reload_if_changed(|| Number(4), unread);
         assert_eq!(known.unwrap(), Reload::Unchanged);
     }
 }
 
-/// A reload that fails keeps what is in force when it ends, not what was in force when it began: an earlier one may have
-/// been done meanwhile.
+/// A failed reload keeps the value that is current at its end: another reload may have replaced it
+/// meanwhile.
 #[test]
-fn a_failure_does_not_bring_back_what_was_replaced_meanwhile() {
+fn a_failed_reload_does_not_restore_a_replaced_value() {
     for fails_in_part in [false, true] {
         let slot = slot();
         let [began, both_began, one_is_done] = [2; 3].map(Barrier::new);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let version = || {
-                    // it has its ticket
+                    // it has its ticket now
                     began.wait();
                     Number(2)
                 };
                 let reload = slot.reload(version, |_| {
-                    // the later one has seen what is in force
+                    // the later reload has read the current value
                     both_began.wait();
                     good("second")
                 });
@@ -119,16 +120,16 @@ fn a_failure_does_not_bring_back_what_was_replaced_meanwhile() {
     }
 }
 
-/// The same, when the later one has found what was in force before: that is in force then.
+/// A later reload may find the original value again, which becomes current then.
 #[test]
-fn what_was_in_force_may_come_back() {
+fn a_later_reload_may_restore_an_old_value() {
     let slot = slot();
     let first = slot.current();
     slot.reload(
         || Number(2),
         |held| {
             slot.reload(|| Number(4), |_| good("other")).unwrap();
-            // this one began first; the next begins later, and finds the first value again
+            // the outer reload began first; this one begins later and finds the first value again
             let back = slot.reload(
                 || Number(6),
                 |_| Loaded {
@@ -144,10 +145,10 @@ fn what_was_in_force_may_come_back() {
     assert!(Arc::ptr_eq(&first, &slot.current()));
 }
 
-/// Versions are asked for before the load, so that what changes meanwhile is seen; unsettled ones are read again, and so
-/// is what failed.
+/// The version is read before the load, so that changes meanwhile are seen. Unsettled versions and
+/// failures are read again.
 #[test]
-fn what_is_not_known_to_be_read_is_read_again() {
+fn unsettled_and_failed_versions_are_read_again() {
     let slot = slot();
     let check = |version: u32, load: fn(&Arc<str>) -> Loaded<str>| {
         let mut was_read = false;
@@ -181,9 +182,9 @@ fn what_is_not_known_to_be_read_is_read_again() {
     );
 }
 
-/// What a source brought in spite of a problem is in force, and the problem is told.
+/// A partial result becomes current, and the problem is reported.
 #[test]
-fn a_problem_keeps_the_rest_from_nothing() {
+fn a_problem_does_not_prevent_partial_replacement() {
     let slot = slot();
     let outcome = slot.reload(
         || Number(2),
@@ -200,7 +201,7 @@ fn a_problem_keeps_the_rest_from_nothing() {
 }
 
 #[test]
-fn a_panic_locks_nobody_out() {
+fn locks_recover_from_panics() {
     let slot = slot();
     let panics = |f: &dyn Fn()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
     panics(&|| drop(slot.reload(|| Number(2), |_| panic!("while loading"))));
@@ -219,7 +220,7 @@ fn a_panic_locks_nobody_out() {
     assert_eq!(slot.status().reloads, 1);
 }
 
-/// Nobody who reads or asks waits for a load.
+/// No lock is held during a load.
 #[test]
 fn nothing_is_locked_during_a_load() {
     let slot = slot();
@@ -243,9 +244,9 @@ fn nothing_is_locked_during_a_load() {
     assert_eq!(&*slot.current(), "next");
 }
 
-/// A clock that does not know is no reason not to replace.
+/// An unknown time does not prevent a reload.
 #[test]
-fn the_time_is_noted_where_it_is_known() {
+fn reloads_work_without_a_clock() {
     #[derive(Debug)]
     struct NoClock;
     impl TimeProvider for NoClock {
