@@ -73,7 +73,7 @@ pub struct ConfigBuilder<Side: ConfigSide, State> {
 }
 
 impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
-    /// The crypto provider that the configuration will use.
+    /// Returns the crypto provider of the configuration.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }

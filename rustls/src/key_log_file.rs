@@ -68,7 +68,7 @@ impl KeyLog for KeyLogFile {
     }
 }
 
-/// `label client_random secret`, followed by a line feed.
+/// Formats the line `label client_random secret`, with a line feed.
 fn line(label: &str, client_random: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(label.len() + 2 * (client_random.len() + secret.len()) + 3);
     line.extend_from_slice(label.as_bytes());

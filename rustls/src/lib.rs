@@ -38,8 +38,8 @@
 //! - [`certificates`]: certificates parsed once and shared.
 //! - [`crypto`]: crypto providers, and how to write one.
 //! - [`Error`]: all errors.
-//! - `rustls::manual`: chapters on choosing an API, certificates, sessions, debugging, throughput and
-//!   memory.
+//! - `rustls::manual`: chapters on choosing an API, certificates, sessions, debugging, throughput
+//!   and memory.
 //!
 //! # Features
 //!
@@ -52,12 +52,12 @@
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
 //! - `logging` (default): messages through the `log` crate.
 //! - `hashbrown`: session caches without `std`, behind [locks](lock) of the application.
-//! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers with the
-//!   unstable `Read::read_buf`.
+//! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers
+//!   with the unstable `Read::read_buf`.
 //! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as
 //!   [sources](certificates::RootSource) of roots.
-//! - `x509`: properties of [certificates], by the crate x509-cert, and reloading of certificates and
-//!   keys.
+//! - `x509`: properties of [certificates], by the crate x509-cert, and reloading of certificates
+//!   and keys.
 //! - `std` (default): I/O, the clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]

@@ -82,7 +82,7 @@ impl Decoder<'_> {
 /// A decoder allocates the window that the peer requests, up to 2^24 bytes. References never reach
 /// back beyond the output, so a larger window does not change the result.
 fn with_bounded_window(first: u8, output_len: usize) -> u8 {
-    // RFC 7932 §9.1: the smallest window of the four-bit codes, which are 0001 to 1111, then a one
+    // RFC 7932 §9.1: the smallest four-bit code; all of them are odd
     const WINDOW_18: u8 = 0b0011;
     const MAX_DISTANCE: usize = (1 << 18) - 16;
 

@@ -1,4 +1,4 @@
-//! Certificate compression (RFC 8879): chains are compressed before they are sent, in TLS 1.3.
+//! Certificate compression (RFC 8879) for TLS 1.3.
 //!
 //! Features `brotli` and `zlib` add one algorithm each; every configuration uses them by default.
 //! Implement [`CertCompressor`] and [`CertDecompressor`] to add others:
@@ -106,6 +106,6 @@ pub enum CompressionLevel {
 #[derive(Debug)]
 pub struct DecompressionFailed;
 
-/// A [`CertCompressor`] could not compress.
+/// The error of a [`CertCompressor`].
 #[derive(Debug)]
 pub struct CompressionFailed;

@@ -18,9 +18,9 @@ use super::span::Span;
 /// Names are equal if their DER is equal. That is stricter than RFC 5280 §7.1, which ignores case
 /// and the type of a text.
 ///
-/// `Display` writes the format of RFC 4514, the last attribute first: `CN=Ann Example,O=Example\,
-/// Inc.,C=NO`. Control characters, and those that change the direction of text, are escaped as `\`
-/// with their bytes in hexadecimal.
+/// `Display` writes the format of RFC 4514, the last attribute first, for example
+/// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, and those that change the
+/// direction of text, as `\` with their bytes in hexadecimal.
 #[derive(Clone)]
 pub struct Name(Box<Parts>);
 

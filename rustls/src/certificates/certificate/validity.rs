@@ -204,7 +204,7 @@ mod tests {
         ] {
             read(GENERALIZED_TIME, text.as_bytes()).unwrap_err();
         }
-        // neither of the two types
+        // a type that is not a time
         read(0x0c, b"700101000000Z").unwrap_err();
     }
 

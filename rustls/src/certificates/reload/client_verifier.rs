@@ -251,7 +251,7 @@ impl ReloadingClientVerifierBuilder {
     ///
     /// # Errors
     ///
-    /// Any problem with a source.
+    /// Returns any problem with a source.
     pub fn build(self) -> Result<Arc<ReloadingClientVerifier>, Arc<ReloadError>> {
         let Self {
             sources,

@@ -240,7 +240,7 @@ impl ReloadingServerVerifierBuilder {
     ///
     /// # Errors
     ///
-    /// Any problem with a source.
+    /// Returns any problem with a source.
     pub fn build(self) -> Result<Arc<ReloadingServerVerifier>, Arc<ReloadError>> {
         let Self {
             sources,
