@@ -86,9 +86,9 @@ pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static s
         Some((year, [rest @ .., b'Z'])) if rest.len() == 10 => (year, rest),
         _ => return Err("a time that is not of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ"),
     };
-    let year = year
-        .chunks_exact(2)
-        .try_fold(0, |year, text| Ok(year * 100 + number(text)?))?;
+    let year = year.chunks_exact(2).try_fold(0, |year, text| {
+        number(text).map(|number| year * 100 + number)
+    })?;
     let year = match (tag, year) {
         (UTC_TIME, year @ 50..) => 1900 + year,
         (UTC_TIME, year) => 2000 + year,
