@@ -1,9 +1,9 @@
-//! Work outside the data path: building configurations, once for many connections, and verifying a server's
-//! certificate, once for each.
+//! Work outside the data path: building configurations, once for many connections, and verifying a
+//! server's certificate, once per handshake.
 //!
 //! `cargo bench -p bench --bench config`
 
-// the function that `benchmark_group!` makes is public and has none
+// the function that `benchmark_group!` generates is public and undocumented
 #![allow(missing_docs)]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Sealing and opening one record, by suite, provider and size: the record protection alone, without a
-//! connection.
+//! Sealing and opening one record, by suite, provider and size. Only the record protection, without
+//! a connection.
 //!
 //! `cargo bench -p bench --bench records`; a filter such as `seal/.*/16384` goes after `--`.
 
@@ -12,7 +12,7 @@ use rustls::crypto::cipher::{
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use rustls::{ContentType, ProtocolVersion, SupportedCipherSuite};
 
-/// A short message, a packet's worth, a full record.
+/// A short message, a packet, a full record.
 const SIZES: [usize; 3] = [64, 1400, 16384];
 
 criterion_group!(benches, seal, open);
@@ -46,8 +46,8 @@ fn open(criterion: &mut Criterion) {
             seal_record(&mut *encrypter, 1, &vec![0x17; size], &mut sealed);
             group.throughput(Throughput::Bytes(size as u64));
             group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
-                // opening consumes the record, so each iteration gets its own; batches are small enough to
-                // stay in the processor's cache
+                // opening overwrites the record, so each iteration has its own copy; batches are
+                // small enough for the processor's cache
                 bencher.iter_batched_ref(
                     || sealed.clone(),
                     |record| open_record(&mut *decrypter, 1, record),
@@ -58,7 +58,7 @@ fn open(criterion: &mut Criterion) {
     }
 }
 
-/// Every TLS 1.3 suite of every provider, under a name for it.
+/// Every TLS 1.3 suite of every provider, with a name.
 fn suites() -> Vec<(String, SupportedCipherSuite)> {
     let named = |provider: &str, from: CryptoProvider| -> Vec<_> {
         let tls13 = from.cipher_suites.into_iter();

@@ -10,7 +10,7 @@ use crate::plot::Chart;
 use crate::report;
 use crate::workload::Result;
 
-/// Runs them; returns the charts of all.
+/// Runs all of them; returns their charts.
 pub(crate) fn run(args: &AllArgs) -> Result<Vec<Chart>> {
     let mut charts = Vec::new();
     for line in lines(args) {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &AllArgs) -> Result<Vec<Chart>> {
     Ok(charts)
 }
 
-/// Their command lines.
+/// The command lines of the sub-commands.
 fn lines(args: &AllArgs) -> Vec<Vec<String>> {
     const TLS13: &str = "TLS13_AES_128_GCM_SHA256";
     const TLS12: &str = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
@@ -61,7 +61,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         if let Some(allocator) = args.allocator {
             line.push(format!("--allocator={}", name(allocator)));
         }
-        // nothing that `memory` does takes longer for being measured longer
+        // `memory` measures no time
         if line[0] != "memory" {
             line.push(format!("--multiplier={}", args.time.multiplier));
         }
@@ -72,7 +72,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
     lines
 }
 
-/// The numbers of threads to stream with, as the command line spells them.
+/// The numbers of threads to stream with, as a command-line argument.
 fn threads(args: &AllArgs) -> String {
     let numbers = match &args.threads {
         Some(threads) => threads.0.clone(),
@@ -88,7 +88,7 @@ fn threads(args: &AllArgs) -> String {
     numbers.join(",")
 }
 
-/// As the command line spells it.
+/// The name of `choice` on the command line.
 fn name(choice: impl ValueEnum) -> String {
     let value = choice.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
@@ -100,7 +100,7 @@ mod tests {
     use crate::cli::Command;
 
     #[test]
-    fn every_line_can_be_parsed_and_every_job_is_among_them() {
+    fn every_line_parses_and_every_job_is_included() {
         let line = [
             "bench",
             "all",

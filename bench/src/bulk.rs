@@ -1,4 +1,4 @@
-//! `bulk`: throughput of an established connection, in every combination that was asked for.
+//! `bulk`: throughput of an established connection, in all requested combinations.
 
 use bench_allocator::Kind;
 use serde::{Deserialize, Serialize};
@@ -21,14 +21,14 @@ pub(crate) struct Row {
     plaintext_size: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     working_set: Option<usize>,
-    /// Millions of bytes of plaintext a second: the median over the rounds.
+    /// Millions of plaintext bytes per second: the median over the rounds.
     mb_per_s: f64,
-    /// This throughput over upstream's in the same round: the median over the rounds.
+    /// The ratio to upstream's throughput in the same round: the median over the rounds.
     ratio_to_upstream: f64,
-    /// This throughput over that of the bare AEAD in the same round: the median over the rounds.
+    /// The ratio to the bare AEAD's throughput in the same round: the median over the rounds.
     share_of_limit: f64,
     allocations_per_record: f64,
-    /// The tenth and the ninetieth percentile of `mb_per_s`.
+    /// The 10th and 90th percentile of `mb_per_s`.
     mb_per_s_spread: (f64, f64),
     ns_per_record: f64,
 }
@@ -37,11 +37,11 @@ impl Job for BulkArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-MB/s: millions of bytes of plaintext a second, median over the rounds and its 10th to 90th percentile.
+MB/s: millions of plaintext bytes per second, median over the rounds and its 10th to 90th percentile.
 limit: the provider's AEAD alone. Figures compare within this run only.
-buffered: includes the copies into and out of the pipe and, receiving, out to the application.
-fill-buf: buffered, for an application that looks at what came where it lies.
-in-place: against upstream's unbuffered sending, for want of one in place.";
+buffered: includes the copies into and out of the pipe and, when receiving, to the application.
+fill-buf: buffered, for an application that reads the plaintext in place.
+in-place: compared with upstream's unbuffered sending, since upstream cannot send in place.";
 
     const UNIT: &'static str = "MB/s";
 
@@ -91,17 +91,17 @@ in-place: against upstream's unbuffered sending, for want of one in place.";
     }
 }
 
-/// One implementation's way to do the work.
+/// The work of one implementation.
 struct Contender {
     name: &'static str,
     build: fn(Direction, &Traffic) -> Result<Box<dyn Workload>>,
-    /// False for a contender that is measured only for comparison.
+    /// False for a contender that serves only as a reference.
     has_row: bool,
 }
 
-/// The contenders for `api`: the one measured, upstream and the limit, in this order.
+/// The contenders for `api`: the measured one, upstream and the limit, in this order.
 ///
-/// Upstream has no in-place encryption; its unbuffered API is what a program would use instead.
+/// Upstream has no in-place encryption; a program would use its unbuffered API instead.
 fn contenders(api: Api) -> [Contender; 3] {
     let contender = |name, build| Contender {
         name,
@@ -138,7 +138,7 @@ fn contenders(api: Api) -> [Contender; 3] {
 const UPSTREAM: usize = 1;
 const LIMIT: usize = 2;
 
-/// One API in one direction: what is measured interleaved.
+/// One API in one direction. Its contenders are measured in turns.
 struct Contest<'a> {
     multiplier: f64,
     allocator: Kind,
@@ -151,7 +151,7 @@ struct Contest<'a> {
 impl Contest<'_> {
     fn measure(&self) -> Result<Vec<Row>> {
         match (self.api, self.direction) {
-            // receiving is in place in every API, and this is a way to receive
+            // all APIs receive in place, and `fill-buf` is a way to receive
             (Api::InPlace, Direction::Receive) | (Api::FillBuf, Direction::Send) => {
                 return Ok(Vec::new());
             }
@@ -222,15 +222,14 @@ impl Contest<'_> {
     }
 }
 
-/// Counts of one batch.
+/// The counts of one batch.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: f64,
     records: f64,
 }
 
-/// Counts allocations in a pass of its own: nothing here is timed, and nothing is counted while something is
-/// timed.
+/// Counts allocations in a separate pass, so that counting does not disturb the timing.
 fn count_allocations(workloads: &mut [Box<dyn Workload>]) -> Result<Vec<Counts>> {
     const WARM_UP: usize = 4;
     let counts = workloads.iter_mut().map(|workload| {
@@ -296,7 +295,7 @@ mod tests {
     use crate::cli::{Cli, Command};
     use crate::plot::charts;
 
-    /// The arguments of a `bulk` run as short as can be.
+    /// The arguments of the shortest possible `bulk` run.
     fn args(more: &[&str]) -> BulkArgs {
         let fixed = [
             "bench",
@@ -354,8 +353,8 @@ mod tests {
     }
 
     #[test]
-    fn odd_sizes_and_fragments_are_carried_whole() {
-        // every run checks that what was received is what was sent
+    fn odd_sizes_and_fragments_arrive_complete() {
+        // every run checks that the received bytes equal the sent ones
         for sizes in [
             ["--plaintext-size=1", "--max-fragment-size=32"],
             ["--plaintext-size=100", "--max-fragment-size=64"],
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_of_threads_has_its_rows_and_its_point_on_a_curve() {
+    fn every_number_of_threads_has_rows_and_a_point_on_a_curve() {
         let rows = measure(&["--api=unbuffered", "--provider=ring", "--threads=1..2"]);
         let threads: Vec<_> = rows.iter().map(|row| row.threads).collect();
         assert_eq!(threads, [1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2]);
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_keys_that_are_promised() {
+    fn json_has_the_documented_keys() {
         let promised = "bench impl provider suite api direction allocator threads mb_per_s \
                         ratio_to_upstream share_of_limit allocations_per_record";
         for (flag, more) in [
@@ -394,7 +393,7 @@ mod tests {
                 expected.collect()
             );
 
-            // what the measuring process prints is what the one that started it reads
+            // the parent process must be able to read the rows of the measuring process
             let line = serde_json::to_string(&rows[0]).unwrap();
             let read: Row = serde_json::from_str(&line).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), line);

@@ -1,16 +1,18 @@
-//! `duplex`: one end of a connection that sends and receives at the same time, on two threads: as split halves, and
-//! whole behind a mutex; beside one direction alone.
+//! `duplex`: one end of a connection sends and receives at the same time, on two threads. Its
+//! halves are split, or the whole connection is behind a mutex. Both are compared with one
+//! direction alone.
 //!
-//! What is timed is the work of that one end. The records that it receives were made before by its peer, and those
-//! that it sends go to memory and no further, so that two processors are enough:
+//! Only the work of that end is timed. Its peer makes the records in advance, and the records that
+//! it sends only go to memory. So two processors are enough:
 //!
 //! ```text
 //!   thread 1   writer, write_tls                          ─► memory, the same for each write
 //!   thread 2   read_tls, process_new_packets, reader      ◄─ records, made before
 //! ```
 //!
-//! One direction alone is either of the two, on a whole connection without a mutex. With both, the receiving thread
-//! has a fixed amount to do, and the other sends for as long as that takes; so both are busy all the time.
+//! One direction alone runs on a whole connection without a mutex. With both, the receiving thread
+//! has a fixed amount of work. The other thread sends until that is done, so that both are busy all
+//! the time.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,13 +31,13 @@ use crate::{measure, this, upstream};
 
 /// One end of an established connection.
 pub(crate) trait End {
-    /// Has the peer make what the next [`Self::run`] receives.
+    /// Lets the peer make the records for the next [`Self::run`].
     fn prepare(&mut self) -> Result<()>;
 
     fn run(&mut self, work: Work) -> Result<Done>;
 }
 
-/// What an end is to do at once.
+/// The directions that an end uses at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Work {
     Send,
@@ -43,28 +45,28 @@ pub(crate) enum Work {
     Both,
 }
 
-/// How many bytes of plaintext were sent and received, and how long it took.
+/// The plaintext bytes sent and received, and the time that it took.
 pub(crate) struct Done {
     moved: [usize; 2],
     time: Duration,
 }
 
 impl Done {
-    /// Bytes a second, sent and received.
+    /// Bytes sent and received per second.
     fn rates(&self) -> [f64; 2] {
         self.moved
             .map(|bytes| bytes as f64 / self.time.as_secs_f64())
     }
 }
 
-/// How much an end sends and receives, in writes of some bytes.
+/// The amount of data that an end sends and receives.
 #[derive(Clone, Copy)]
 pub(crate) struct Amount {
     pub(crate) write_size: usize,
     pub(crate) writes: usize,
 }
 
-/// Times sending alone; `send` returns how many bytes of plaintext it has sent.
+/// Times sending alone; `send` returns the number of plaintext bytes sent.
 pub(crate) fn sending(send: impl FnOnce() -> Result<usize>) -> Result<Done> {
     let start = Instant::now();
     let sent = send()?;
@@ -84,7 +86,7 @@ pub(crate) fn receiving(receive: impl FnOnce() -> Result<usize>) -> Result<Done>
     })
 }
 
-/// Times both: `receive` once, and `send` on another thread as often as that takes.
+/// Times both: runs `receive` once, and `send` repeatedly on another thread until then.
 pub(crate) fn both(
     mut send: impl FnMut() -> Result<usize> + Send,
     receive: impl FnOnce() -> Result<usize>,
@@ -120,16 +122,17 @@ pub(crate) struct Row {
     #[serde(flatten)]
     subject: Subject,
     direction: String,
-    /// How two threads share the connection.
+    /// The way two threads share the connection.
     sharing: String,
     threads: usize,
     write_size: usize,
-    /// Millions of bytes of plaintext a second, both directions together: the median over the rounds.
+    /// Millions of plaintext bytes per second, both directions together: the median over the
+    /// rounds.
     mb_per_s: f64,
-    /// What was sent over what sending alone sends in that time, and the same of receiving, added up; of the same
-    /// implementation in the same round: the median over the rounds.
+    /// The sum of both directions, each as a fraction of that direction alone. Compares within the
+    /// same implementation and round; the median over the rounds.
     ratio_to_one_direction: f64,
-    /// The tenth and the ninetieth percentile of `mb_per_s`.
+    /// The 10th and 90th percentile of `mb_per_s`.
     mb_per_s_spread: (f64, f64),
 }
 
@@ -142,13 +145,14 @@ const ENDS: [Build; 3] = [
     upstream::connection::duplex::whole,
 ];
 
-/// What is measured of one of [`ENDS`].
+/// A measurement of one of [`ENDS`].
 struct Contender {
     name: &'static str,
     sharing: &'static str,
     end: usize,
     work: Work,
-    /// Where among the [`CONTENDERS`] its implementation sends alone; receiving alone is the next.
+    /// The index in [`CONTENDERS`] where the same implementation sends alone; it receives alone at
+    /// the next one.
     alone: usize,
 }
 
@@ -199,10 +203,10 @@ impl Job for DuplexArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-MB/s: millions of bytes of plaintext a second, both directions together; median over the rounds and its 10th to 90th
-percentile. One end's work: what it receives was made before, what it sends goes to memory.
-to one direction: each direction over the same alone, on one thread, added up. Taking turns makes 1, and 2 is the most
-that two processors can make of it, if they have nothing else to do. Figures compare within this run only.";
+MB/s: millions of plaintext bytes per second, both directions together; median over the rounds and its 10th to 90th
+percentile. Work of one end only: incoming records are made in advance, outgoing ones go to memory.
+to one direction: the sum of both directions, each relative to that direction alone on one thread. Taking turns gives 1;
+2 is the most for two processors with no other work. Figures compare within this run only.";
 
     const UNIT: &'static str = "MB/s";
 
@@ -235,7 +239,7 @@ that two processors can make of it, if they have nothing else to do. Figures com
     }
 }
 
-/// One provider and one size of writes: what is measured interleaved.
+/// One provider and one size of writes. The contenders are measured in turns.
 struct Contest<'a> {
     multiplier: f64,
     allocator: Kind,
@@ -246,7 +250,8 @@ struct Contest<'a> {
 impl Contest<'_> {
     const ROUNDS: f64 = 60.0;
     const FEWEST_ROUNDS: f64 = 3.0;
-    /// Of plaintext that is received in one turn: so much that starting the threads hardly counts.
+    /// The plaintext bytes received in one turn: enough to make the start of the threads
+    /// negligible.
     const BYTES: f64 = 16e6;
     const FEWEST_BYTES: f64 = 250e3;
 
@@ -270,10 +275,10 @@ impl Contest<'_> {
             ends.push(build(self.scenario, amount)?);
         }
         let mut rates = CONTENDERS.map(|_| Vec::with_capacity(rounds));
-        // the first round is for buffers and caches, and counts not
+        // the first round only warms up buffers and caches
         for round in 0..=rounds {
             for place in 0..CONTENDERS.len() {
-                // the order changes from round to round: nobody always follows the same
+                // the order rotates, so that no contender always follows the same one
                 let index = (place + round) % CONTENDERS.len();
                 let Contender { end, work, .. } = CONTENDERS[index];
                 if work != Work::Send {
@@ -355,7 +360,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    /// The arguments of a run as short as can be.
+    /// The arguments of the shortest possible run.
     fn args(more: &[&str]) -> DuplexArgs {
         let fixed = ["bench", "duplex", "--multiplier=0.001"];
         let cli = Cli::try_parse_from(fixed.iter().chain(more)).unwrap();
@@ -366,8 +371,8 @@ mod tests {
     }
 
     #[test]
-    fn every_way_has_its_row() {
-        // every run checks that what was received is what was sent
+    fn every_contender_has_its_row() {
+        // every run checks that the received bytes equal the sent ones
         for more in [
             &[][..],
             &["--write-sizes=100,50000"],
@@ -390,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_keys_that_are_promised() {
+    fn json_has_the_documented_keys() {
         let rows = args(&["--provider=ring"]).measure(Kind::System).unwrap();
         let json = report::json(&rows[0]).unwrap();
         let keys = json.as_object().unwrap().keys();
@@ -406,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_either_thread_ends_both() {
+    fn a_failure_of_one_thread_ends_both() {
         let fails = || Err("it failed".into());
         assert!(both(|| Ok(1), fails).is_err());
         let failed = AtomicBool::new(false);

@@ -1,8 +1,8 @@
-//! The limit: the AEAD of the provider and nothing else, over records of the same sizes in buffers used
-//! the same way as those of the unbuffered API.
+//! The limit: nothing but the provider's AEAD, over records of the same sizes, in buffers used like
+//! those of the unbuffered API.
 //!
-//! No handshake, no header, no state but a counter for the nonce. Whatever a TLS library takes beyond this is
-//! its overhead.
+//! No handshake, no header, no state except a counter for the nonce. Anything that a TLS library
+//! adds to this time is its overhead.
 
 use core::hint::black_box;
 use core::marker::PhantomData;
@@ -13,23 +13,23 @@ use crate::workload::{
     Direction, RECORD_HEADER_LEN, Result, Stretch, Traffic, Workload, check_received,
 };
 
-/// What a version and its cipher put around the plaintext of a record, other than the header.
+/// The bytes that a version and its cipher add to the plaintext of a record, except for the header.
 trait Framing: 'static {
-    /// Length of the nonce's part that is sent in front.
+    /// The length of the part of the nonce that precedes the ciphertext.
     const EXPLICIT_NONCE: usize;
-    /// What is encrypted behind the plaintext.
+    /// The bytes encrypted after the plaintext.
     const TRAILER: &'static [u8];
 
-    /// What all of this adds to the plaintext.
+    /// The total number of bytes added to the plaintext.
     const EXPANSION: usize = Self::EXPLICIT_NONCE + Self::TRAILER.len() + TAG_LEN;
 
     type AdditionalData: AsRef<[u8]>;
 
-    /// For a record of `plaintext_len`.
+    /// The additional data of a record with `plaintext_len` plaintext bytes.
     fn additional_data(seq: u64, plaintext_len: usize) -> Self::AdditionalData;
 }
 
-/// RFC 9846 §5.2: the content type, encrypted too. The additional data is the record's header.
+/// RFC 9846 §5.2: the content type is encrypted, too. The additional data is the record header.
 struct Tls13;
 
 impl Framing for Tls13 {
@@ -44,8 +44,8 @@ impl Framing for Tls13 {
     }
 }
 
-/// With as many bytes of the nonce in each record: eight with GCM (RFC 5288), none with ChaCha20-Poly1305
-/// (RFC 7905).
+/// TLS 1.2. Each record carries this many bytes of the nonce: eight with GCM (RFC 5288), none with
+/// ChaCha20-Poly1305 (RFC 7905).
 struct Tls12<const EXPLICIT_NONCE: usize>;
 
 impl<const EXPLICIT_NONCE: usize> Framing for Tls12<EXPLICIT_NONCE> {
@@ -68,24 +68,24 @@ const APPLICATION_DATA: u8 = 23;
 
 const TAG_LEN: usize = 16;
 
-/// Sealing out of place, or opening in place, as the unbuffered API does.
+/// Sealing out of place, or opening in place, like the unbuffered API.
 pub(crate) fn workload(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     with_key(traffic, Task::OutOfPlace(direction))
 }
 
-/// Sealing in place, whatever the direction: opening always is.
+/// Sealing in place, whatever the direction: opening is always in place.
 pub(crate) fn in_place(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     with_key(traffic, Task::InPlace)
 }
 
-/// What to do with a key, whatever the framing.
+/// The operation to measure, whatever the framing.
 #[derive(Clone, Copy)]
 enum Task {
     OutOfPlace(Direction),
     InPlace,
 }
 
-/// `task` with a key of the provider.
+/// Builds `task` with a key of the provider.
 fn with_key(traffic: &Traffic, task: Task) -> Result<Box<dyn Workload>> {
     let cipher = traffic.connection.suite.cipher;
     Ok(match traffic.connection.provider {
@@ -97,7 +97,7 @@ fn with_key(traffic: &Traffic, task: Task) -> Result<Box<dyn Workload>> {
     })
 }
 
-/// `task` with the framing of the suite.
+/// Builds `task` with the framing of the suite.
 fn framed<K: Aead + 'static>(traffic: &Traffic, task: Task, key: K) -> Box<dyn Workload> {
     let suite = &traffic.connection.suite;
     match (suite.version, suite.cipher) {
@@ -121,7 +121,7 @@ impl Task {
     }
 }
 
-/// Timed: sealing into one output buffer that is used again and again.
+/// Timed: sealing into one output buffer, again and again.
 struct Seal<K, F> {
     key: K,
     seq: u64,
@@ -238,8 +238,8 @@ impl<K: Aead, F: Framing> Workload for Open<K, F> {
     }
 }
 
-/// Timed: sealing in place, over the same buffers again and again: the ciphertext of one round is the
-/// plaintext of the next.
+/// Timed: sealing in place, over the same buffers again and again. The ciphertext of one round is
+/// the plaintext of the next.
 struct SealInPlace<K, F> {
     key: K,
     seq: u64,
@@ -294,8 +294,7 @@ impl<K: Aead, F: Framing> Workload for SealInPlace<K, F> {
     }
 }
 
-/// Seals `plaintext`, cut into records with room for their headers; returns how many bytes of `out`
-/// they take.
+/// Seals `plaintext` into records, leaving room for their headers; returns the bytes used in `out`.
 fn seal_records<F: Framing>(
     key: &impl Aead,
     seq: &mut u64,
@@ -324,7 +323,7 @@ fn open<'a, F: Framing>(key: &impl Aead, seq: u64, record: &'a mut [u8]) -> Resu
     key.open(&Around::new::<F>(seq, aad.as_ref()), sealed)
 }
 
-/// What goes into a record besides plaintext and key.
+/// The inputs of an AEAD besides plaintext and key.
 struct Around<'a> {
     nonce: [u8; 12],
     aad: &'a [u8],
@@ -332,8 +331,8 @@ struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// The nonce is over an IV of zeros: the low eight bytes are `seq`, both in RFC 9846 §5.3 and where RFC
-    /// 5288 sends them.
+    /// Creates the inputs with a nonce over an all-zero IV. Its low eight bytes are `seq`, both in
+    /// RFC 9846 §5.3 and on the wire in RFC 5288.
     fn new<F: Framing>(seq: u64, aad: &'a [u8]) -> Self {
         let mut nonce = [0; 12];
         nonce[4..].copy_from_slice(&seq.to_be_bytes());
@@ -345,12 +344,14 @@ impl<'a> Around<'a> {
     }
 }
 
-/// An AEAD key, as its provider offers it.
+/// An AEAD key of a provider.
 trait Aead {
-    /// Seals `plaintext` and the trailer into `out`, which has exactly room for them and the tag.
+    /// Seals `plaintext` and the trailer into `out`, which has exactly enough room for them and the
+    /// tag.
     fn seal(&self, around: &Around<'_>, plaintext: &[u8], out: &mut [u8]) -> Result<()>;
 
-    /// Seals the plaintext at the front of `record` and the trailer behind it; the tag takes the rest.
+    /// Seals the plaintext at the front of `record` and the trailer after it; the tag fills the
+    /// rest.
     fn seal_in_place(&self, around: &Around<'_>, record: &mut [u8]) -> Result<()>;
 
     /// Opens `record`; returns plaintext and trailer.
@@ -389,7 +390,8 @@ impl Aead for aws_lc_rs::aead::LessSafeKey {
 }
 
 impl Aead for ring::aead::LessSafeKey {
-    /// ring seals in place only: the limit leaves out the copy that TLS has to make for it.
+    /// Seals in place, because ring cannot do otherwise. The limit omits the copy that TLS has to
+    /// make for it.
     fn seal(&self, around: &Around<'_>, _: &[u8], out: &mut [u8]) -> Result<()> {
         self.seal_in_place(around, out)
     }

@@ -1,4 +1,5 @@
-//! The bench binary: this library beside rustls 0.23 and the bare cryptography of the provider.
+//! The bench binary: compares this library with rustls 0.23 and the bare cryptography of the
+//! provider.
 //!
 //! ```text
 //!   cli ─► report ─► processes: one for each allocator
@@ -60,8 +61,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what `command` says, which was parsed from `line`, and prints what comes of it; returns what can be drawn
-/// of it.
+/// Runs `command`, which was parsed from `line`, and prints its results; returns the charts of
+/// them.
 fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
     let handshakes = |sessions, args| report::run(&Handshakes { sessions, args }, line);
     match command {

@@ -1,8 +1,8 @@
-//! Measuring several workloads against each other: a little of each in turn, many times over.
+//! Measures several workloads against each other in turns: a little of each, many times over.
 //!
-//! The machine's speed drifts with other processes, clock frequency and temperature. In rounds of a few
-//! milliseconds, in which every workload gets its turn, the drift hits all of them alike; figures are
-//! compared within a round before the median over the rounds is taken.
+//! The machine's speed drifts with other processes, clock frequency and temperature. In rounds of a
+//! few milliseconds every workload has its turn, so the drift affects all of them alike. Figures
+//! are compared within a round; then the median over the rounds is taken.
 
 use core::array;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -15,23 +15,24 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::workload::Result;
 
-/// Work that can be repeated in batches of the same size, each of which has so many parts that are timed apart.
+/// Work that can be repeated in batches of equal size. Each batch has `PARTS` parts that are timed
+/// separately.
 pub(crate) trait Timed<const PARTS: usize> {
-    /// Does one batch; returns the seconds that each of its parts took.
+    /// Runs one batch; returns the seconds that each of its parts took.
     fn batch(&mut self) -> Result<[f64; PARTS]>;
 }
 
 /// An operation that can be repeated.
 pub(crate) type Operation = Box<dyn FnMut() -> Result<()>>;
 
-/// An operation, so many times that reading the clock does not count.
+/// An operation, repeated often enough that the cost of reading the clock is negligible.
 pub(crate) struct Repeated {
     operation: Operation,
     times: u32,
 }
 
 impl Repeated {
-    /// Long beside the reading of a clock.
+    /// Much longer than reading a clock takes.
     const SECONDS: f64 = 20e-6;
 
     pub(crate) fn new(operation: Operation) -> Result<Self> {
@@ -45,7 +46,7 @@ impl Repeated {
         Ok(repeated)
     }
 
-    /// Does it once.
+    /// Runs the operation once.
     pub(crate) fn once(&mut self) -> Result<()> {
         (self.operation)()
     }
@@ -65,15 +66,15 @@ impl Timed<1> for Repeated {
     }
 }
 
-/// How much to measure.
+/// The size of a measurement.
 pub(crate) struct Plan {
-    /// How many times every workload has its turn.
+    /// The number of turns of every workload.
     pub(crate) rounds: usize,
-    /// How many workloads there are.
+    /// The number of workloads.
     pub(crate) workloads: usize,
-    /// About how long a turn takes, its untimed part included.
+    /// The approximate duration of a turn, including its untimed part.
     pub(crate) turn: Duration,
-    /// How many threads do the same at once.
+    /// The number of threads that do the same at once.
     pub(crate) threads: usize,
 }
 
@@ -95,24 +96,24 @@ impl Plan {
     }
 }
 
-/// What all threads do.
+/// The work of all threads.
 pub(crate) struct Work<'a, W> {
-    /// Makes the workloads, [`Plan::workloads`] of them; each thread has its own.
+    /// Creates [`Plan::workloads`] workloads; each thread has its own.
     pub(crate) build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
-    /// How much one batch of each workload does, in the unit of which the rates are so many a second.
+    /// The size of one batch, in the unit of the rates.
     pub(crate) batch_len: usize,
-    /// Shown while it takes long.
+    /// The label of the progress bar.
     pub(crate) label: String,
 }
 
-/// The throughputs of each workload's parts in each round, a second, summed over the threads:
+/// The throughput of each part in each round, per second, summed over the threads:
 /// `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
-/// A line on stderr that shows how many of `rounds` are done, when stderr is a terminal.
+/// Creates a progress bar for `rounds` on stderr, if stderr is a terminal.
 pub(crate) fn progress(label: String, rounds: usize) -> ProgressBar {
     let bar = ProgressBar::new(rounds as u64).with_message(label);
-    // only a template with a mistake in it is refused, and would leave the default
+    // only an invalid template is rejected, and would leave the default
     match ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
@@ -163,20 +164,20 @@ pub(crate) fn interleaved<const PARTS: usize, W: Timed<PARTS>>(
     Ok(rates.collect())
 }
 
-/// What one thread measured: `turns[workload][round]`.
+/// The measurements of one thread: `turns[workload][round]`.
 type Turns<const PARTS: usize> = Vec<Vec<Turn<PARTS>>>;
 
 /// One turn of one workload on one thread.
 struct Turn<const PARTS: usize> {
     rates: [f64; PARTS],
-    /// In seconds since the measurement began.
+    /// Seconds since the measurement began.
     start: f64,
     end: f64,
 }
 
-/// The throughput of all threads in a turn that they take together. A thread that had to wait for a processor
-/// adds as much as it did while the turn lasted for any of them: more threads than there are processors do not
-/// look like more processors.
+/// The throughput of all threads in one turn. A thread's work counts over the whole time from the
+/// first start to the last end. So a thread that waited for a processor does not look like an
+/// additional processor.
 fn summed<'a, const PARTS: usize>(
     turns: impl Iterator<Item = &'a Turn<PARTS>> + Clone,
     part: usize,
@@ -194,12 +195,12 @@ fn summed<'a, const PARTS: usize>(
 struct OneThread<'a, W> {
     plan: &'a Plan,
     work: &'a Work<'a, W>,
-    /// All threads take each turn together. A thread that has failed keeps waiting here too, or the others
-    /// would hang.
+    /// Starts each turn on all threads together. A thread that has failed keeps waiting here too,
+    /// or the others would hang.
     barrier: &'a Barrier,
-    /// How many batches of a turn are timed: the same for all workloads and threads.
+    /// The number of timed batches in a turn, equal for all workloads and threads.
     batches: &'a AtomicUsize,
-    /// Of the one thread that decides on `batches` and reports progress.
+    /// `Some` on the one thread that sets `batches` and reports progress.
     progress: Option<&'a ProgressBar>,
     epoch: Instant,
 }
@@ -242,7 +243,7 @@ impl<W> OneThread<'_, W> {
         outcome.map(|_| turns)
     }
 
-    /// Runs each workload a few times, and finds out how many batches make a turn.
+    /// Runs each workload a few times and derives the number of batches in a turn.
     fn warm_up<const PARTS: usize>(&self, workloads: &mut [W]) -> Result<()>
     where
         W: Timed<PARTS>,
@@ -265,7 +266,7 @@ impl<W> OneThread<'_, W> {
         Ok(())
     }
 
-    /// One turn of `workload`.
+    /// Runs one turn of `workload`.
     fn turn<const PARTS: usize>(&self, workload: &mut W) -> Result<Turn<PARTS>>
     where
         W: Timed<PARTS>,
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_take_turns_on_one_processor_do_not_add_up() {
+    fn throughputs_of_threads_on_one_processor_do_not_add_up() {
         let turn = |start, end| Turn {
             rates: [1000.0],
             start,
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_the_measurement_and_no_thread_waits_for_ever() {
+    fn a_failure_ends_the_measurement_on_all_threads() {
         for threads in [1, 2] {
             for after in [0, 1, 4] {
                 let error = measure(threads, after).unwrap_err();

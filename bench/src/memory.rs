@@ -11,7 +11,7 @@ use crate::report::{self, Cell, Job, Subject};
 use crate::workload::{Result, Role, Scenario};
 use crate::{measure, this, upstream};
 
-/// Heap bytes of one idle connection, the connection type itself included.
+/// Heap bytes of one idle connection, including the connection type itself.
 pub(crate) struct Idle {
     pub(crate) client: f64,
     pub(crate) server: f64,
@@ -54,10 +54,10 @@ impl Job for MemoryArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-Heap bytes as asked for, through Rust's global allocator; what a provider's C code takes is not counted.
-idle: the connection type included; what connections share (configuration, sessions) left out. used: after
-1 MiB each way. handshake: both sides, making the connections included.
-thread: record buffers that a thread keeps for all its connections, when none of them is using any.";
+Heap bytes requested from Rust's global allocator; allocations in a provider's C code are not counted.
+idle: includes the connection type, excludes shared data (configuration, sessions). used: after
+1 MiB each way. handshake: both sides, including the creation of the connections.
+thread: record buffers in a thread's pool while none of its connections uses any.";
 
     const UNIT: &'static str = "bytes";
 
@@ -103,7 +103,7 @@ thread: record buffers that a thread keeps for all its connections, when none of
     }
 }
 
-/// One implementation, and what its module measures.
+/// One implementation and its measuring functions.
 struct Contender {
     name: &'static str,
     idle: fn(Api, &Scenario, usize, bool) -> Result<Idle>,
@@ -156,7 +156,7 @@ fn figures(
         };
         figures.push((api, figure));
     }
-    // on a thread that has had no connection before
+    // a fresh thread, which has had no connection
     let kept = thread::scope(|scope| {
         let thread = scope.spawn(|| (contender.kept_by_thread)(scenario));
         thread.join()
@@ -210,7 +210,7 @@ impl report::Row for Row {
         cells
     }
 
-    /// Idle connections are drawn.
+    /// Only idle connections are drawn.
     fn point(&self) -> Option<Point> {
         let Figure::Idle {
             role,
@@ -240,8 +240,7 @@ mod tests {
         }
     }
 
-    // Bytes are counted process-wide, so other tests disturb the figures: what is asserted here is
-    // which there are.
+    // Other tests disturb the process-wide byte counts, so only the set of figures is asserted.
     #[test]
     fn every_figure_has_its_row() {
         let rows = args().measure(Kind::System).unwrap();
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_is_named_after_what_it_is() {
+    fn figures_are_named_and_serialised() {
         let row = Row {
             subject: Subject {
                 bench: "memory".to_owned(),

@@ -12,9 +12,9 @@ use crate::workload::Result;
 /// A value to be drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    /// What is compared: bars of the same group stand together, and curves of it in one chart.
+    /// The bars of one group are adjacent; the curves of one group share a chart.
     pub(crate) group: String,
-    /// Which implementation it shows: those of the same series have the same colour.
+    /// The implementation. Points of one series have the same colour.
     pub(crate) series: String,
     pub(crate) threads: usize,
     pub(crate) value: f64,
@@ -34,14 +34,14 @@ enum ChartKind {
     Curves,
 }
 
-/// What shows `points`, whose values are in `unit`: one chart of bars, or one of curves for each group when
-/// there are several numbers of threads.
+/// Returns the charts of `points`, whose values are in `unit`. They are one bar chart, or one chart
+/// of curves per group if the numbers of threads differ.
 pub(crate) fn charts(title: &str, unit: &str, mut points: Vec<Point>) -> Vec<Chart> {
     let Some(first) = points.first() else {
         return Vec::new();
     };
     if points.iter().all(|point| point.threads == first.threads) {
-        // rows may come by implementation
+        // rows may be sorted by implementation
         let groups = names(&points, |point| &point.group);
         points.sort_by_key(|point| groups.iter().position(|group| *group == point.group));
         return vec![Chart {
@@ -63,7 +63,7 @@ pub(crate) fn charts(title: &str, unit: &str, mut points: Vec<Point>) -> Vec<Cha
     groups.into_iter().map(of_group).collect()
 }
 
-/// Writes a picture of `charts`, one below the other, to `file`.
+/// Writes a picture of `charts`, stacked vertically, to `file`.
 pub(crate) fn write(file: &Path, charts: &[Chart]) -> Result<()> {
     std::fs::write(file, svg(charts)?)
         .map_err(|error| format!("cannot write {}: {error}", file.display()).into())
@@ -71,12 +71,12 @@ pub(crate) fn write(file: &Path, charts: &[Chart]) -> Result<()> {
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Of what is drawn, without labels.
+/// The width of a drawing without labels.
 const WIDTH: u32 = 620;
 const MARGIN: i32 = 16;
-/// Of one of a label's characters, about.
+/// The approximate width of one character of a label.
 const CHARACTER_WIDTH: u32 = 6;
-/// Of title and legend.
+/// The height of title and legend.
 const HEAD_HEIGHT: u32 = 64;
 const AXIS_HEIGHT: u32 = 36;
 const BAR_HEIGHT: u32 = 16;
@@ -119,14 +119,14 @@ impl Chart {
     }
 
     fn width(&self) -> u32 {
-        // titles are larger
+        // titles have a larger font
         let title = 10 * self.title.chars().count() as u32;
         let legend = self.series().iter().map(|name| legend_width(name)).sum();
         let head = Ord::max(title, legend);
         Ord::max(WIDTH + self.labels_width(), head) + 2 * MARGIN as u32
     }
 
-    /// Of what stands to the left of the values.
+    /// The width of the labels to the left of the values.
     fn labels_width(&self) -> u32 {
         let names = self.points.iter().map(|point| point.group.chars().count());
         match self.kind {
@@ -135,7 +135,7 @@ impl Chart {
         }
     }
 
-    /// How many bars fit in: one row for each, and an empty one between two groups.
+    /// The number of rows: one for each bar, and an empty one between groups.
     fn bar_rows(&self) -> usize {
         self.points.len() + names(&self.points, |point| &point.group).len()
     }
@@ -234,14 +234,14 @@ impl Chart {
         names(&self.points, |point| &point.series)
     }
 
-    /// From 0 to a little more than the largest value.
+    /// The range from 0 to a little more than the largest value.
     fn values(&self) -> Range<f64> {
         let values = self.points.iter().map(|point| point.value);
         0.0..1.15 * values.fold(f64::MIN_POSITIVE, f64::max)
     }
 }
 
-/// The different values of `name`, in the order in which they come.
+/// The distinct values of `name`, in order of appearance.
 fn names(points: &[Point], name: impl Fn(&Point) -> &String) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for point in points {
@@ -252,7 +252,7 @@ fn names(points: &[Point], name: impl Fn(&Point) -> &String) -> Vec<String> {
     names
 }
 
-/// Of the square and the name of a series, and the room up to the next.
+/// The width of a series in the legend, with the gap before the next.
 fn legend_width(series: &str) -> u32 {
     48 + 8 * series.chars().count() as u32
 }
@@ -266,8 +266,8 @@ fn text(side: HPos) -> TextStyle<'static> {
     style.pos(Pos::new(side, VPos::Center))
 }
 
-/// With as many digits as are worth showing.
-#[allow(clippy::trivially_copy_pass_by_ref)] // what plotters' formatters take
+/// Formats `value` with a sensible number of digits.
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature of plotters' formatters
 fn number(value: &f64) -> String {
     if *value != 0.0 && *value < 10.0 && value.fract().abs() > 1e-6 {
         format!("{value:.1}")
@@ -290,7 +290,7 @@ mod tests {
         values.iter().enumerate().map(point).collect()
     }
 
-    /// The tags of `svg` nest and its text is escaped.
+    /// Asserts that the tags of `svg` nest and that its text is escaped.
     fn assert_well_formed(svg: &str) {
         let mut open = Vec::new();
         for part in svg.split('<').skip(1) {
@@ -319,10 +319,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_its_value() {
+    fn the_length_of_a_bar_is_proportional_to_its_value() {
         let picture = svg(&charts("t", "MB/s", points(&[1000.0, 500.0], |_| 1))).unwrap();
         let widths = picture.split("<rect ").filter_map(|tag| {
-            // those of the bars: the squares of the legend are 12 wide
+            // only the bars: the squares of the legend are 12 wide
             let width = tag.split("width=\"").nth(1)?.split('"').next()?;
             let width: f64 = width.parse().ok()?;
             (tag.contains("#1B6CA8") || tag.contains("#E08E0B"))
@@ -336,14 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_threads_make_curves() {
+    fn several_numbers_of_threads_are_drawn_as_curves() {
         let values: Vec<_> = (0..12).map(f64::from).collect();
         let curves = charts("t", "MB/s", points(&values, |index| 1 + index / 4));
         assert_eq!(curves.len(), 2);
         assert!(curves.iter().all(|chart| chart.kind == ChartKind::Curves));
         let picture = svg(&curves).unwrap();
         assert_well_formed(&picture);
-        // two implementations in each chart, the axes' lines aside
+        // two implementations in each chart, in addition to the lines of the axes
         let lines = picture.matches("<polyline").count();
         assert!(lines >= 4, "{picture}");
         assert_eq!(picture.matches("<circle").count(), 12);

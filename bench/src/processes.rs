@@ -1,5 +1,5 @@
-//! One process for each allocator: a process has one for its whole life, so to measure on another the
-//! binary starts itself again.
+//! One process per allocator. A process cannot change its allocator, so the binary starts itself
+//! again to measure on another one.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::workload::Result;
 
-/// Runs this binary with the command line `line` on each of `allocators` and collects the rows that are printed.
+/// Runs this binary with the command line `line` on each of `allocators` and collects the printed
+/// rows.
 pub(crate) fn on_each<Row: DeserializeOwned>(
     allocators: &[Kind],
     line: &[OsString],
@@ -35,12 +36,13 @@ pub(crate) fn on_each<Row: DeserializeOwned>(
     Ok(rows)
 }
 
-/// The allocator of this process, which was started to measure on it: one of `asked_for`.
+/// The allocator of this process, which was started to measure on it. Fails unless `asked_for` is
+/// exactly this one.
 pub(crate) fn allocator(asked_for: &[Kind]) -> Result<Kind> {
     let selected = bench_allocator::selected();
     if asked_for != [selected] {
         return Err(format!(
-            "this process runs on {}: let `--allocator` choose, without --in-this-process",
+            "this process runs on {}: choose with `--allocator`, without --in-this-process",
             selected.name()
         )
         .into());

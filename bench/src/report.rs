@@ -1,5 +1,5 @@
-//! What the sub-commands have in common: each measures rows, in one process for each allocator, and shows
-//! them as tables for people, as JSON, and as a picture.
+//! The frame around the sub-commands. Each measures rows, in one process per allocator; they are
+//! printed as tables or JSON and drawn as a picture.
 
 use std::ffi::OsString;
 
@@ -19,44 +19,44 @@ use crate::workload::{Result, Scenario};
 pub(crate) trait Job {
     type Row: Row;
 
-    /// What a reader of the table has to know.
+    /// Notes for the reader, printed below the tables.
     const NOTES: &'static str;
 
-    /// What the plotted values are.
+    /// The unit of the plotted values.
     const UNIT: &'static str;
 
     fn args(&self) -> &RunArgs;
 
-    /// What the picture shows.
+    /// The title of the picture.
     fn title(&self) -> String;
 
-    /// Fails when what was asked for cannot be measured; takes no time.
+    /// Fails if the arguments cannot be measured. Takes no time.
     fn check(&self) -> Result<()>;
 
-    /// Measures, on the allocator that this process runs on.
+    /// Measures on the allocator of this process.
     fn measure(&self, allocator: Kind) -> Result<Vec<Self::Row>>;
 }
 
-/// One line of a result, as the process that measures prints it.
+/// One line of a result, as the measuring process prints it.
 pub(crate) trait Row: DeserializeOwned + Serialize {
-    /// Keys of what only the table shows; `--json` leaves them out.
+    /// Keys for the table only; `--json` leaves them out.
     const TABLE_ONLY: &'static [&'static str] = &[];
 
-    /// The heading of the table in which this row stands. Rows of one heading have the same columns.
+    /// The heading of this row's table. Rows of one heading have the same columns.
     fn heading(&self) -> String;
 
     fn cells(&self) -> Vec<Cell>;
 
-    /// Where it is in the picture, if it is.
+    /// The point of this row in the picture, if it has one.
     fn point(&self) -> Option<Point>;
 
-    /// What the part of the picture shows that its point is in, where there are several.
+    /// The title of the chart that the point belongs to, if there are several.
     fn part(&self) -> &str {
         ""
     }
 }
 
-/// A cell of a table and the column it stands in.
+/// A cell of a table and its column.
 pub(crate) struct Cell {
     column: &'static str,
     text: String,
@@ -87,7 +87,7 @@ impl Cell {
         Self::number(column, format!("{:.1} %", 100.0 * share))
     }
 
-    /// A throughput, with at least three digits, and from where to where most of its samples lie.
+    /// A throughput with at least three digits, and the range of most of its samples.
     pub(crate) fn rate(column: &'static str, rate: f64, spread: (f64, f64)) -> [Self; 2] {
         let digits = |rate: f64| {
             if rate < 100.0 {
@@ -106,7 +106,7 @@ impl Cell {
     }
 }
 
-/// What a figure is about.
+/// The subject of a figure.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Subject {
     pub(crate) bench: String,
@@ -136,7 +136,7 @@ impl Subject {
         }
     }
 
-    /// The first cells of its row. Provider and suite are for the heading.
+    /// The first cells of the row. Provider and suite are in the heading.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         vec![
             Cell::text("allocator", &self.allocator),
@@ -145,7 +145,7 @@ impl Subject {
         ]
     }
 
-    /// Where `value` is in the picture. `what` ends the name of those that it is compared with.
+    /// The point of `value` in the picture. `what` is appended to the name of its group.
     pub(crate) fn point(&self, what: &str, threads: usize, value: f64) -> Point {
         Point {
             group: format!(
@@ -159,7 +159,7 @@ impl Subject {
     }
 }
 
-/// The tenth and the ninetieth percentile, in `unit`.
+/// The 10th and 90th percentile, in `unit`.
 pub(crate) fn spread(samples: &Summary, unit: f64) -> (f64, f64) {
     (
         rounded(samples.p10 / unit, 1),
@@ -167,8 +167,7 @@ pub(crate) fn spread(samples: &Summary, unit: f64) -> (f64, f64) {
     )
 }
 
-/// Does `job`, which `line` asks for on the command line, prints what came of it and returns the charts
-/// of it.
+/// Runs `job`, as requested by the command line `line`; prints its rows and returns their charts.
 pub(crate) fn run<J: Job>(job: &J, line: &[OsString]) -> Result<Vec<Chart>> {
     let RunArgs {
         allocator, output, ..
@@ -192,7 +191,7 @@ pub(crate) fn run<J: Job>(job: &J, line: &[OsString]) -> Result<Vec<Chart>> {
     Ok(picture(job, &rows))
 }
 
-/// The charts of `rows`, those of each part by themselves.
+/// The charts of `rows`, separately for each part.
 fn picture<J: Job>(job: &J, rows: &[J::Row]) -> Vec<Chart> {
     let mut parts: Vec<(&str, Vec<Point>)> = Vec::new();
     for row in rows {
@@ -209,7 +208,7 @@ fn picture<J: Job>(job: &J, rows: &[J::Row]) -> Vec<Chart> {
     charts.collect()
 }
 
-/// What `--json` prints of `row`.
+/// The JSON that `--json` prints for `row`.
 pub(crate) fn json<R: Row>(row: &R) -> Result<Value> {
     let mut value = serde_json::to_value(row)?;
     if let Some(object) = value.as_object_mut() {
@@ -218,7 +217,7 @@ pub(crate) fn json<R: Row>(row: &R) -> Result<Value> {
     Ok(value)
 }
 
-/// The rows as tables for people, and for a README: they are Markdown.
+/// The rows as Markdown tables.
 pub(crate) fn tables<R: Row>(rows: &[R]) -> String {
     let mut tables: Vec<(String, Table)> = Vec::new();
     for row in rows {
@@ -251,7 +250,7 @@ fn empty_table(cells: &[Cell]) -> Table {
     table
 }
 
-/// Prints `text`, without `print!`, which panics when the reader has closed the pipe.
+/// Prints `text`. Unlike `print!`, it does not panic when the reader has closed the pipe.
 pub(crate) fn print(text: &str) -> Result<()> {
     use std::io::Write;
     Ok(std::io::stdout().write_all(text.as_bytes())?)
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_heading_stand_in_one_table() {
+    fn rows_with_the_same_heading_share_a_table() {
         let text = tables(&lines());
         let expected = "\
 a
@@ -316,7 +315,7 @@ b
     }
 
     #[test]
-    fn json_leaves_out_what_only_the_table_shows() {
+    fn json_omits_table_only_keys() {
         let value = json(&lines()[0]).unwrap();
         assert_eq!(value, serde_json::json!({ "name": "a·1" }));
     }

@@ -1,4 +1,5 @@
-//! Loopback TCP sockets that count the system calls made on them, and what the system tells of a thread and a process.
+//! Loopback TCP sockets that count their system calls; CPU time of threads and memory of the
+//! process.
 
 use core::time::Duration;
 use std::io::{self, IoSlice, Read, Write};
@@ -22,14 +23,14 @@ impl Socket {
         Self { stream, calls: 0 }
     }
 
-    /// How many system calls were made since the last call of this.
+    /// Returns the number of system calls since the last call of this function.
     pub(crate) fn take_calls(&mut self) -> u64 {
         core::mem::take(&mut self.calls)
     }
 
-    /// Ends the connection: nobody waits for the other end any more.
+    /// Closes the connection, so that the other end stops waiting.
     pub(crate) fn shut_down(&self) {
-        // it is over in any case
+        // the result does not matter: the connection is finished
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
@@ -57,10 +58,10 @@ impl Write for Socket {
     }
 }
 
-/// A peer that neither reads nor writes for so long does so no more: the call fails.
+/// The timeout of reads and writes, after which they fail.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Both ends of a new connection that delays nothing.
+/// Returns both ends of a new connection without Nagle's delay.
 pub(crate) fn loopback() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let one = TcpStream::connect(listener.local_addr()?)?;
@@ -76,7 +77,7 @@ pub(crate) fn loopback() -> io::Result<(TcpStream, TcpStream)> {
     Ok((one, other))
 }
 
-/// Has this process allowed to open so many files, as far as it may say so itself.
+/// Raises this process's soft limit on open files to `needed`, if the hard limit allows it.
 #[cfg(unix)]
 pub(crate) fn allow_files(needed: usize) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -98,13 +99,13 @@ pub(crate) fn allow_files(needed: usize) -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, raised)?)
 }
 
-/// Nothing is known of a limit here.
+/// No limit is known on this platform.
 #[cfg(not(unix))]
 pub(crate) fn allow_files(_: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The memory that this process has in the machine's, where the system tells it as Linux does.
+/// The resident memory of this process, on systems with Linux's `/proc`.
 pub(crate) fn resident_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -114,7 +115,7 @@ pub(crate) fn resident_bytes() -> Option<i64> {
     Some(kib << 10)
 }
 
-/// How long the calling thread has run on a processor, in itself and in the kernel.
+/// The CPU time of the calling thread, user and system.
 #[cfg(unix)]
 pub(crate) fn thread_cpu_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -122,7 +123,7 @@ pub(crate) fn thread_cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Nothing tells here.
+/// Not available on this platform.
 #[cfg(not(unix))]
 pub(crate) fn thread_cpu_time() -> Duration {
     Duration::ZERO

@@ -1,6 +1,6 @@
 //! Median and spread of samples.
 
-/// The middle of `samples` and how far most of them lie from it.
+/// The median of the samples and their spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) median: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Summarises `samples`, in any order; `None` when there are none.
+    /// Summarises `samples`, in any order. `None` if there are none.
     pub(crate) fn of(mut samples: Vec<f64>) -> Option<Self> {
         samples.sort_by(f64::total_cmp);
         Some(Self {
@@ -22,23 +22,23 @@ impl Summary {
     }
 }
 
-/// The median of `samples`, in any order; `None` when there are none.
+/// The median of `samples`, in any order. `None` if there are none.
 pub(crate) fn median(samples: Vec<f64>) -> Option<f64> {
     Summary::of(samples).map(|summary| summary.median)
 }
 
-/// The median of what `a` is of `b`, round by round; `None` when there are none.
+/// The median of the ratios of `a` to `b`, round by round. `None` if there are none.
 pub(crate) fn ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     median(a.iter().zip(b).map(|(a, b)| a / b).collect())
 }
 
-/// `value` to so many decimal places as it is worth printing with.
+/// Rounds `value` to `places` decimal places.
 pub(crate) fn rounded(value: f64, places: i32) -> f64 {
     let unit = 10f64.powi(places);
     (value * unit).round() / unit
 }
 
-/// Interpolated linearly between the two samples next to it.
+/// The quantile `q` of `sorted`, interpolated linearly between its two neighbours.
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let at = q * last as f64;

@@ -1,14 +1,14 @@
-//! The cipher suites: which there are, over which provider, and which can be measured.
+//! The cipher suites, the providers that have them, and those that can be measured.
 
 use rustls as tls;
 
 use crate::cli::{Cipher, KeyType, Provider, Version};
 use crate::workload::Result;
 
-/// A cipher suite by its name, and what those need to know who do without its implementation.
+/// A cipher suite by name, with the facts that the limit needs without an implementation of TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
-    /// Its name in the IANA registry, in the spelling of `CipherSuite`.
+    /// The name in the IANA registry, spelt as in `CipherSuite`.
     pub(crate) name: String,
     pub(crate) version: Version,
     pub(crate) cipher: Cipher,
@@ -39,7 +39,7 @@ impl Suite {
             .collect()
     }
 
-    /// The suite called `name`, when all of `providers` have it. `TLS12_ECDHE_...` is understood, too.
+    /// Finds the suite `name`, which all of `providers` must have. Accepts `TLS12_ECDHE_...`, too.
     pub(crate) fn find(name: &str, providers: &[Provider]) -> Result<Self> {
         let name = match name.strip_prefix("TLS12_") {
             Some(rest) => format!("TLS_{rest}"),
@@ -61,7 +61,7 @@ impl Suite {
         found.ok_or_else(|| "no provider".into())
     }
 
-    /// The suite with `cipher` for `version` that goes with a certificate of `key_type`.
+    /// The suite with `cipher` for `version` that works with a certificate of `key_type`.
     pub(crate) fn with(version: Version, cipher: Cipher, key_type: KeyType) -> Result<Self> {
         let mut all = Self::all(Provider::AwsLcRs).into_iter();
         all.find(|suite| {
@@ -70,7 +70,8 @@ impl Suite {
         .ok_or_else(|| "there is no such suite".into())
     }
 
-    /// What a server's certificate has to be like: RFC 8422 §5.10 counts Ed25519 as ECDSA.
+    /// True if this suite works with a server certificate of `key_type`. RFC 8422 §5.10 counts
+    /// Ed25519 as ECDSA.
     fn goes_with(&self, key_type: KeyType) -> bool {
         match self.version {
             Version::Tls13 => true,
@@ -78,7 +79,7 @@ impl Suite {
         }
     }
 
-    /// The kind of certificate to use: `wanted`, or one that goes with this suite.
+    /// The key type for the certificates: `wanted`, or the first that works with this suite.
     pub(crate) fn key_type(&self, wanted: Option<KeyType>) -> Result<KeyType> {
         let mut usable = KeyType::ALL
             .into_iter()
@@ -99,7 +100,7 @@ impl Suite {
         usable.next().ok_or_else(|| "no kind of key".into())
     }
 
-    /// The hash function of its key schedule has 48 bytes of output, not 32.
+    /// True if the suite's hash has 48 bytes of output, not 32.
     pub(crate) fn uses_sha384(&self) -> bool {
         self.name.ends_with("_SHA384")
     }
@@ -116,7 +117,7 @@ impl Cipher {
         of_suite.map(|(_, cipher)| *cipher)
     }
 
-    /// Length of the key in bytes.
+    /// The length of the key in bytes.
     pub(crate) fn key_len(self) -> usize {
         match self {
             Self::Aes128Gcm => 16,
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_suite_is_answered_with_the_known() {
+    fn an_unknown_suite_lists_the_known_ones() {
         let error = Suite::find("TLS13_AES_128", &[Provider::Ring]).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("\"TLS13_AES_128\""), "{error}");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_of_tls12_wants_a_key_that_goes_with_it() {
+    fn a_tls12_suite_rejects_a_key_of_another_type() {
         let name = "TLS12_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
         let suite = Suite::find(name, &Provider::ALL).unwrap();
         assert_eq!(suite.name, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");

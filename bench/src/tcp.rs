@@ -12,13 +12,13 @@ use crate::statistics::{Summary, median, ratio, rounded};
 use crate::workload::{Result, Scenario};
 use crate::{measure, this, upstream};
 
-/// An established connection over TCP, and two applications.
+/// An established connection over TCP and its two applications.
 pub(crate) trait Transfer {
-    /// One application writes so many times, the other reads all of it.
+    /// Lets one application write `writes` times and the other read all of it.
     fn run(&mut self, writes: usize) -> Result<Cost>;
 }
 
-/// Of one [`Transfer::run`], both ends together.
+/// The cost of one [`Transfer::run`], both ends together.
 pub(crate) struct Cost {
     pub(crate) seconds: f64,
     pub(crate) cpu_seconds: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Cost {
     pub(crate) calls: u64,
 }
 
-/// Bytes that the two applications hand over at a time.
+/// The bytes that the two applications write and ask for at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) write: usize,
@@ -40,21 +40,21 @@ pub(crate) struct Row {
     subject: Subject,
     write_size: usize,
     read_size: usize,
-    /// Millions of bytes of plaintext a second: the median over the rounds.
+    /// Millions of plaintext bytes per second: the median over the rounds.
     mb_per_s: f64,
-    /// This throughput over upstream's in the same round: the median over the rounds.
+    /// The ratio to upstream's throughput in the same round: the median over the rounds.
     ratio_to_upstream: f64,
     /// Processor seconds of both threads for 10⁹ bytes: the median over the rounds.
     cpu_s_per_gb: f64,
-    /// Of all rounds.
+    /// The mean over all rounds.
     system_calls_per_mb: f64,
-    /// The tenth and the ninetieth percentile of `mb_per_s`.
+    /// The 10th and 90th percentile of `mb_per_s`.
     mb_per_s_spread: (f64, f64),
 }
 
 type Build = fn(TcpApi, Sizes, &Scenario) -> Result<Box<dyn Transfer>>;
 
-/// Upstream is the second, and the last.
+/// This library first, upstream second.
 const CONTENDERS: [(&str, Build); 2] = [
     ("this", this::connection::tcp::transfer),
     ("upstream", upstream::connection::tcp::transfer),
@@ -65,8 +65,8 @@ impl Job for TcpArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-MB/s: millions of bytes of plaintext a second, median over the rounds and its 10th to 90th percentile.
-CPU s/GB: processor time of both ends for 10⁹ bytes, the kernel's included. system calls: of both ends.
+MB/s: millions of plaintext bytes per second, median over the rounds and its 10th to 90th percentile.
+CPU s/GB: processor time of both ends for 10⁹ bytes, including the kernel's. system calls: of both ends.
 stream: `Stream`. calls: writer, write_tls; read_tls, process_new_packets, reader.
 The kernel decides from turn to turn whether the two threads share a processor: the spread shows it.
 Figures compare within this run only.";
@@ -108,12 +108,12 @@ Figures compare within this run only.";
     }
 }
 
-/// How much is measured.
+/// The size of a measurement.
 struct Plan {
     rounds: usize,
-    /// Of one transfer.
+    /// The bytes of one transfer.
     bytes: usize,
-    /// When this is over, no further round begins.
+    /// No further round begins after this time.
     limit: Duration,
 }
 
@@ -133,7 +133,7 @@ impl Plan {
     }
 }
 
-/// One way to use a connection, with one size of writes: what is measured interleaved.
+/// One API with one size of writes. The contenders are measured in turns.
 struct Contest<'a> {
     multiplier: f64,
     allocator: Kind,
@@ -142,7 +142,7 @@ struct Contest<'a> {
     scenario: &'a Scenario,
 }
 
-/// What was measured of one contender, round by round.
+/// The samples of one contender.
 #[derive(Default)]
 struct Samples {
     rates: Vec<f64>,
@@ -177,7 +177,7 @@ impl Contest<'_> {
                 break;
             }
             for place in 0..CONTENDERS.len() {
-                // the order changes from round to round: nobody always follows the same
+                // the order alternates, so that no contender always runs after the same one
                 let index = if round.is_multiple_of(2) {
                     place
                 } else {
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    /// The arguments of a run as short as can be.
+    /// The arguments of the shortest possible run.
     fn args(more: &[&str]) -> TcpArgs {
         let fixed = ["bench", "tcp", "--multiplier=0.001"];
         let cli = Cli::try_parse_from(fixed.iter().chain(more)).unwrap();
@@ -281,7 +281,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for row in &rows {
             assert!(row.mb_per_s > 0.0 && row.ratio_to_upstream > 0.0, "{row:?}");
-            // both ends make at least one for each of the longest writes
+            // both ends make at least one call for each of the largest writes
             assert!(row.system_calls_per_mb >= 2e6 / 65536.0, "{row:?}");
             assert_eq!(row.cpu_s_per_gb > 0.0, cfg!(unix), "{row:?}");
             seen.insert((
@@ -308,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn odd_sizes_are_carried_whole() {
-        // a transfer ends when all has come, and fails when that takes too long
+    fn odd_sizes_arrive_complete() {
+        // a transfer ends when all bytes have arrived, or fails after a timeout
         let sizes = "--write-sizes=100,16385,100000";
         for more in [["--read-size=1"], ["--read-size=100000"]] {
             let args = args(

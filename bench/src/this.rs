@@ -23,7 +23,8 @@ fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().this()
 }
 
-/// A server that hostile peers talk to: it has both versions, asks for certificates and makes tickets.
+/// Creates a server configuration for hostile peers: both versions, optional client certificates,
+/// tickets.
 pub(crate) fn hostile_server(provider: Provider) -> Result<Arc<tls::ServerConfig>, tls::Error> {
     let crypto = provider.in_harness().this();
     let (versions, key_type) = (Versions::Both, KeyType::EcdsaP256);
@@ -43,7 +44,7 @@ fn ticketer(provider: Provider) -> Result<Arc<dyn tls::server::ProducesTickets>,
     }
 }
 
-/// Has the two share their peers' certificates among connections and sessions, or not.
+/// Turns the sharing of peers' certificates among connections and sessions on or off.
 fn share_chains(shared: bool, client: &mut tls::ClientConfig, server: &mut tls::ServerConfig) {
     if !shared {
         client.peer_chains = Arc::new(PeerChains::disabled());

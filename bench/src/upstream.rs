@@ -1,4 +1,4 @@
-//! The version before: rustls 0.23 as published.
+//! The library to compare with: rustls 0.23 as published.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.in_harness().upstream()
 }
 
-/// A server that hostile peers talk to: it has both versions, asks for certificates and makes tickets.
+/// Creates a server configuration for hostile peers: both versions, optional client certificates,
+/// tickets.
 pub(crate) fn hostile_server(provider: Provider) -> Result<Arc<tls::ServerConfig>, tls::Error> {
     let crypto = provider.in_harness().upstream();
     let (versions, key_type) = (Versions::Both, KeyType::EcdsaP256);
@@ -36,5 +37,5 @@ fn ticketer(provider: Provider) -> Result<Arc<dyn tls::server::ProducesTickets>,
     }
 }
 
-/// It shares none.
+/// Does nothing: upstream shares no certificates.
 fn share_chains(_: bool, _: &mut tls::ClientConfig, _: &mut tls::ServerConfig) {}

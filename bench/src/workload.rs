@@ -1,5 +1,4 @@
-//! What connections are made for, whichever implementation they are of, and pieces of bulk work that can be
-//! repeated.
+//! The parameters of connections of any implementation, and repeatable pieces of bulk work.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +11,7 @@ use crate::cli::{ConnectionArgs, Group, KeyType, Provider, RunArgs};
 use crate::measure::Timed;
 use crate::suites::Suite;
 
-/// Which half of a connection is timed.
+/// The half of a connection that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the application's bytes to records.
@@ -41,7 +40,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// In the order of `[client, server]`.
+    /// The order of `[client, server]`.
     pub(crate) const BOTH: [Self; 2] = [Self::Client, Self::Server];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -52,32 +51,34 @@ impl Role {
     }
 }
 
-/// The parameters of a connection, which all implementations in a comparison share.
+/// The parameters of a connection, shared by all implementations in a comparison.
 #[derive(Clone)]
 pub(crate) struct Scenario {
     pub(crate) provider: Provider,
     pub(crate) suite: Suite,
-    /// Of all certificates.
+    /// The key type of all certificates.
     pub(crate) key_type: KeyType,
-    /// `None`: those that the provider offers by default.
+    /// `None`: the groups that the provider offers by default.
     pub(crate) group: Option<Group>,
-    /// Who the client says it is, where the server asks.
+    /// The client's certificate and key, for servers that ask.
     pub(crate) client: Option<Arc<Identity>>,
-    /// Whether the server verifies the client's certificates, which takes longer than all else that it does with
+    /// True if the server verifies the client's certificates, which dominates the cost of handling
     /// them.
     pub(crate) verifies_client: bool,
-    /// Whether connections and sessions share the certificates of one peer, where the implementation can.
+    /// True if connections and sessions share the certificates of one peer, where the
+    /// implementation can.
     pub(crate) shares_chains: bool,
     pub(crate) sessions: Sessions,
-    /// How many tickets a TLS 1.3 server sends; `None`: as many as go with `sessions`.
+    /// The number of tickets from a TLS 1.3 server; `None`: the default for `sessions`.
     pub(crate) tickets: Option<usize>,
-    /// How many sessions each side keeps, where it keeps any in memory.
+    /// The number of sessions that each side keeps in memory, if it keeps any.
     pub(crate) kept: usize,
     pub(crate) max_fragment_size: Option<usize>,
 }
 
 impl Scenario {
-    /// Connections over the suite called `suite` as the command line asks for them, with each provider.
+    /// The scenario that the command line describes, with the suite called `suite`, for each
+    /// provider.
     pub(crate) fn each(suite: &str, run: &RunArgs, args: &ConnectionArgs) -> Result<Vec<Self>> {
         let providers = run.provider.providers();
         let suite = Suite::find(suite, &providers)?;
@@ -99,10 +100,10 @@ impl Scenario {
     }
 }
 
-/// How many sessions each side keeps by default.
+/// The default number of sessions that each side keeps.
 pub(crate) const SESSIONS: usize = 256;
 
-/// Certificates and their key.
+/// A certificate chain and its key.
 pub(crate) struct Identity {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
@@ -111,7 +112,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// One with a key of that kind and a single certificate.
+    /// Returns an identity with a key of `key_type` and a single certificate.
     pub(crate) fn of(key_type: KeyType) -> Self {
         let identities = key_type.identities();
         Self {
@@ -122,24 +123,24 @@ impl Identity {
     }
 }
 
-/// What the two sides keep in order to resume.
+/// The session storage of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sessions {
-    /// What configurations keep by default.
+    /// The defaults of the configurations.
     Default,
     Nothing,
-    /// The server stores every session, and no client comes back to it.
+    /// The server stores every session, but no client resumes.
     Unused,
-    /// The server has them stored: session IDs in TLS 1.2, tickets that name them in TLS 1.3.
+    /// Stored by the server: session IDs in TLS 1.2, tickets that name the session in TLS 1.3.
     Stored,
-    /// The client has them in tickets, which the server can open.
+    /// Encrypted in tickets that the client keeps and the server opens.
     Tickets,
-    /// As tickets, whose keys the server replaces every second.
+    /// Like tickets, but the server rotates their keys every second.
     RotatedTickets,
 }
 
 impl Sessions {
-    /// Whether handshakes after the first resume one.
+    /// True if handshakes after the first resume a session.
     pub(crate) const fn are_resumed(self) -> bool {
         match self {
             Self::Default | Self::Stored | Self::Tickets | Self::RotatedTickets => true,
@@ -148,26 +149,25 @@ impl Sessions {
     }
 }
 
-/// What an established connection carries.
+/// The traffic of an established connection.
 #[derive(Clone)]
 pub(crate) struct Traffic {
     pub(crate) connection: Scenario,
-    /// Bytes that the application hands over at a time.
+    /// The bytes that the application writes at a time.
     pub(crate) plaintext_size: usize,
-    /// How many bytes of plaintext a thread walks through before it comes back to the first; `None`: the
-    /// same write again and again.
+    /// The plaintext bytes that a thread cycles through; `None`: the same write is repeated.
     pub(crate) working_set: Option<usize>,
 }
 
 impl Traffic {
-    /// About how many bytes of plaintext a batch has: enough that reading the clock costs nothing, few enough
-    /// that the batch's records stay in the processor's second-level cache.
+    /// The approximate plaintext bytes in a batch. It is large enough that reading the clock is
+    /// negligible, and small enough that the records stay in the second-level cache.
     const BATCH_LEN: usize = 256 * 1024;
 
     /// The most writes in a batch.
     const BATCH_WRITES: usize = 4096;
 
-    /// How many times the application hands over [`Self::plaintext_size`] bytes in one batch.
+    /// The number of writes of [`Self::plaintext_size`] bytes in one batch.
     pub(crate) fn writes(&self) -> usize {
         match self.working_set {
             Some(bytes) => Ord::max(bytes / self.plaintext_size, 1),
@@ -175,7 +175,7 @@ impl Traffic {
         }
     }
 
-    /// How many of these writes have memory of their own.
+    /// The number of these writes that have their own memory.
     pub(crate) fn apart(&self) -> usize {
         if self.working_set.is_some() {
             self.writes()
@@ -184,12 +184,12 @@ impl Traffic {
         }
     }
 
-    /// Bytes of plaintext in one batch.
+    /// The plaintext bytes in one batch.
     pub(crate) fn batch_len(&self) -> usize {
         self.writes() * self.plaintext_size
     }
 
-    /// What the application hands over, one write after the other.
+    /// The plaintexts of all writes.
     pub(crate) fn plaintext(&self) -> Stretch {
         let len = self.plaintext_size * self.apart();
         let bytes = (0..len).map(|i| (i % self.plaintext_size) as u8);
@@ -203,24 +203,24 @@ impl Traffic {
         Stretch::new(vec![0; room + more], room)
     }
 
-    /// The most plaintext bytes of a record: `max_fragment_size` counts the record header too.
+    /// The most plaintext bytes in a record. `max_fragment_size` includes the record header.
     pub(crate) fn max_record_payload(&self) -> usize {
         self.connection
             .max_fragment_size
             .map_or(MAX_RECORD_PAYLOAD, |size| size - RECORD_HEADER_LEN)
     }
 
-    /// For a message that the connection has to send in between.
+    /// Room for a message that the connection inserts.
     const MESSAGE_ROOM: usize = 1024;
 
-    /// Room for the records of one write, with 64 bytes to spare for each record and for one message in
-    /// between.
+    /// Room for the records of one write, with 64 bytes of overhead per record and room for one
+    /// message.
     fn sealed_room(&self) -> usize {
         let records = self.plaintext_size.div_ceil(self.max_record_payload()) + 1;
         self.plaintext_size + 64 * records + Self::MESSAGE_ROOM
     }
 
-    /// Memory for all records of a batch, one behind the other.
+    /// Memory for all records of a batch, back to back.
     pub(crate) fn incoming(&self) -> Vec<u8> {
         vec![0; self.sealed_room() * self.writes()]
     }
@@ -232,18 +232,18 @@ const MAX_RECORD_PAYLOAD: usize = 1 << 14;
 /// RFC 9846 §5.1: type, legacy version, length.
 pub(crate) const RECORD_HEADER_LEN: usize = 5;
 
-/// Memory that is walked through piece by piece, over and over.
+/// Memory that is used piece by piece, again and again.
 pub(crate) struct Stretch {
     bytes: Vec<u8>,
-    /// Each piece has at least so much room.
+    /// The room that each piece needs.
     step: usize,
-    /// The last piece, and where the next one begins.
+    /// The start of the last piece, and that of the next one.
     last: usize,
     at: usize,
 }
 
 impl Stretch {
-    /// `bytes` has room for one step at least.
+    /// Creates a stretch. `bytes` must have room for one step at least.
     pub(crate) fn new(bytes: Vec<u8>, step: usize) -> Self {
         Self {
             bytes,
@@ -253,7 +253,7 @@ impl Stretch {
         }
     }
 
-    /// The rest of it, from the next piece on.
+    /// Returns the memory from the next piece on.
     pub(crate) fn rest(&mut self) -> &mut [u8] {
         if self.bytes.len() - self.at < self.step {
             self.at = 0;
@@ -262,7 +262,7 @@ impl Stretch {
         &mut self.bytes[self.at..]
     }
 
-    /// The next piece as long as a step.
+    /// Returns the next piece, one step long.
     pub(crate) fn step(&mut self) -> &mut [u8] {
         let step = self.step;
         self.rest();
@@ -270,29 +270,29 @@ impl Stretch {
         &mut self.bytes[self.last..self.at]
     }
 
-    /// Says how much of [`Self::rest`] the next piece takes; returns it.
+    /// Ends the next piece after `len` bytes of [`Self::rest`]; returns it.
     pub(crate) fn take(&mut self, len: usize) -> &[u8] {
         self.at += len;
         self.last()
     }
 
-    /// The piece that was taken last.
+    /// The last piece.
     pub(crate) fn last(&self) -> &[u8] {
         &self.bytes[self.last..self.at]
     }
 }
 
-/// Bulk work that can be repeated in batches, each of [`Traffic::batch_len`] bytes of plaintext.
+/// Bulk work that can be repeated in batches, each of [`Traffic::batch_len`] plaintext bytes.
 pub(crate) trait Workload {
-    /// Makes what [`Self::run`] consumes. Not timed.
+    /// Makes the input of [`Self::run`]. Not timed.
     fn prepare(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// One batch. Timed.
+    /// Runs one batch. Timed.
     fn run(&mut self) -> Result<()>;
 
-    /// How many records the last batch had.
+    /// The number of records in the last batch.
     fn records(&self) -> usize;
 }
 
@@ -305,12 +305,12 @@ impl Timed<1> for Box<dyn Workload> {
     }
 }
 
-/// How many records `wire` consists of.
+/// The number of records in `wire`.
 pub(crate) fn record_count(wire: &[u8]) -> usize {
     records(wire).count()
 }
 
-/// Content type and payload length of each record in `wire`.
+/// The content type and payload length of each record in `wire`.
 pub(crate) fn records(mut wire: &[u8]) -> impl Iterator<Item = (u8, usize)> {
     core::iter::from_fn(move || {
         let [content_type, _, _, high, low, rest @ ..] = wire else {
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_walked_through_and_begun_again() {
+    fn a_stretch_starts_over_at_its_end() {
         let mut stretch = Stretch::new((0..10).collect(), 3);
         assert_eq!(stretch.rest().len(), 10);
         assert_eq!(stretch.take(4), [0, 1, 2, 3]);

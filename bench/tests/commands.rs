@@ -1,4 +1,4 @@
-//! The bench binary from outside: every sub-command on every allocator, as short as it can be.
+//! The bench binary from outside: short runs of every sub-command on every allocator.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn upstream_allocates_for_every_record_and_this_library_for_none() {
 }
 
 #[test]
-fn bulk_prints_a_table_and_draws_it() {
+fn bulk_prints_and_draws_a_table() {
     let (text, svg) = plotted(&["bulk", SUITE, "--multiplier=0.001", "--allocator=mimalloc"]);
     assert!(text.contains("allocations/record"), "{text}");
     assert!(
@@ -85,7 +85,7 @@ fn streaming_over_threads_is_drawn_as_curves() {
 }
 
 #[test]
-fn tcp_measures_both_ways_to_use_a_connection() {
+fn tcp_measures_both_apis() {
     let (lines, _) = plotted(&["tcp", "--multiplier=0.001", "--json"]);
     let rows = parse(&lines);
     assert_eq!(of(&rows, "api"), ["calls", "stream"].into());
@@ -197,7 +197,7 @@ fn sessions_are_resumed_in_every_version() {
 }
 
 #[test]
-fn all_does_everything_one_after_the_other() {
+fn all_runs_every_subcommand() {
     let (lines, svg) = plotted(&[
         "all",
         "--multiplier=0.001",
@@ -238,7 +238,7 @@ fn certificates_are_measured_and_drawn() {
 }
 
 #[test]
-fn certificates_that_are_kept_take_no_memory_again() {
+fn cached_certificates_take_no_further_memory() {
     let rows = json(&[
         "certificates",
         "--multiplier=0.001",
@@ -274,7 +274,7 @@ fn certificates_that_are_kept_take_no_memory_again() {
 }
 
 #[test]
-fn many_connections_hold_what_one_holds_and_no_more_with_time() {
+fn memory_per_connection_is_constant_over_number_and_time() {
     let one_provider = ["--provider=aws-lc-rs", "--json"];
     let memory = json(&[&["memory", "--connections=10"], &one_provider[..]].concat());
     for transport in [&[][..], &["--tcp"]] {
@@ -282,11 +282,11 @@ fn many_connections_hold_what_one_holds_and_no_more_with_time() {
         let rows = json(&[&load, transport, &one_provider].concat());
         let ours = || rows.iter().filter(|row| row["impl"] == "this");
         for row in ours() {
-            // a thread keeps not always the same buffers
+            // a thread does not always keep the same buffers
             assert!(row["growth_bytes"].as_i64().unwrap() <= 0, "{row}");
             let bytes = row["bytes_per_connection"].as_f64().unwrap();
             if row["state"] != "resident" {
-                // half of a record, or one that waits to be read
+                // a part of a record, or one that waits to be read
                 assert!(bytes < 20_000.0, "{row}");
             }
         }
@@ -322,7 +322,8 @@ fn handshakes_leave_nothing_on_the_heap() {
     assert_eq!(rows.len(), 2 * 2 * 7);
     for row in rows.iter().filter(|row| row["impl"] == "this") {
         let growth = row["growth_bytes"].as_i64().unwrap();
-        // a table of sessions doubles once, at any time after it is full; a server keeps the last key of tickets
+        // a table of sessions doubles once, at any time after it is full; a server keeps the last
+        // key of tickets
         let most = if row["session"] == "ticket" { 0 } else { 4096 };
         assert!(growth <= most, "{row}");
     }
@@ -356,20 +357,20 @@ fn hostile_peers_are_held_to_limits() {
         .iter()
         .filter(|row| row["impl"] == "this" && row["victim"].is_string());
     assert_eq!(kinds.count(), HOSTILE.len());
-    // it fails when an honest client gets back anything else than what it sent
+    // the run fails if an honest client receives anything else than it sent
     let beside = rows.iter().filter(|row| row["honest"].is_number());
     assert_eq!(beside.count(), 2);
 }
 
-/// Kinds of hostile peers: what each can make a connection hold, how many records it takes, of handshakes and of a hundred
-/// steps, and the error that it ends with.
+/// Kinds of hostile peers. For each: the most heap that a connection holds, the most records in
+/// handshakes and a hundred steps, and the error that ends it.
 const HOSTILE: [(&str, i64, u64, &str); 38] = [
     ("silent", 1_000, 0, ""),
     ("half a ClientHello", 2_000, 1, ""),
-    ("ClientHello and no more", 4_000, 1, ""),
-    ("64 kB of ClientHello but a byte", 70_000, 4, ""),
+    ("ClientHello only", 4_000, 1, ""),
+    ("64 kB ClientHello without its last byte", 70_000, 4, ""),
     ("one byte at a time", 4_000, 100, ""),
-    ("ClientHello in records of a byte", 4_000, 300, ""),
+    ("ClientHello in 1-byte records", 4_000, 300, ""),
     (
         "empty records before ClientHello",
         2_000,
@@ -383,13 +384,13 @@ const HOSTILE: [(&str, i64, u64, &str); 38] = [
         "TooManyWarningAlertsReceived",
     ),
     (
-        "change_cipher_spec without end",
+        "endless change_cipher_spec",
         4_000,
         4,
         "IllegalMiddleboxChangeCipherSpec",
     ),
-    ("200 tickets of nobody", 50_000, 3, ""),
-    ("encrypted ClientHello of nobody", 20_000, 1, ""),
+    ("200 unknown tickets", 50_000, 3, ""),
+    ("undecryptable encrypted ClientHello", 20_000, 1, ""),
     ("15 000 extensions", 4_000, 4, ""),
     ("30 000 cipher suites", 4_000, 4, ""),
     ("12 000 key shares", 4_000, 4, ""),
@@ -401,10 +402,10 @@ const HOSTILE: [(&str, i64, u64, &str); 38] = [
         "NoSignatureSchemesInCommon",
     ),
     ("30 000 protocols", 20_000, 4, "NoApplicationProtocol"),
-    ("1 500 tickets of a byte", 4_000, 4, ""),
-    ("early data that is rejected", 20_000, 3, "DecryptError"),
-    ("handshakes again and again", 4_000, 4, ""),
-    ("TLS 1.2 handshakes again and again", 4_000, 6, ""),
+    ("1 500 tickets of 1 byte", 4_000, 4, ""),
+    ("rejected early data", 20_000, 3, "DecryptError"),
+    ("repeated handshakes", 4_000, 4, ""),
+    ("repeated TLS 1.2 handshakes", 4_000, 6, ""),
     ("certificates of 60 kB", 70_000, 8, ""),
     (
         "certificates of 1 MB",
@@ -412,21 +413,21 @@ const HOSTILE: [(&str, i64, u64, &str); 38] = [
         70,
         "HandshakePayloadTooLarge",
     ),
-    ("all of a record but a byte", 20_000, 5, ""),
+    ("record without its last byte", 20_000, 5, ""),
     ("empty records", 4_000, 40, "TooManyEmptyFragments"),
     (
-        "records of nothing but padding",
+        "records of padding only",
         20_000,
         40,
         "TooManyEmptyFragments",
     ),
-    ("records of a byte and padding", 4_000, 110, ""),
-    ("records of a byte", 4_000, 110, ""),
+    ("1-byte records with padding", 4_000, 110, ""),
+    ("1-byte records", 4_000, 110, ""),
     ("warnings", 4_000, 10, "TooManyWarningAlertsReceived"),
     ("KeyUpdates", 4_000, 40, "TooManyKeyUpdateRequests"),
     ("KeyUpdates with data, answers unread", 20_000, 210, ""),
-    // what waits to be sent: `set_buffer_limit`, and the records around it
-    ("asks and never reads", 90_000, 110, ""),
+    // waiting output: `set_buffer_limit`, and the records around it
+    ("sends requests, never reads", 90_000, 110, ""),
     (
         "TLS 1.2 renegotiation",
         4_000,
@@ -456,7 +457,7 @@ const HOSTILE: [(&str, i64, u64, &str); 38] = [
 ];
 
 #[test]
-fn timing_reports_on_each_comparison_beside_its_controls() {
+fn timing_reports_on_each_comparison_and_on_controls() {
     let rows = json(&["timing", "--multiplier=0.001", "--json"]);
     assert_eq!(of(&rows, "impl"), ["control", "this", "upstream"].into());
     assert_eq!(of(&rows, "provider"), ["-", "aws-lc-rs", "ring"].into());
@@ -471,7 +472,7 @@ fn timing_reports_on_each_comparison_beside_its_controls() {
     }
     for row in rows {
         assert!(row["measurements"].as_u64().unwrap() >= 1000, "{row}");
-        // whatever it is
+        // any value
         assert!(row["t"].is_f64() && row["t_of_all"].is_f64(), "{row}");
     }
     let text = text(&["timing", "binder", "--multiplier=0.001"]);
@@ -482,7 +483,7 @@ fn timing_reports_on_each_comparison_beside_its_controls() {
 }
 
 #[test]
-fn mistakes_are_answered_with_what_would_work() {
+fn mistakes_are_answered_with_valid_choices() {
     let cases: [(&[&str], &str); 6] = [
         (&["bulk", "TLS13_AES"], SUITE),
         (
@@ -536,7 +537,7 @@ fn parse(lines: &str) -> Vec<Value> {
     rows.collect::<Result<_, _>>().unwrap()
 }
 
-/// What `args` print, and the picture that they draw.
+/// The output of `args`, and the picture that they draw.
 fn plotted(args: &[&str]) -> (String, String) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -549,7 +550,7 @@ fn plotted(args: &[&str]) -> (String, String) {
     (text, svg)
 }
 
-/// The values of `key`, each once.
+/// The distinct values of `key`.
 fn of<'a>(rows: &'a [Value], key: &str) -> BTreeSet<&'a str> {
     rows.iter().map(|row| row[key].as_str().unwrap()).collect()
 }

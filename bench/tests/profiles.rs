@@ -1,4 +1,4 @@
-//! Whose the instructions of a profile are, as `benches/instructions` counts them.
+//! The attribution of a profile's instructions in `benches/instructions`.
 
 #[path = "../benches/instructions/profile.rs"]
 mod profile;
@@ -87,7 +87,7 @@ fn instructions_belong_to_the_source_they_come_from() {
 }
 
 #[test]
-fn what_is_no_profile_is_refused() {
+fn an_invalid_profile_is_rejected() {
     let text = "fl=a.rs\nfn=f\n17 many\n";
     let error = Profile::parse(text, "").unwrap_err();
     assert!(error.contains("17 many"), "{error}");

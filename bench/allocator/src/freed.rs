@@ -1,4 +1,5 @@
-//! What is left in memory that was given back: a test looks there for secrets that should be gone.
+//! Memory contents at the time of their deallocation. Tests search them for secrets that should
+//! have been zeroized.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::{Cell, UnsafeCell};
@@ -6,22 +7,24 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::alloc::System;
 
-/// The system's allocator, which can keep a copy of each block that is given back, to be put behind
+/// The system's allocator, which can keep a copy of each freed block. Use it as the
 /// `#[global_allocator]`.
 pub struct KeepsFreed;
 
-/// Runs `work`; returns what it returns, and the content of all blocks that this thread gave back meanwhile, in a row.
+/// Runs `work`. Returns its result and the concatenated content of all blocks that this thread
+/// freed meanwhile.
 ///
-/// A block that grows or shrinks counts as given back: that it need not move is luck. What other languages'
-/// libraries give back is not seen.
+/// A reallocated block counts as freed, because it is luck if it need not move. Memory freed by
+/// libraries in other languages is not seen.
 ///
 /// # Panics
 ///
-/// If [`KeepsFreed`] is not the allocator, or more than 16 MiB are given back, or another call is under way.
+/// If [`KeepsFreed`] is not the allocator, if more than 16 MiB are freed, or if another call is in
+/// progress.
 pub fn record_freed<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
     assert!(
         !BUSY.swap(true, Ordering::SeqCst),
-        "another call is under way"
+        "another call is in progress"
     );
     USED.store(0, Ordering::SeqCst);
     IS_RECORDING.set(true);
@@ -30,15 +33,16 @@ pub fn record_freed<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
     IS_RECORDING.set(false);
     let used = USED.load(Ordering::SeqCst);
     assert_ne!(used, 0, "KeepsFreed is not the allocator of this program");
-    assert!(used <= ROOM, "{used} bytes were given back");
-    // SAFETY: `used` bytes lie in the arena, which only a thread that records writes to. This one did, and no other can
-    // begin before `BUSY` is false. All of them are initialised, as `alloc` hands out nothing else.
+    assert!(used <= ROOM, "{used} bytes were freed");
+    // SAFETY: `used` bytes lie in the arena. Only a recording thread writes to it, which is this
+    // one: no other can begin before `BUSY` is false. All bytes are initialised, since `alloc`
+    // returns zeroed memory.
     let freed = unsafe { core::slice::from_raw_parts(ARENA.0.get().cast::<u8>(), used) }.to_vec();
     BUSY.store(false, Ordering::SeqCst);
     (result, freed)
 }
 
-/// How many bytes can be kept.
+/// The most bytes that can be kept.
 const ROOM: usize = 16 << 20;
 
 struct Arena(UnsafeCell<[u8; ROOM]>);
@@ -48,21 +52,21 @@ unsafe impl Sync for Arena {}
 
 static ARENA: Arena = Arena(UnsafeCell::new([0; ROOM]));
 
-/// Bytes in the arena, or more when there was no room.
+/// Bytes used in the arena; more than [`ROOM`] if it overflowed.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Some thread is in `record_freed`.
+/// True while a thread is in `record_freed`.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 std::thread_local! {
-    // without a destructor, and made when the program is compiled: to look at it allocates nothing
+    // const-initialised and without a destructor, so that accessing it never allocates
     static IS_RECORDING: Cell<bool> = const { Cell::new(false) };
 }
 
-// SAFETY: each method is `System`'s, or made of its methods by the contract of `GlobalAlloc`. Nothing here allocates
-// or unwinds.
+// SAFETY: each method is `System`'s, or composed of `System`'s methods according to the contract of
+// `GlobalAlloc`. Nothing here allocates or unwinds.
 unsafe impl GlobalAlloc for KeepsFreed {
-    /// All zeros, so that each byte of a block can be read when it comes back.
+    /// Returns zeroed memory, so that every byte of a block may be read when it is freed.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller upholds the contract.
         unsafe { System.alloc_zeroed(layout) }
@@ -74,8 +78,8 @@ unsafe impl GlobalAlloc for KeepsFreed {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: the caller makes sure that `new_size` does not overflow and is not zero, and that `block` is of this
-        // layout; the new block is another one.
+        // SAFETY: the caller guarantees that `new_size` does not overflow and is not zero, and that
+        // `block` has this layout. The new block does not overlap the old one.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
             if !new.is_null() {
@@ -91,7 +95,8 @@ unsafe impl GlobalAlloc for KeepsFreed {
             let size = layout.size();
             let start = USED.fetch_add(size, Ordering::SeqCst);
             if start.saturating_add(size) <= ROOM {
-                // SAFETY: the block is `size` bytes long, and so much room is behind `start`, which is this call's.
+                // SAFETY: the block is `size` bytes long, and this call has reserved as much room
+                // after `start`.
                 unsafe {
                     let kept = ARENA.0.get().cast::<u8>().add(start);
                     ptr::copy_nonoverlapping(block, kept, size);

@@ -1,15 +1,15 @@
-//! The global allocator of the bench binary: the system's, jemalloc or mimalloc, chosen once when the
-//! process makes its first allocation, and able to count.
+//! The global allocator of the bench binary: the system's, jemalloc or mimalloc. It is chosen at
+//! the process's first allocation, and can count allocations.
 //!
-//! A process has one `#[global_allocator]`, fixed when it is compiled, so comparing three from one plain
-//! `cargo run` takes one that delegates. Which allocator it delegates to is read from the environment
-//! ([`VARIABLE`]), the only configuration there is before the first allocation. It cannot change later:
-//! memory must go back to the allocator it came from.
+//! A process has one `#[global_allocator]`, fixed at compile time. So comparing three of them in
+//! one plain `cargo run` needs one that delegates. The environment ([`VARIABLE`]) selects the
+//! allocator, because no other configuration exists before the first allocation. The choice is
+//! final, because memory must return to the allocator that it came from.
 //!
-//! Choice and counting flag are one byte, so an allocation that is not counted costs one relaxed load
-//! and one predicted branch over calling the allocator itself.
+//! The choice and the counting flag share a byte. An uncounted allocation therefore costs one
+//! relaxed load and one predicted branch more than the allocator itself.
 //!
-//! For tests, another one keeps what is given back: [`KeepsFreed`].
+//! For tests, [`KeepsFreed`] keeps the content of freed memory.
 //!
 //! This is the only package of the workspace with unsafe code: `GlobalAlloc` is an unsafe trait.
 
@@ -26,7 +26,8 @@ use mimalloc::MiMalloc;
 #[cfg(not(target_env = "msvc"))]
 use tikv_jemallocator::Jemalloc;
 
-/// The environment variable that chooses: one of [`Kind::name`], else the system's allocator.
+/// The environment variable that selects the allocator: one of [`Kind::name`], otherwise the
+/// system's.
 pub const VARIABLE: &str = "BENCH_HEAP";
 
 const VARIABLE_C: &CStr = c"BENCH_HEAP";
@@ -34,19 +35,19 @@ const VARIABLE_C: &CStr = c"BENCH_HEAP";
 /// An allocator that this process may run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// That of the operating system's C library.
+    /// The allocator of the operating system's C library.
     System,
-    /// jemalloc; where it does not build (MSVC), the system's takes its place.
+    /// jemalloc; the system's allocator where jemalloc does not build (MSVC).
     Jemalloc,
     /// mimalloc
     Mimalloc,
 }
 
 impl Kind {
-    /// All of them.
+    /// All allocators.
     pub const ALL: [Self; 3] = [Self::System, Self::Jemalloc, Self::Mimalloc];
 
-    /// Its name, as [`VARIABLE`] and the command line spell it.
+    /// The name in [`VARIABLE`] and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -65,21 +66,21 @@ pub fn selected() -> Kind {
     }
 }
 
-/// What happened on the heap while [`count`] counted.
+/// Heap activity during a call of [`count`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// How many times memory was asked for, growing what was there included.
+    /// The number of allocations, including reallocations.
     pub allocations: u64,
 
-    /// How many bytes that were, in all.
+    /// The bytes requested by these allocations.
     pub taken: u64,
 
-    /// By how many bytes the memory in use grew; negative when it shrank. Sizes are those asked for,
-    /// not what an allocator rounds them to, so they do not depend on which it is.
+    /// The growth of the memory in use in bytes; negative if it shrank. Counts requested sizes, not
+    /// the rounded ones, so it does not depend on the allocator.
     pub bytes: i64,
 }
 
-/// Runs `work` and counts what the process allocates meanwhile, on all its threads.
+/// Runs `work` and counts the process's allocations meanwhile, on all threads.
 ///
 /// Counts do not nest: `work` must not call this.
 pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {
@@ -96,7 +97,8 @@ pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {
     (result, counted)
 }
 
-/// All that was ever counted: what lies between two calls within the work of [`count`] happened there.
+/// All counts so far. The difference of two calls within the work of [`count`] is the activity
+/// between them.
 pub fn so_far() -> Counted {
     Counted {
         allocations: ALLOCATIONS.load(Ordering::SeqCst),
@@ -105,26 +107,27 @@ pub fn so_far() -> Counted {
     }
 }
 
-/// The highest that `bytes` of [`so_far`] was since the last call of this.
+/// The highest `bytes` of [`so_far`] since the last call of this function.
 pub fn take_peak() -> i64 {
     PEAK.swap(BYTES.load(Ordering::SeqCst), Ordering::SeqCst)
 }
 
-/// As `bytes` of [`so_far`], by the calling thread alone: memory that it has taken, less what it has given back.
+/// Like `bytes` of [`so_far`], for the calling thread only: memory that it allocated, minus memory
+/// that it freed.
 pub fn bytes_of_this_thread() -> i64 {
     OF_THREAD.get()
 }
 
-/// The allocator to put behind `#[global_allocator]`.
+/// The allocator to use as the `#[global_allocator]`.
 pub struct Selected;
 
-/// Calls `$method` of the allocator that `$state` names.
-macro_rules! hand_on {
+/// Calls `$method` of the allocator in `$state`.
+macro_rules! delegate {
     ($state:expr, $method:ident($($argument:expr),*)) => {
         match $state & KIND {
-            // SAFETY (all): the caller upholds the contract of the method of the same name, which every
-            // allocator shares. `KIND` never changes, so memory is always freed by the allocator that
-            // allocated it.
+            // SAFETY (all): the caller upholds the contract of the method of the same name, which
+            // every allocator shares. `KIND` never changes, so memory is always freed by the
+            // allocator that allocated it.
             #[cfg(not(target_env = "msvc"))]
             JEMALLOC => unsafe { Jemalloc.$method($($argument),*) },
             MIMALLOC => unsafe { MiMalloc.$method($($argument),*) },
@@ -133,17 +136,16 @@ macro_rules! hand_on {
     };
 }
 
-// SAFETY: every method hands its arguments unchanged to the method of the same name of an allocator that
-// is itself a `GlobalAlloc`, always the same one, and returns what that returns. Nothing here allocates
-// or unwinds.
-#[allow(clippy::undocumented_unsafe_blocks)] // stated once, in `hand_on`
+// SAFETY: every method passes its arguments unchanged to the method of the same name of another
+// `GlobalAlloc`, always the same one, and returns its result. Nothing here allocates or unwinds.
+#[allow(clippy::undocumented_unsafe_blocks)] // stated once, in `delegate`
 unsafe impl GlobalAlloc for Selected {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let state = state();
         if state & COUNTING != 0 {
             record(1, layout.size(), 0);
         }
-        hand_on!(state, alloc(layout))
+        delegate!(state, alloc(layout))
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -151,7 +153,7 @@ unsafe impl GlobalAlloc for Selected {
         if state & COUNTING != 0 {
             record(1, layout.size(), 0);
         }
-        hand_on!(state, alloc_zeroed(layout))
+        delegate!(state, alloc_zeroed(layout))
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
@@ -159,7 +161,7 @@ unsafe impl GlobalAlloc for Selected {
         if state & COUNTING != 0 {
             record(1, new_size, layout.size());
         }
-        hand_on!(state, realloc(ptr, layout, new_size))
+        delegate!(state, realloc(ptr, layout, new_size))
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
@@ -167,7 +169,7 @@ unsafe impl GlobalAlloc for Selected {
         if state & COUNTING != 0 {
             record(0, 0, layout.size());
         }
-        hand_on!(state, dealloc(ptr, layout))
+        delegate!(state, dealloc(ptr, layout))
     }
 }
 
@@ -179,7 +181,7 @@ static BYTES: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(0);
 
 thread_local! {
-    // nothing is allocated for it, nor dropped with the thread
+    // const-initialised and without a destructor, so that accessing it never allocates
     static OF_THREAD: Cell<i64> = const { Cell::new(0) };
 }
 
@@ -198,16 +200,16 @@ fn state() -> u8 {
     }
 }
 
-/// Reads the environment, by the C library's function, which does not allocate.
+/// Reads the environment with the C library's function, which does not allocate.
 #[cold]
 fn decide() -> u8 {
-    // SAFETY: the name is a C string. The environment is not changed at the time: this runs within the
+    // SAFETY: the name is a C string. Nothing modifies the environment now: this runs within the
     // first allocation of the process, before `main`.
     let value = unsafe { libc::getenv(VARIABLE_C.as_ptr()) };
     let chosen = if value.is_null() {
         SYSTEM
     } else {
-        // SAFETY: what `getenv` returns is null or a C string.
+        // SAFETY: `getenv` returns null or a C string.
         match unsafe { CStr::from_ptr(value) }.to_bytes() {
             b"jemalloc" if cfg!(not(target_env = "msvc")) => JEMALLOC,
             b"mimalloc" => MIMALLOC,

@@ -1,36 +1,38 @@
-//! How many instructions the hot paths and a handshake take: a figure that is the same on every machine,
-//! however busy, so that what becomes slower by a twentieth is found by counting.
+//! The number of instructions of the hot paths and of handshakes. It is the same on every machine,
+//! however busy, so counting finds a slowdown of five percent.
 //!
 //! ```text
-//! cargo bench -p bench --bench instructions                         all workloads, against expected.json
-//! cargo bench -p bench --bench instructions -- receive/64           those with this in their name
-//! cargo bench -p bench --bench instructions -- receive/64 --functions    and which functions take how many
-//! cargo bench -p bench --bench instructions -- --record             writes expected.json anew
+//! cargo bench -p bench --bench instructions                         all workloads, compared with expected.json
+//! cargo bench -p bench --bench instructions -- receive/64           only workloads with this in their name
+//! cargo bench -p bench --bench instructions -- receive/64 --functions    with the functions that take them
+//! cargo bench -p bench --bench instructions -- --record             updates expected.json
 //! ```
 //!
-//! It takes valgrind, under whose tool callgrind this program runs itself.
+//! The program needs valgrind and runs itself under its tool callgrind.
 //!
-//! **What is counted** are the instructions of this library: all that comes from Rust source, inlined or not,
-//! but for the Rust code of the cryptographic libraries (`binding`) and of this bench. C, assembly and what
-//! the system brings (`foreign`: AEADs, `memcpy` and what stands for it, `malloc`, the dynamic linker) depend on
-//! what the processor can do. So does Rust code of ring. Both are shown, and compared with nothing. A source file
-//! is known for each instruction from the line tables, which `[profile.bench]` asks for.
+//! **Counted** are the instructions of this library: all code from Rust sources, inlined or not.
+//! The Rust code of the cryptographic libraries (`binding`) and of this bench is excluded. C,
+//! assembly and system code (`foreign`) depend on the features of the processor: AEADs, `memcpy`
+//! and its replacements, `malloc`, the dynamic linker. So does Rust code of ring. `binding` and
+//! `foreign` are shown, but not compared. The line tables, which `[profile.bench]` enables, give
+//! the source file of each instruction.
 //!
-//! A figure of sending or receiving is for one record: 16 are counted after others went before. A
-//! handshake is one side of a full one, or of one resumed from a ticket, making the connection and storing tickets
-//! included, with an Ed25519 certificate, which has the same length in each run. Keys and randoms differ from run to run; that moves
-//! its figure by less than one percent.
+//! A figure of sending or receiving is per record: 16 are counted after a warm-up. A handshake is
+//! one side of a full one, or of one resumed from a ticket, including the creation of the
+//! connection and the storage of tickets. Its certificate is an Ed25519 one, which has the same
+//! length in each run. Keys and randoms differ between runs, which changes the figure by less than
+//! one percent.
 //!
-//! `roots` are configurations with 140 authorities from a file, one for each connection, which is made as well:
-//! parsed each time, from the cache, or at hand.
+//! `roots` are configurations with 140 authorities from a file, each with one connection. The roots
+//! are parsed each time, taken from the cache, or at hand.
 //!
-//! **What fails**: a cache of authorities that leaves more than a fifth of all instructions, whosever they are; and
-//! a figure that is more than 5 % above the one in `expected.json`. Other compilers make
-//! other code: when `rustc --version` is not the one that the file names, the bound is 20 %. On other
-//! architectures nothing is compared.
+//! **Failures**: a cache of authorities that leaves more than a fifth of all instructions,
+//! including foreign ones; and a figure more than 5 % above the one in `expected.json`. Other
+//! compilers generate other code: if `rustc --version` differs from the file's, the bound is 20 %.
+//! On other architectures nothing is compared.
 //!
-//! A benchmark harness such as gungraun counts a benchmark function as a whole, the AEAD with it, and takes
-//! a runner that has to be installed; whose the instructions are is the point here.
+//! A benchmark harness such as gungraun counts a benchmark function as a whole, including the AEAD,
+//! and needs a separately installed runner. This program attributes the instructions instead.
 
 mod callgrind;
 #[path = "../../src/certificates/files.rs"]
@@ -51,36 +53,37 @@ use serde::{Deserialize, Serialize};
 
 type Result<T> = core::result::Result<T, Box<dyn core::error::Error>>;
 
-/// Counts the instructions of this library's hot paths and handshakes, against those on file.
+/// Counts the instructions of this library's hot paths and handshakes and compares them with the
+/// recorded ones.
 #[derive(Parser)]
 #[command(name = "instructions")]
 struct Args {
-    /// Only workloads with this in their name
+    /// Only workloads whose name contains this
     #[arg(default_value = "", conflicts_with = "record")]
     filter: String,
 
-    /// Write the file that is compared with anew
+    /// Update the file of expected figures
     #[arg(long)]
     record: bool,
 
-    /// Show which functions the instructions belong to, by the file that each was inlined from
+    /// Show the functions that the instructions belong to, with the file that each was inlined from
     #[arg(long)]
     functions: bool,
 
-    /// Print one JSON object for each workload, and compare nothing
+    /// Print one JSON object for each workload, without comparing
     #[arg(long, conflicts_with = "functions")]
     json: bool,
 
-    /// Be the program that runs under callgrind
+    /// Run the workloads; for the process under callgrind
     #[arg(long, hide = true)]
     counted: bool,
 
-    /// `cargo bench` says this
+    /// Accepted because `cargo bench` passes it
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// What is on file.
+/// The contents of the file of expected figures.
 #[derive(Deserialize, Serialize)]
 struct Expected {
     rustc: String,
@@ -89,7 +92,7 @@ struct Expected {
     instructions: BTreeMap<String, f64>,
 }
 
-/// One workload, with what was counted of it.
+/// A workload with its counts.
 struct Counted {
     name: String,
     operations: f64,
@@ -103,7 +106,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if !args.bench {
-        println!("instructions: to be run by `cargo bench`, for optimised code");
+        println!("instructions: run this with `cargo bench`, which optimises");
         return ExitCode::SUCCESS;
     }
     match count(&args).and_then(|counted| report(&args, &counted)) {
@@ -177,7 +180,7 @@ fn report(args: &Args, counted: &[Counted]) -> Result<()> {
         if args.functions {
             counted.print_functions();
         }
-        // one that is not on file has no change, which is no number
+        // a workload that is not in the file has a change of NaN
         if bound.is_some_and(|bound| change.is_nan() || change > bound) {
             wrong.push(&counted.name[..]);
         }
@@ -188,12 +191,14 @@ fn report(args: &Args, counted: &[Counted]) -> Result<()> {
     wrong.extend(gone.map(|name| &name[..]));
     if wrong.is_empty() {
         if fewer {
-            println!("Some are fewer than expected by far: `-- --record` holds on to that.");
+            println!(
+                "Some figures are far below the expected ones: update the file with `-- --record`."
+            );
         }
         return Ok(());
     }
     Err(format!(
-        "more than expected, or not on file, or no longer there: {}\n(`-- --record` takes the new figures)",
+        "above the expected figure, not in the file, or removed: {}\n(`-- --record` accepts the new figures)",
         wrong.join(", ")
     )
     .into())
@@ -223,18 +228,18 @@ impl Expected {
     const BOUND: f64 = 0.05;
     const BOUND_OF_OTHER_COMPILERS: f64 = 0.2;
 
-    /// How much more than expected is accepted here, if anything can be expected.
+    /// The accepted excess over the expected figures; `None` if they are of another architecture.
     fn bound(&self) -> Result<Option<f64>> {
         let rustc = rustc()?;
         Ok(if self.architecture != env::consts::ARCH {
             println!(
-                "The figures on file are of {}: nothing is compared.",
+                "The recorded figures are of {}: nothing is compared.",
                 self.architecture
             );
             None
         } else if self.rustc != rustc {
             println!(
-                "The figures on file are of {}, this is {rustc}: up to 20 % more pass.",
+                "The recorded figures are of {}, this is {rustc}: accepting up to 20 % more.",
                 self.rustc
             );
             Some(Self::BOUND_OF_OTHER_COMPILERS)
@@ -245,12 +250,12 @@ impl Expected {
 }
 
 impl Counted {
-    /// To one decimal place.
+    /// Instructions per operation, to one decimal place.
     fn per_operation(&self, instructions: u64) -> f64 {
         (10.0 * instructions as f64 / self.operations).round() / 10.0
     }
 
-    /// How much more there are than are `expected`, as a part of these.
+    /// The excess over `expected`, as a fraction of it.
     fn change(&self, expected: Option<f64>) -> f64 {
         self.per_operation(self.profile.library) / expected.unwrap_or(f64::NAN) - 1.0
     }
@@ -265,7 +270,7 @@ impl Counted {
     }
 }
 
-/// The path of a source file from the folder on that says which crate it belongs to.
+/// The path of a source file, starting with the folder that names its crate.
 fn short(file: &str) -> &str {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let in_workspace = workspace.and_then(|root| Path::new(file).strip_prefix(root).ok());
@@ -279,7 +284,7 @@ fn expected_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions/expected.json")
 }
 
-/// The compiler in use.
+/// The version of the compiler in use.
 fn rustc() -> Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--version").output()?;

@@ -1,4 +1,4 @@
-//! Clients that make a configuration of their own for each connection, with 140 authorities from a file.
+//! Clients that create a configuration for each connection, with 140 authorities from a file.
 
 use core::hint::black_box;
 use std::path::Path;
@@ -14,19 +14,19 @@ use crate::Counted;
 use crate::files::bundle;
 use crate::workloads::{Configs, Side, WARM_UP, handshake_of, reported_by_callgrind};
 
-/// How many configurations and connections are counted, the first load into the cache among them: as many as curl's
-/// authors counted.
+/// The number of counted configurations and connections, including the first load into the cache;
+/// the same as in the measurements by curl's authors.
 const CONNECTIONS: usize = 50;
 
 const PARSED: &str = "roots/parsed";
 const CACHED: &str = "roots/cached";
 const KEPT: &str = "roots/connection-alone";
 
-/// The kind of key that most servers have, as curl's had. Verifying its signatures takes the fewest instructions, so
-/// this is where the roots matter most.
+/// The key type of most servers, as in curl's measurements. Its signatures take the fewest
+/// instructions to verify, so the roots matter most here.
 const KEY_TYPE: KeyType = KeyType::Rsa2048;
 
-/// Counts, of each connection, all that the client does but for closing it.
+/// Counts all work of the client for each connection, except closing it.
 pub(crate) fn run_all(label: &str, provider: Provider, filter: &str) {
     let names = [PARSED, CACHED, KEPT].map(|name| format!("{label}/{name}"));
     if !names.iter().any(|name| name.contains(filter)) {
@@ -56,7 +56,7 @@ pub(crate) fn run_all(label: &str, provider: Provider, filter: &str) {
         for _ in 0..WARM_UP {
             handshake_of(&client, configs, None);
         }
-        // the first of those that are counted loads the roots
+        // the first counted connection loads the roots
         RootCache::global().clear();
         for _ in 0..CONNECTIONS {
             handshake_of(&client, configs, Some(Side::Client));
@@ -77,7 +77,8 @@ fn cached(bundle: &Path) -> Arc<RootCertStore> {
     RootCertStore::cached(&RootSource::PemFile(bundle.to_owned())).unwrap()
 }
 
-/// The cache takes at least four fifths of all instructions away, the system's and the cryptography's included.
+/// Checks that the cache saves at least four fifths of all instructions, including those of the
+/// system and the cryptography.
 pub(crate) fn check(counted: &[Counted]) -> Result<(), String> {
     const LEAST: f64 = 5.0;
     for without in counted {
@@ -96,7 +97,7 @@ pub(crate) fn check(counted: &[Counted]) -> Result<(), String> {
         let without = without.profile.total() as f64 / without.operations;
         let ratio = without / with;
         println!(
-            "{label}roots: {without:.0} instructions in all without the cache, {with:.0} with it: {ratio:.1} times \
+            "{label}roots: {without:.0} instructions in total without the cache, {with:.0} with it: {ratio:.1} times \
              fewer; {alone:.0} with roots at hand"
         );
         if ratio < LEAST {

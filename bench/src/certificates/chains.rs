@@ -1,4 +1,5 @@
-//! Clients that authenticate by chains of three certificates and come back: their sessions, and what these hold.
+//! Returning clients that authenticate with chains of three certificates: their sessions, and the
+//! memory that these take.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What a server holds for each session that it stores, of one client and of many.
+/// Measures the memory per stored session, for one client and for as many clients as sessions.
 fn held(run: &Run, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row>> {
     let sessions = run.scaled(4000, 20);
     let copies = Scenario {
@@ -65,14 +66,19 @@ fn held(run: &Run, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row
             (
                 "this",
                 "a copy each",
-                this::connection::sessions::held as Held,
+                this::connection::sessions::heap_bytes as HeapBytes,
                 &copies,
             ),
-            ("this", "shared", this::connection::sessions::held, scenario),
+            (
+                "this",
+                "shared",
+                this::connection::sessions::heap_bytes,
+                scenario,
+            ),
             (
                 "upstream",
                 "a copy each",
-                upstream::connection::sessions::held,
+                upstream::connection::sessions::heap_bytes,
                 scenario,
             ),
         ] {
@@ -88,7 +94,7 @@ fn held(run: &Run, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row
                 way: way.to_owned(),
                 provider: scenario.provider.name().to_owned(),
                 allocator: run.allocator.name().to_owned(),
-                figure: Figure::Held {
+                figure: Figure::Stored {
                     sessions,
                     bytes_per_session: rounded(bytes as f64 / sessions as f64, 1),
                 },
@@ -98,12 +104,12 @@ fn held(run: &Run, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row
     Ok(rows)
 }
 
-type Held = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
+type HeapBytes = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
 
 const TOPIC: &str = "resumption with a client's chain of three certificates";
 
-/// Handshakes that resume a session with a client of three certificates; of these sides, called `whose`, what they
-/// take together is measured.
+/// Handshakes that resume a session of a client with three certificates. Measures the sum over
+/// `roles`, which `whose` describes.
 fn contest<'a>(scenario: &'a Scenario, roles: &'static [Role], whose: &str) -> Contest<'a> {
     let kept = match scenario.sessions {
         Sessions::Stored => "stored session",
@@ -115,7 +121,7 @@ fn contest<'a>(scenario: &'a Scenario, roles: &'static [Role], whose: &str) -> C
     };
     let side = move |build: Build, scenario: &Scenario| -> Result<Box<dyn Contender>> {
         let mut handshakes = build(HandshakeApi::Buffered, scenario)?;
-        // what is shared lasts for as long as somebody has it
+        // shared certificates live as long as one of their users
         for _ in 0..OPEN_CONNECTIONS {
             handshakes.keep_open()?;
         }
@@ -139,12 +145,12 @@ fn contest<'a>(scenario: &'a Scenario, roles: &'static [Role], whose: &str) -> C
     }
 }
 
-/// How many other connections the client has.
+/// The number of other connections that the client has open.
 const OPEN_CONNECTIONS: usize = 4;
 
 type Build = fn(HandshakeApi, &Scenario) -> Result<Box<dyn handshake::Contender>>;
 
-/// Handshakes of which these sides are measured.
+/// Handshakes of which only `roles` are measured.
 struct Sides {
     handshakes: Box<dyn handshake::Contender>,
     roles: &'static [Role],

@@ -1,4 +1,5 @@
-//! Clients with chains of three certificates, of which each server that trusts their authority sees all.
+//! Clients with chains of three certificates. A server that trusts their authority receives the
+//! whole chain.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rcgen::{
 
 use crate::workload::{Identity, Result};
 
-/// An authority that certifies clients, by way of two others.
+/// An authority that certifies clients through two intermediates.
 pub(super) struct Authority {
     ca: CertifiedIssuer<'static, KeyPair>,
     intermediates: [CertifiedIssuer<'static, KeyPair>; 2],
@@ -26,14 +27,14 @@ impl Authority {
         })
     }
 
-    /// A client whose certificate says that it is number `number`.
+    /// Creates client number `number`, with that number in its certificate.
     pub(super) fn client(&self, number: usize) -> Result<Arc<Identity>> {
         let name = format!("client-{number}.example");
         self.certify(&name, ExtendedKeyUsagePurpose::ClientAuth)
             .map(Arc::new)
     }
 
-    /// Certificates and key for `name`.
+    /// Creates certificates and a key for `name`.
     pub(super) fn certify(&self, name: &str, purpose: ExtendedKeyUsagePurpose) -> Result<Identity> {
         let mut params = CertificateParams::new(vec![name.to_owned()])?;
         params.distinguished_name = distinguished_name(name);
@@ -56,7 +57,7 @@ impl Authority {
     }
 }
 
-/// Those of an authority that may sign certificates and lists.
+/// The parameters of an authority that may sign certificates and revocation lists.
 pub(super) fn authority(name: &str) -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name = distinguished_name(name);

@@ -1,4 +1,4 @@
-//! Files in PEM, for as long as they are needed: among them the authorities that systems have, 140 certificates.
+//! Temporary PEM files, among them a bundle of 140 authorities, as operating systems have them.
 
 use core::time::Duration;
 use std::io::Write;
@@ -10,24 +10,25 @@ use std::{env, fs, io, process};
 use pem::{EncodeConfig, LineEnding, Pem};
 use pki_types::CertificateDer;
 
-/// How many authorities there are: as many as curl's authors measured with.
+/// The number of authorities, the same as in the measurements by curl's authors.
 const AUTHORITIES: usize = 140;
 
-/// Mozilla's authorities and `own`, which comes last. There are not as many of them: the first come twice.
+/// Writes Mozilla's authorities, then `own`. There are fewer than [`AUTHORITIES`], so the first
+/// ones occur twice.
 pub(crate) fn bundle(own: &CertificateDer<'_>) -> io::Result<PemFile> {
     let real = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cycle();
     let authorities = real.take(AUTHORITIES - 1).chain([own]);
     PemFile::new("CERTIFICATE", authorities.map(AsRef::as_ref))
 }
 
-/// A file, which is gone when this is dropped.
+/// A file that is removed on drop.
 pub(crate) struct PemFile {
     path: PathBuf,
 }
 
 impl PemFile {
-    /// Writes these in DER, each between lines with `label`. The file says that it is a minute old: who watches it need
-    /// not think that it is still being written.
+    /// Writes `contents`, which are DER, each between lines with `label`. Sets the file's age to a
+    /// minute, so that a watcher does not take it for a file still being written.
     pub(crate) fn new<'a>(
         label: &str,
         contents: impl Iterator<Item = &'a [u8]>,
@@ -53,7 +54,7 @@ impl PemFile {
 
 impl Drop for PemFile {
     fn drop(&mut self) {
-        // it is in a folder for temporary files: no harm if it stays
+        // the folder is for temporary files, so a leftover does no harm
         let _ = fs::remove_file(&self.path);
     }
 }

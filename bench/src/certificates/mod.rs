@@ -1,6 +1,7 @@
-//! `certificates`: what is parsed once, kept and shared, beside the same work without, round by round.
+//! `certificates`: work on certificates that are parsed once, cached and shared, compared with the
+//! same work without caches.
 //!
-//! Each topic has a file, which lists contests: a piece of work, and the ways to do it.
+//! Each topic has a file that lists contests. A contest is a piece of work and the ways to do it.
 
 mod chains;
 mod clients;
@@ -22,12 +23,12 @@ use crate::report::{self, Cell, Job, spread};
 use crate::statistics::{Summary, ratio, rounded};
 use crate::workload::Result;
 
-/// Work that is done again and again, in one way.
+/// Repeatable work, done in one way.
 pub(crate) trait Contender {
-    /// Does it; returns the seconds that it took.
+    /// Does the work once; returns the seconds that it took.
     fn time(&mut self) -> Result<f64>;
 
-    /// Does it; returns what it took from the heap.
+    /// Does the work once; returns its heap usage.
     fn count(&mut self) -> Result<Counted>;
 }
 
@@ -37,7 +38,7 @@ impl Timed<1> for Box<dyn Contender> {
     }
 }
 
-/// An operation of which everything counts.
+/// An operation that is measured as a whole.
 impl Contender for Repeated {
     fn time(&mut self) -> Result<f64> {
         let [seconds] = self.batch()?;
@@ -50,7 +51,7 @@ impl Contender for Repeated {
     }
 }
 
-/// A way to do some work.
+/// A way to do a piece of work.
 struct Way<'a> {
     implementation: &'static str,
     name: &'static str,
@@ -70,7 +71,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Repeats what `operation` makes.
+    /// Creates a way that repeats the operation that `operation` returns.
     fn repeating(
         implementation: &'static str,
         name: &'static str,
@@ -82,26 +83,27 @@ impl<'a> Way<'a> {
     }
 }
 
-/// One piece of work, and the ways to do it, which are measured interleaved.
+/// One piece of work, and the ways to do it, which are measured in turns.
 struct Contest<'a> {
     topic: &'static str,
     work: String,
     provider: Provider,
-    /// The first is what the others are compared with.
+    /// The other ways are compared with the first one.
     ways: Vec<Way<'a>>,
 }
 
-/// What goes for all contests.
+/// The settings of all contests.
 struct Run {
     multiplier: f64,
     allocator: Kind,
 }
 
 impl Run {
-    /// How long a contest is measured, as a part of what a comparison of connections gets: there are many.
+    /// The measuring time of one contest as a part of that of a comparison of connections, because
+    /// there are many.
     const SHARE: f64 = 0.5;
 
-    /// How many there are of what `most` is the full number, for a run as long as this; at least `fewest`.
+    /// Scales the number `most` to the length of this run, but to at least `fewest`.
     fn scaled(&self, most: usize, fewest: usize) -> usize {
         let scaled = (most as f64 * self.multiplier) as usize;
         scaled.clamp(fewest, most)
@@ -143,10 +145,10 @@ impl Run {
     }
 }
 
-/// Counts in a pass of its own: nothing here is timed, and nothing is counted while something is timed.
+/// Counts in a separate pass, so that counting does not disturb the timing.
 fn count(contenders: &mut [Box<dyn Contender>]) -> Result<Vec<Counted>> {
     let counts = contenders.iter_mut().map(|contender| {
-        // caches have what they keep by then
+        // fills the caches first
         contender.time()?;
         contender.count()
     });
@@ -174,18 +176,19 @@ enum Figure {
     Cost {
         /// The median over the rounds.
         ns_per_op: f64,
-        /// How many times as fast as the first way, in the same round: the median over the rounds.
+        /// The ratio of the first way's time to this one in the same round: the median over the
+        /// rounds.
         times_as_fast: f64,
         allocations_per_op: u64,
-        /// All that was asked for, however short it was kept.
+        /// All requested bytes, however short-lived.
         heap_bytes_per_op: u64,
-        /// The tenth and the ninetieth percentile of `ns_per_op`.
+        /// The 10th and 90th percentile of `ns_per_op`.
         ns_per_op_spread: (f64, f64),
     },
-    Held {
-        /// How many of them there are.
+    Stored {
+        /// The number of sessions.
         sessions: usize,
-        /// On the heap, for each of them.
+        /// Heap bytes per session.
         bytes_per_session: f64,
     },
 }
@@ -208,12 +211,12 @@ impl Job for CertificatesArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-ns: median over the rounds and its 10th to 90th percentile. as fast: how many times as fast as the first way in the
-same round, median over the rounds. allocations, heap bytes: of one operation; all that was asked for. What C code
-allocates is not counted. Figures compare within this run only.
-roots: by the time of the client alone; connection alone: with roots parsed before, so the floor of the others.
-resumption: by the time of these sides alone, from making the connection to dropping it. Upstream does not verify the
-client's certificates at resumption, so see where they are not verified, too.";
+ns: median over the rounds and its 10th to 90th percentile. as fast: speed relative to the first way in the
+same round, median over the rounds. allocations, heap bytes: of one operation; all bytes requested. Allocations in
+C code are not counted. Figures compare within this run only.
+roots: time of the client only; connection alone: with roots parsed in advance, the lower bound of the others.
+resumption: time of the given sides only, from creating the connection to dropping it. Upstream does not verify the
+client's certificates at resumption, so compare the rows without verification, too.";
 
     const UNIT: &'static str = "times as fast as the first way";
 
@@ -237,7 +240,7 @@ client's certificates at resumption, so see where they are not verified, too.";
         let mut rows = Vec::new();
         let providers = self.run.provider.providers();
         if let Some(&any) = providers.first() {
-            // what is parsed in the same way whoever has the cryptography
+            // parsing does not depend on the provider
             rows.extend(properties::measure(&run, any)?);
             rows.extend(revocation::measure(&run, any)?);
         }
@@ -256,7 +259,7 @@ impl report::Row for Row {
     fn heading(&self) -> String {
         let held = match self.figure {
             Figure::Cost { .. } => "",
-            Figure::Held { .. } => ", held",
+            Figure::Stored { .. } => ", held",
         };
         format!("{}{held} · {}", self.topic, self.provider)
     }
@@ -283,7 +286,7 @@ impl report::Row for Row {
                     Cell::number("heap bytes", heap_bytes_per_op.to_string()),
                 ]);
             }
-            Figure::Held {
+            Figure::Stored {
                 sessions,
                 bytes_per_session,
             } => cells.extend([
@@ -298,7 +301,7 @@ impl report::Row for Row {
         &self.topic
     }
 
-    /// Ratios are drawn: nanoseconds of handshakes and of accesses have no common scale.
+    /// Draws ratios, since the times of handshakes and of accesses have no common scale.
     fn point(&self) -> Option<Point> {
         let Figure::Cost { times_as_fast, .. } = self.figure else {
             return None;

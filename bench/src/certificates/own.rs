@@ -1,4 +1,4 @@
-//! A server's own certificates: finding the one for a name, asking it what it says, and replacing it.
+//! A server's own certificates: finding the one for a name, reading its properties, replacing it.
 
 use core::hint::black_box;
 
@@ -28,7 +28,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The certificates and the key of a server.
+/// The files of a server's certificates and key.
 pub(crate) struct Files {
     pub(crate) chain: PemFile,
     pub(crate) key: PemFile,
@@ -78,7 +78,7 @@ fn keys_match(own: &Identity, provider: Provider) -> Contest<'_> {
     )
 }
 
-/// Until when the certificate may be used: who renews it asks that.
+/// The end of a certificate's validity, which renewal asks for.
 fn validity(own: &Identity, provider: Provider) -> Contest<'_> {
     let bare = move || -> Result<Operation> {
         let der = own

@@ -1,4 +1,4 @@
-//! What is in a certificate: read by the library alone, for the first time, and once more.
+//! The properties of a certificate: read by another library, for the first time, and again.
 
 use core::hint::black_box;
 
@@ -26,7 +26,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A property, as the library and as [`Certificate`] have it.
+/// A property, as the other library and [`Certificate`] return it.
 struct Property {
     name: &'static str,
     bare: fn(&TbsCertificate) -> Result<()>,
@@ -36,58 +36,58 @@ struct Property {
 static PROPERTIES: [Property; 10] = [
     Property {
         name: "subject",
-        bare: |tbs| seen(tbs.subject()),
-        kept: |certificate| seen(certificate.subject()?),
+        bare: |tbs| consume(tbs.subject()),
+        kept: |certificate| consume(certificate.subject()?),
     },
     Property {
         name: "issuer",
-        bare: |tbs| seen(tbs.issuer()),
-        kept: |certificate| seen(certificate.issuer()?),
+        bare: |tbs| consume(tbs.issuer()),
+        kept: |certificate| consume(certificate.issuer()?),
     },
     Property {
         name: "serial number",
-        bare: |tbs| seen(tbs.serial_number()),
-        kept: |certificate| seen(certificate.serial_number()?),
+        bare: |tbs| consume(tbs.serial_number()),
+        kept: |certificate| consume(certificate.serial_number()?),
     },
     Property {
         name: "validity",
-        bare: |tbs| seen(tbs.validity()),
-        kept: |certificate| seen(certificate.validity()?),
+        bare: |tbs| consume(tbs.validity()),
+        kept: |certificate| consume(certificate.validity()?),
     },
     Property {
         name: "public key",
-        bare: |tbs| seen(tbs.subject_public_key_info()),
-        kept: |certificate| seen(certificate.public_key()?),
+        bare: |tbs| consume(tbs.subject_public_key_info()),
+        kept: |certificate| consume(certificate.public_key()?),
     },
     Property {
         name: "signature algorithm",
-        bare: |tbs| seen(tbs.signature()),
-        kept: |certificate| seen(certificate.signature_algorithm()?),
+        bare: |tbs| consume(tbs.signature()),
+        kept: |certificate| consume(certificate.signature_algorithm()?),
     },
     Property {
         name: "subject alternative names",
-        bare: |tbs| seen(tbs.get_extension::<SubjectAltName>()?),
-        kept: |certificate| seen(certificate.subject_alt_names()?),
+        bare: |tbs| consume(tbs.get_extension::<SubjectAltName>()?),
+        kept: |certificate| consume(certificate.subject_alt_names()?),
     },
     Property {
         name: "key usages",
-        bare: |tbs| seen(tbs.get_extension::<KeyUsage>()?),
-        kept: |certificate| seen(certificate.key_usages()?),
+        bare: |tbs| consume(tbs.get_extension::<KeyUsage>()?),
+        kept: |certificate| consume(certificate.key_usages()?),
     },
     Property {
         name: "extended key usages",
-        bare: |tbs| seen(tbs.get_extension::<ExtendedKeyUsage>()?),
-        kept: |certificate| seen(certificate.extended_key_usages()?),
+        bare: |tbs| consume(tbs.get_extension::<ExtendedKeyUsage>()?),
+        kept: |certificate| consume(certificate.extended_key_usages()?),
     },
     Property {
         name: "basic constraints",
-        bare: |tbs| seen(tbs.get_extension::<BasicConstraints>()?),
-        kept: |certificate| seen(certificate.basic_constraints()?),
+        bare: |tbs| consume(tbs.get_extension::<BasicConstraints>()?),
+        kept: |certificate| consume(certificate.basic_constraints()?),
     },
 ];
 
-/// `value` had to be made.
-fn seen<T>(value: T) -> Result<()> {
+/// Uses `value`, so that it must be computed.
+fn consume<T>(value: T) -> Result<()> {
     black_box(value);
     Ok(())
 }
@@ -128,20 +128,20 @@ fn contest<'a>(
     }
 }
 
-/// What the provider hashes, beside the provider's hash alone.
+/// The fingerprint, compared with the provider's bare hash.
 fn fingerprint<'a>(der: &'a CertificateDer<'static>, provider: Provider) -> Contest<'a> {
     let first = move || -> Result<Operation> {
         let (der, crypto) = (der.clone(), provider.in_harness().this());
         Ok(Box::new(move || {
             let certificate = Certificate::new(black_box(&der).clone());
-            seen(certificate.sha256_fingerprint(&crypto)?)
+            consume(certificate.sha256_fingerprint(&crypto)?)
         }))
     };
     let again = move || -> Result<Operation> {
         let crypto = provider.in_harness().this();
         let certificate = Certificate::new(der.clone());
         Ok(Box::new(move || {
-            seen(black_box(&certificate).sha256_fingerprint(&crypto)?)
+            consume(black_box(&certificate).sha256_fingerprint(&crypto)?)
         }))
     };
     let hash = Primitive::Hash(Hash::Sha256, vec![der.len()]);

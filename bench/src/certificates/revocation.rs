@@ -1,4 +1,4 @@
-//! A long revocation list: looking a serial number up, and making verifiers that check it.
+//! A long revocation list: looking up a serial number, and creating verifiers that use the list.
 
 use core::hint::black_box;
 
@@ -19,14 +19,14 @@ use crate::{this, upstream};
 
 pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
     let entries = run.scaled(100_000, 500);
-    // what nobody else holds is parsed each time, so there are two
+    // a list without another user is parsed each time, so there are two lists
     let [alone, held] = [List::new(entries)?, List::new(entries)?];
     let mut rows = run.measure(&look_up(&alone, provider))?;
     rows.extend(run.measure(&verifiers(&alone, &held, provider))?);
     Ok(rows)
 }
 
-/// A list, its issuer and how many serial numbers it has.
+/// A list, its issuer and the number of its entries.
 pub(crate) struct List {
     pub(crate) der: CertificateRevocationListDer<'static>,
     pub(crate) ca: pki_types::CertificateDer<'static>,
@@ -59,16 +59,17 @@ impl List {
     }
 }
 
-/// Sixteen bytes, as authorities draw them at random; as much as a number does it here.
+/// The serial number of entry `number`: sixteen bytes that look random, like those of real
+/// authorities.
 fn serial(number: usize) -> [u8; 16] {
-    // an odd factor: other numbers, other results; the first byte has no sign bit to be padded for
+    // an odd factor makes distinct numbers; with a clear sign bit, DER needs no padding
     let mixed = (number as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
     let mut serial = mixed.to_be_bytes();
     serial[0] = serial[0] & 0x3f | 0x40;
     serial
 }
 
-/// Serial numbers that are in the list, in no order that a processor could foresee.
+/// Serial numbers in the list, in an order that a processor cannot predict.
 fn serials(entries: usize) -> impl FnMut() -> [u8; 16] {
     let mut at = 0;
     move || {
@@ -94,7 +95,7 @@ fn look_up(list: &List, provider: Provider) -> Contest<'_> {
         .push(Way::repeating("webpki", "one after the other", move || {
             let (mut next, der) = (serials(list.entries), list.der.clone());
             Ok(Box::new(move || {
-                // this reads no entry yet
+                // parses no entry yet
                 let list = CertRevocationList::from(BorrowedCertRevocationList::from_der(&der)?);
                 found(list.find_serial(&next())?)
             }))

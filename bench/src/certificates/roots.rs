@@ -1,4 +1,4 @@
-//! Authorities: a configuration for each connection, all with the same 140 certificates from a file.
+//! Authorities: one configuration per connection, all with the same 140 certificates from a file.
 
 use super::files::bundle;
 use super::{Contest, Row, Run, Way};
@@ -8,7 +8,8 @@ use crate::workload::{Result, SESSIONS, Scenario, Sessions};
 use crate::{this, upstream};
 
 pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
-    // the client verifies two signatures by these keys: with ECDSA, that takes most of what a connection takes
+    // the client verifies two signatures with these keys; with ECDSA that dominates the cost of a
+    // connection
     let key_types = [KeyType::Rsa2048, KeyType::EcdsaP256];
     let rows = key_types.map(|key_type| measure_with(run, provider, key_type));
     rows.into_iter()
@@ -16,7 +17,7 @@ pub(super) fn measure(run: &Run, provider: Provider) -> Result<Vec<Row>> {
         .map(|rows| rows.concat())
 }
 
-/// With a server whose certificates have keys of this type.
+/// Measures with a server whose certificates have keys of `key_type`.
 fn measure_with(run: &Run, provider: Provider, key_type: KeyType) -> Result<Vec<Row>> {
     let scenario = Scenario {
         provider,

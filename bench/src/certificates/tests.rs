@@ -1,4 +1,4 @@
-//! What is measured of certificates, and in which ways.
+//! The rows of the sub-command `certificates`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::files::bundle;
 use super::*;
 use crate::cli::{Cli, Command, KeyType};
 
-/// The rows of a run as short as can be.
+/// The rows of the shortest possible run.
 fn measure(more: &[&str]) -> Vec<Row> {
     let fixed = ["bench", "certificates", "--multiplier=0.001"];
     let cli = Cli::try_parse_from(fixed.iter().chain(more)).unwrap();
@@ -53,7 +53,7 @@ fn every_work_is_compared_with_its_first_way() {
         keys.collect::<BTreeSet<_>>(),
         expected.split_whitespace().collect()
     );
-    // what the measuring process prints is what the one that started it reads
+    // the parent process must be able to read the rows of the measuring process
     for row in rows {
         let line = serde_json::to_string(&row).unwrap();
         let read: Row = serde_json::from_str(&line).unwrap();

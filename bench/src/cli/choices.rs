@@ -1,4 +1,4 @@
-//! What there is to choose from on the command line.
+//! The values that command-line options take.
 
 use core::str::FromStr;
 
@@ -25,11 +25,11 @@ impl AllocatorChoice {
     }
 }
 
-/// A way of handing data to a connection.
+/// An API for passing data to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     Buffered,
-    /// Buffered, without the copy out to the application.
+    /// Buffered, but reads in place instead of copying out.
     FillBuf,
     Unbuffered,
     InPlace,
@@ -67,7 +67,7 @@ impl ApiChoice {
     }
 }
 
-/// The ways to make a handshake.
+/// The APIs for a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HandshakeApi {
     Buffered,
@@ -83,7 +83,7 @@ impl HandshakeApi {
     }
 }
 
-/// How an application uses a connection over TCP.
+/// The API that an application uses for a connection over TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TcpApi {
     /// `Stream`.
@@ -143,7 +143,7 @@ impl Provider {
     }
 }
 
-/// A key exchange group of the two providers.
+/// A key exchange group that at least one of the two providers supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Group {
     X25519,
@@ -161,7 +161,7 @@ impl Group {
         Self::X25519MlKem768,
     ];
 
-    /// As both libraries' `NamedGroup` spells it.
+    /// The name that both libraries' `NamedGroup` prints.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::X25519 => "X25519",
@@ -171,13 +171,13 @@ impl Group {
         }
     }
 
-    /// ring has no ML-KEM, and TLS 1.2 no key encapsulation.
+    /// True if `provider` supports this group in `version`: ring has no ML-KEM, TLS 1.2 no KEM.
     pub(crate) fn usable_with(self, provider: Provider, version: Version) -> bool {
         self != Self::X25519MlKem768 || (provider, version) == (Provider::AwsLcRs, Version::Tls13)
     }
 }
 
-/// Kind of the keys in all certificates.
+/// The type of the keys in all certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KeyType {
     EcdsaP256,
@@ -213,7 +213,7 @@ impl KeyType {
         }
     }
 
-    /// The certificates, the same in the whole process.
+    /// The certificates, generated once for each process.
     pub(crate) fn identities(self) -> &'static configs::Identities {
         self.in_harness().identities()
     }
@@ -260,7 +260,7 @@ pub(crate) enum ClientAuth {
     Yes,
 }
 
-/// One or more numbers of threads: `1..4`, both included, or `1,2,8`.
+/// One or more numbers of threads: `1..4` (inclusive) or `1,2,8`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Threads(pub(crate) Vec<usize>);
 

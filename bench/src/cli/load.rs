@@ -1,4 +1,4 @@
-//! What `load` can be asked for.
+//! The arguments of `load`.
 
 use clap::{Args, Subcommand};
 
@@ -6,14 +6,14 @@ use super::{ConnectionArgs, HandshakeApi, KeyType, OutputArgs, RunArgs, TimeArgs
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Load {
-    /// Thousands of connections in one process, idle and while all of them move data
+    /// Thousands of connections in one process: memory while idle, throughput while all move data
     Connections(LoadConnectionsArgs),
 
-    /// A million handshakes of every kind, and whether the heap grows
+    /// A million handshakes of every kind; reports whether the heap grows
     Handshakes(LoadHandshakesArgs),
 
-    /// Hostile peers of every kind: what each makes a connection hold and do, how it ends, and what a thousand
-    /// take from honest ones at the same server
+    /// Hostile peers of every kind: the memory and CPU that each costs, and how they slow down
+    /// honest clients
     Hostile(LoadHostileArgs),
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct LoadConnectionsArgs {
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 
-    /// How many pairs of client and server to establish at once
+    /// The number of client-server pairs to establish at once
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = in_range(4, 1 << 20))]
     pub(crate) connections: usize,
 
-    /// Move data over loopback TCP: two sockets for each pair, of which a process may have so many. The
-    /// buffered API alone
+    /// Move data over loopback TCP, with two sockets for each pair (raise the limit on open files
+    /// for this). Buffered API only
     #[arg(long)]
     pub(crate) tcp: bool,
 
@@ -54,15 +54,15 @@ pub(crate) struct LoadConnectionsArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LoadHandshakesArgs {
-    /// How many handshakes to make, of all kinds together, with each implementation and provider
+    /// The number of handshakes with each implementation and provider, all kinds together
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = in_range(1000, 1 << 40))]
     pub(crate) count: usize,
 
-    /// Kind of the keys in all certificates
+    /// The type of the keys in all certificates
     #[arg(long, value_enum, default_value = "ecdsa-p256")]
     pub(crate) key_type: KeyType,
 
-    /// Which API both sides use, several separated by commas
+    /// The API that both sides use; several may be separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "buffered")]
     pub(crate) api: Vec<HandshakeApi>,
 
@@ -75,23 +75,23 @@ pub(crate) struct LoadHandshakesArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LoadHostileArgs {
-    /// Only kinds with this in their name
+    /// Run only the kinds whose name contains this
     #[arg(default_value = "")]
     pub(crate) filter: String,
 
-    /// How many hostile clients to have at one server, of all kinds together
+    /// The number of hostile clients at one server, all kinds together
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = in_range(1, 1 << 16))]
     pub(crate) hostile: usize,
 
-    /// How many honest clients to have beside them
+    /// The number of honest clients at the same server
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = in_range(1, 1 << 16))]
     pub(crate) honest: usize,
 
-    /// How long to watch the honest clients, without the hostile ones and beside them
+    /// The time to measure the honest clients, once with and once without the hostile ones
     #[arg(long, default_value_t = 5.0, value_name = "SECONDS")]
     pub(crate) seconds: f64,
 
-    /// How many times a hostile peer that is alone with a connection does what it does
+    /// The number of times that a hostile peer, alone on its connection, repeats its attack
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = in_range(40, 1 << 20))]
     pub(crate) steps: usize,
 

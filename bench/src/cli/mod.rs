@@ -1,4 +1,4 @@
-//! The command line: what can be asked of the bench binary, and the checks on it that need no
+//! The command line: the options of the bench binary, and the checks on them that need no
 //! measuring.
 
 mod choices;
@@ -11,9 +11,10 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::choices::*;
 pub(crate) use self::load::*;
 
-/// Measures this TLS library beside rustls 0.23 and the bare AEAD, over the same work in the same run.
+/// Compares this TLS library with rustls 0.23 and the bare AEAD, over the same work in the same
+/// run.
 ///
-/// Figures compare within one run only.
+/// Figures are comparable within one run only.
 #[derive(Debug, Parser)]
 #[command(name = "bench", arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -26,41 +27,42 @@ pub(crate) enum Command {
     /// Throughput of an established connection: `bulk TLS13_AES_128_GCM_SHA256`
     Bulk(BulkArgs),
 
-    /// Both ends over loopback TCP in one process, each on a thread of its own
+    /// Both ends over loopback TCP in one process, each on its own thread
     Tcp(TcpArgs),
 
-    /// Both directions of one end at once, on two threads: split halves beside a mutex and one direction alone
+    /// Both directions of one end at once, on two threads: split halves, a mutex, or one direction
+    /// only
     Duplex(DuplexArgs),
 
-    /// Full handshakes, each side's time apart
+    /// Full handshakes, each side timed separately
     Handshake(HandshakeArgs),
 
-    /// Handshakes that resume sessions which the server has stored
+    /// Handshakes that resume sessions stored by the server
     HandshakeResume(HandshakeArgs),
 
-    /// Handshakes that resume sessions from tickets which only the server can open
+    /// Handshakes that resume sessions from tickets that only the server can open
     HandshakeTicket(HandshakeArgs),
 
-    /// Heap bytes of idle connections, allocations of handshakes
+    /// Heap bytes of idle connections and allocations per handshake
     Memory(MemoryArgs),
 
-    /// The cryptographic operations of handshakes alone, as the providers' libraries have them
+    /// The cryptographic operations of a handshake, called in the provider's library directly
     Primitives(PrimitivesArgs),
 
-    /// What is parsed once, kept and shared of certificates, beside the same without
+    /// Certificate work with and without the caches that parse once and share
     Certificates(CertificatesArgs),
 
-    /// Many connections, many handshakes, and peers that mean no good
+    /// Many connections, many handshakes, and hostile peers
     #[command(subcommand)]
     Load(Load),
 
-    /// Whether the time that it takes to refuse a forgery tells where it is wrong
+    /// Checks that the time to reject a forgery does not depend on where it is wrong
     Timing(TimingArgs),
 
-    /// All but `load` and `timing`, one after the other
+    /// All sub-commands except `load` and `timing`, one after the other
     All(AllArgs),
 
-    /// The cipher suites, and which of them can be measured
+    /// List the cipher suites and say which can be measured
     ListSuites {
         /// Print one JSON object for each suite
         #[arg(long)]
@@ -94,25 +96,25 @@ pub(crate) struct BulkArgs {
     /// The cipher suite; `list-suites` lists them
     pub(crate) suite: String,
 
-    /// Which way of handing data to the connection to measure
+    /// The API for passing data to the connection
     #[arg(long, value_enum, default_value_t = ApiChoice::All)]
     pub(crate) api: ApiChoice,
 
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 
-    /// How many threads do it at once, each with connections of its own; throughputs are summed. `1..4` or
-    /// `1,2,4` measures each of them, and `--plot` draws curves
+    /// The number of threads, each with its own connections; throughputs are summed. `1..4` or
+    /// `1,2,4` measures each number, and `--plot` draws curves
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) threads: Threads,
 
-    /// Bytes that the application hands over at a time
+    /// The bytes that the application writes at a time
     #[arg(long, default_value_t = 16384, value_name = "BYTES", value_parser = in_range(1, 16 << 20))]
     pub(crate) plaintext_size: usize,
 
-    /// How many bytes of plaintext each thread walks through before it comes back to the first, and writes to
-    /// as much memory again (64MiB, for example): more than the last-level cache holds, so that memory
-    /// bandwidth counts. Without it the same write is repeated. It takes about six times as much memory
+    /// The plaintext bytes that each thread cycles through, with as much output memory (64MiB, for
+    /// example). Choose more than the last-level cache, so that memory bandwidth counts. Without it
+    /// the same write is repeated. Takes about six times as much memory
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) working_set: Option<usize>,
 
@@ -129,14 +131,14 @@ pub(crate) struct TcpArgs {
     #[arg(default_value = "TLS13_AES_128_GCM_SHA256")]
     pub(crate) suite: String,
 
-    /// How the two applications use their connections
+    /// The API that the two applications use
     #[arg(long, value_enum, default_value_t = TcpApiChoice::All)]
     pub(crate) api: TcpApiChoice,
 
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 
-    /// Bytes that the sending application hands over at a time, several separated by commas
+    /// The bytes that the sender writes at a time; several sizes may be separated by commas
     #[arg(
         long,
         value_name = "BYTES",
@@ -146,7 +148,7 @@ pub(crate) struct TcpArgs {
     )]
     pub(crate) write_sizes: Vec<usize>,
 
-    /// Bytes that the receiving application asks for at a time
+    /// The bytes that the receiver asks for at a time
     #[arg(long, default_value_t = 65536, value_name = "BYTES", value_parser = in_range(1, 1 << 20))]
     pub(crate) read_size: usize,
 
@@ -166,7 +168,7 @@ pub(crate) struct DuplexArgs {
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 
-    /// Bytes that the application hands over at a time, several separated by commas
+    /// The bytes that the application writes at a time; several sizes may be separated by commas
     #[arg(
         long,
         value_name = "BYTES",
@@ -185,37 +187,38 @@ pub(crate) struct DuplexArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HandshakeArgs {
-    /// Which versions of TLS, several separated by commas
+    /// The versions of TLS, separated by commas
     #[arg(long = "tls", value_enum, value_delimiter = ',', default_values = ["1.3", "1.2"])]
     pub(crate) versions: Vec<Version>,
 
-    /// Kinds of the keys in all certificates, several separated by commas
+    /// The types of the keys in all certificates, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ecdsa-p256")]
     pub(crate) key_type: Vec<KeyType>,
 
-    /// Groups to exchange keys in, several separated by commas; those that the provider or TLS 1.2 does not
-    /// have are left out
+    /// The key exchange groups, separated by commas; groups that the provider or TLS 1.2 lacks are
+    /// skipped
     #[arg(long, value_enum, value_delimiter = ',', default_value = "x25519")]
     pub(crate) group: Vec<Group>,
 
-    /// Whether the client has a certificate too; `no,yes` measures both
+    /// Authenticate the client with a certificate, too; `no,yes` measures both
     #[arg(long, value_enum, value_delimiter = ',', default_value = "no")]
     pub(crate) client_auth: Vec<ClientAuth>,
 
-    /// The AEAD of the cipher suite; its hash function comes with it
+    /// The AEAD of the cipher suite, which also selects the hash function
     #[arg(long, value_enum, default_value_t = Cipher::Aes128Gcm)]
     pub(crate) cipher: Cipher,
 
-    /// Which API both sides use, several separated by commas
+    /// The API that both sides use; several may be separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "buffered")]
     pub(crate) api: Vec<HandshakeApi>,
 
-    /// How many tickets a TLS 1.3 server sends; by default none when no session is to be resumed, else as many
-    /// as by default
+    /// The number of tickets a TLS 1.3 server sends; default: none in full handshakes, the
+    /// library's default in resumptions
     #[arg(long, value_name = "N", value_parser = in_range(0, 16))]
     pub(crate) tickets: Option<usize>,
 
-    /// How many threads do it at once, each with configurations of its own; `1..4` or `1,2,4` measures each
+    /// The number of threads, each with its own configurations; `1..4` or `1,2,4` measures each
+    /// number
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) threads: Threads,
 
@@ -227,9 +230,9 @@ pub(crate) struct HandshakeArgs {
 }
 
 #[derive(Args, Clone, Debug)]
-#[command(mut_arg("provider", |arg| arg.help("Whose cryptography")))]
+#[command(mut_arg("provider", |arg| arg.help("The cryptography provider")))]
 pub(crate) struct PrimitivesArgs {
-    /// Only those with this in their name
+    /// Run only the operations whose name contains this
     #[arg(default_value = "")]
     pub(crate) filter: String,
 
@@ -250,9 +253,9 @@ pub(crate) struct CertificatesArgs {
 }
 
 #[derive(Args, Clone, Debug)]
-#[command(mut_arg("provider", |arg| arg.help("Whose cryptography")))]
+#[command(mut_arg("provider", |arg| arg.help("The cryptography provider")))]
 pub(crate) struct TimingArgs {
-    /// Only those with this in their name
+    /// Run only the rows whose name contains this
     #[arg(default_value = "")]
     pub(crate) filter: String,
 
@@ -265,20 +268,20 @@ pub(crate) struct TimingArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AllArgs {
-    /// Which cryptography to run over
+    /// The cryptography provider
     #[arg(long, value_enum, default_value_t = ProviderChoice::All)]
     pub(crate) provider: ProviderChoice,
 
-    /// Which memory allocator to run on; by default each sub-command's own default
+    /// The memory allocator; default: the default of each sub-command
     #[arg(long, value_enum)]
     pub(crate) allocator: Option<AllocatorChoice>,
 
-    /// The numbers of threads over which data is streamed through memory; by default 1, 2, 4 and so on, up to
-    /// as many as there are processors
+    /// The numbers of threads for streaming data through memory; default: powers of two up to the
+    /// number of processors
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<Threads>,
 
-    /// How many bytes of plaintext each of these threads walks through
+    /// The plaintext bytes that each of these threads cycles through
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "64MiB")]
     pub(crate) working_set: usize,
 
@@ -291,7 +294,7 @@ pub(crate) struct AllArgs {
 
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("allocator", |arg| arg.help(
-    "Which memory allocator to run on; the figures are bytes asked for and do not depend on it"
+    "The memory allocator; the figures are bytes requested, which do not depend on it"
 )))]
 pub(crate) struct MemoryArgs {
     /// The cipher suite; `list-suites` lists them
@@ -301,7 +304,7 @@ pub(crate) struct MemoryArgs {
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 
-    /// How many connections of each role to establish at once
+    /// The number of connections of each role to establish at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = in_range(1, 1 << 16))]
     pub(crate) connections: usize,
 
@@ -315,20 +318,21 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, value_name = "BYTES", value_parser = in_range(32, 16389))]
     pub(crate) max_fragment_size: Option<usize>,
 
-    /// Kind of the keys in all certificates; by default one that the suite can be used with
+    /// The type of the keys in all certificates; default: one that works with the suite
     #[arg(long, value_enum)]
     pub(crate) key_type: Option<KeyType>,
 }
 
-// What sub-commands have in common. No documentation on these: clap would show it as theirs.
+// Arguments shared by sub-commands. Plain comments, because clap would print doc comments as help
+// of the sub-command.
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// Which cryptography to run over
+    /// The cryptography provider
     #[arg(long, value_enum, default_value_t = ProviderChoice::All)]
     pub(crate) provider: ProviderChoice,
 
-    /// Which memory allocator to run on; `all` starts one process for each
+    /// The memory allocator; `all` starts one process for each
     #[arg(long, value_enum, default_value_t = AllocatorChoice::System, overrides_with = "allocator")]
     pub(crate) allocator: AllocatorChoice,
 
@@ -338,36 +342,35 @@ pub(crate) struct RunArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TimeArgs {
-    /// Scales how long is measured; 0.01 is a quick check that it works
+    /// Scale the measuring time; 0.01 is a quick check that everything works
     #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
     pub(crate) multiplier: f64,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutputArgs {
-    /// Print one JSON object for each row instead of a table
+    /// Print one JSON object per row instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Also draw the rows, into this SVG file: bars, or curves over several numbers of threads
+    /// Also draw the rows into this SVG file: bars, or curves over several numbers of threads
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Measure on the allocator this process already runs on and print the rows for the process that
-    /// started it
+    /// Measure on this process's allocator and print rows for the parent process
     #[arg(long, hide = true)]
     pub(crate) in_this_process: bool,
 }
 
 impl OutputArgs {
-    /// Where a picture is to be drawn, if it is: not in the process that only measures.
+    /// The file to draw a picture to. `None` in a process that only measures.
     pub(crate) fn picture(&self) -> Option<&Path> {
         let file = self.plot.as_deref();
         file.filter(|_| !self.in_this_process)
     }
 }
 
-/// A parser of whole numbers from `least` to `most`.
+/// Returns a parser of whole numbers from `least` to `most`.
 fn in_range(
     least: usize,
     most: usize,
@@ -380,7 +383,7 @@ fn in_range(
     }
 }
 
-/// A number of bytes, with or without a unit: 1000, 512KiB, 64MiB, 1GiB.
+/// Parses a number of bytes with an optional unit: 1000, 512KiB, 64MiB, 1GiB.
 fn bytes(text: &str) -> Result<usize, String> {
     let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     let with_unit = units
@@ -430,7 +433,7 @@ mod tests {
 
     #[test]
     fn the_last_allocator_counts() {
-        // the process that measures is told its allocator behind what the user said
+        // the parent appends the allocator of a measuring process to the user's arguments
         for command in [
             "bulk X",
             "tcp X",

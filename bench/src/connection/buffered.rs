@@ -1,8 +1,9 @@
-//! The buffered API: `writer` and `write_tls` out, `read_tls`, `process_new_packets` and `reader` in.
+//! The buffered API: `writer` and `write_tls` for sending, `read_tls`, `process_new_packets` and
+//! `reader` for receiving.
 //!
-//! The pipe between the two sides is a `Vec<u8>`; copying into it and out of it is part of the work,
-//! as copying to and from a socket is, and so is the application's copy out of `reader`; with `fill_buf`
-//! there is none.
+//! The pipe between the two sides is a `Vec<u8>`. Copying into and out of it is part of the work,
+//! like copying to and from a socket. So is the application's copy out of `reader`; `fill_buf`
+//! needs none.
 
 use core::hint::black_box;
 use std::io::Read;
@@ -12,7 +13,7 @@ use super::pairs::buffered::{Pair, look_at, write};
 use super::tls::ConnectionCommon;
 use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
 
-/// By the client's `writer` and `write_tls`.
+/// Sends with the client's `writer` and `write_tls`.
 impl Sends for Pair {
     fn send(&mut self, plaintext: &[u8], mut out: &mut [u8]) -> Result<usize> {
         let room = out.len();
@@ -30,16 +31,16 @@ pub(crate) struct Receive {
     writes: usize,
 }
 
-/// How the receiving application gets at what came.
+/// The way the receiving application gets its data.
 enum Application {
-    /// `read` copies it there.
+    /// Copies it with `read`.
     Reads(Stretch),
-    /// `fill_buf` shows it where it lies.
+    /// Borrows it with `fill_buf`.
     Looks,
 }
 
 impl Receive {
-    /// The application reads into this many bytes, or into as many as it wrote when those are more.
+    /// The size of the application's buffer, unless its writes are larger.
     const APPLICATION_LEN: usize = 16384;
 
     pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
@@ -54,7 +55,7 @@ impl Receive {
         }
     }
 
-    /// With an application that looks at what came where it lies.
+    /// Creates a workload whose application reads in place.
     pub(crate) fn without_copy(pair: Pair, traffic: &Traffic) -> Self {
         Self {
             application: Application::Looks,
@@ -85,8 +86,8 @@ impl Workload for Receive {
     }
 }
 
-/// Feeds `wire` to `connection` and reads what it carries, a piece of `memory` after the other; returns how
-/// many bytes that were.
+/// Feeds `wire` to `connection` and reads the plaintext into one piece of `memory` after the other;
+/// returns its length.
 fn read_all<Data>(
     connection: &mut ConnectionCommon<Data>,
     mut wire: &[u8],

@@ -1,4 +1,4 @@
-//! A whole connection that sends and receives at the same time: behind a mutex, for want of another way.
+//! A whole connection that sends and receives at the same time, behind a mutex.
 
 use core::hint::black_box;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ struct Whole {
     application: Vec<u8>,
 }
 
-/// An established connection, whole.
+/// Creates an established connection, which is not split.
 pub(crate) fn whole(scenario: &Scenario, amount: Amount) -> Result<Box<dyn End>> {
     let Pair { client, server } = Pair::connect(&configs(scenario)?)?;
     Ok(Box::new(Whole {
@@ -102,7 +102,7 @@ fn send(
     Ok(plaintext.len())
 }
 
-/// One call of `read_tls`, and what that brings.
+/// Calls `read_tls` once and reads the plaintext that arrived.
 fn receive(
     connection: &mut ClientConnection,
     incoming: &mut &[u8],

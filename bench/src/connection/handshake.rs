@@ -1,4 +1,4 @@
-//! Handshakes over memory, flight by flight, with what is measured of each side apart: from making the
+//! Handshakes over memory, flight by flight. Each side is measured separately, from creating the
 //! connection to dropping it.
 
 use bench_allocator::Counted;
@@ -15,7 +15,7 @@ use crate::cli::HandshakeApi;
 use crate::handshake::{Clock, Contender, Cost, Heap, Nothing, Probe};
 use crate::workload::{Result, Scenario, Sessions};
 
-/// Handshakes as `scenario` says. When it has sessions, one has been made that the next can resume.
+/// Creates handshakes as in `scenario`. If they resume sessions, a first one has already been made.
 pub(crate) fn contender(api: HandshakeApi, scenario: &Scenario) -> Result<Box<dyn Contender>> {
     Ok(match api {
         HandshakeApi::Buffered => Box::new(Handshakes::<ClientConnection, ServerConnection>::new(
@@ -31,10 +31,10 @@ pub(crate) fn contender(api: HandshakeApi, scenario: &Scenario) -> Result<Box<dy
 struct Handshakes<C, S> {
     configs: Configs,
     is_resumed: bool,
-    /// A ticket may be out of date.
+    /// True if a ticket may have expired.
     may_be_full: bool,
     pipes: Pipes,
-    /// What clients have not closed.
+    /// Connections that their clients have not closed.
     open: Vec<S>,
     sides: core::marker::PhantomData<fn() -> C>,
 }
@@ -56,8 +56,8 @@ impl<C: Side, S: Side> Handshakes<C, S> {
         Ok(handshakes)
     }
 
-    /// Makes one handshake, and drops both sides; returns what `P` found of client and server. `sent` is shown each
-    /// flight.
+    /// Makes one handshake and drops both sides; returns the measurements of client and server by
+    /// `P`. `sent` receives each flight.
     fn make<P: Probe>(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[P::Sum; 2]> {
         let mut sums = Default::default();
         let (client, server) = self.connect::<P>(&mut sums, sent)?;
@@ -67,7 +67,7 @@ impl<C: Side, S: Side> Handshakes<C, S> {
         Ok([of_client, of_server])
     }
 
-    /// As [`Self::make`], without the dropping.
+    /// Like [`Self::make`], but without dropping.
     fn connect<P: Probe>(
         &mut self,
         sums: &mut [P::Sum; 2],
@@ -124,7 +124,7 @@ impl<C: Side, S: Side> Contender for Handshakes<C, S> {
     }
 }
 
-/// Memory on the way from each side to the other.
+/// The two directions between the sides.
 pub(super) struct Pipes {
     to_server: Pipe,
     to_client: Pipe,
@@ -138,8 +138,8 @@ impl Pipes {
         }
     }
 
-    /// Makes both sides and has them send each other all that they have to; adds what `P` finds of client and server
-    /// to `sums`. `sent` is shown each flight.
+    /// Creates both sides and exchanges flights until none is left. Adds the measurements of client
+    /// and server to `sums`; `sent` receives each flight.
     pub(super) fn connect<P: Probe, C: Side, S: Side>(
         &mut self,
         [of_client, of_server]: &mut [P::Sum; 2],
@@ -163,7 +163,7 @@ impl Pipes {
     }
 }
 
-/// Memory on the way from one side to the other.
+/// Memory for one direction between the sides.
 pub(super) struct Pipe {
     bytes: Vec<u8>,
     len: usize,
@@ -172,7 +172,7 @@ pub(super) struct Pipe {
 impl Pipe {
     fn new() -> Self {
         Self {
-            // more than the flights of any handshake here
+            // more than any flight here
             bytes: vec![0; 1 << 16],
             len: 0,
         }
@@ -199,10 +199,10 @@ impl Pipe {
 pub(super) trait Side: Sized {
     fn new(configs: &Configs) -> Result<Self>;
 
-    /// Takes in all of `incoming`, and fills `outgoing` with what there is to send.
+    /// Consumes all of `incoming` and appends pending output to `outgoing`.
     fn turn(&mut self, incoming: &mut Pipe, outgoing: &mut Pipe) -> Result<()>;
 
-    /// How the handshake came about that is complete.
+    /// The kind of the handshake once it is complete.
     fn kind(&self) -> Option<HandshakeKind>;
 }
 

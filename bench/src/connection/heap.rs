@@ -1,7 +1,7 @@
-//! What connections hold on the heap, and how many allocations it takes to make them.
+//! The heap bytes that connections hold, and the allocations it takes to create them.
 //!
-//! Everything is counted by the global allocator. What a provider's C code allocates by itself (aws-lc:
-//! key schedules, key exchange) does not pass through it.
+//! Everything is counted by the global allocator. Allocations within a provider's C code (aws-lc:
+//! key schedules, key exchange) do not pass through it.
 
 use bench_allocator::count;
 
@@ -11,18 +11,18 @@ use crate::cli::Api;
 use crate::memory::Idle;
 use crate::workload::{Result, Scenario};
 
-/// How many bytes both connections of a pair carry each way before they are idle again.
+/// The bytes that both connections of a pair send before they are idle again.
 const TRAFFIC: usize = 1 << 20;
 
 /// Bytes per write.
 const WRITE: usize = 1 << 14;
 
-/// Long enough for the records of one write, and for what a handshake sends at a time.
+/// Large enough for the records of one write, and for a flight of a handshake.
 const WIRE: usize = 2 * WRITE;
 
-/// Establishes `connections` pairs at once, lets them carry [`TRAFFIC`] if `used`, and measures how much heap
-/// dropping them frees. What they share (configurations, session caches, buffers that the thread keeps) stays
-/// and is not counted.
+/// Establishes `connections` pairs at once, sends [`TRAFFIC`] over them if `used`, and measures the
+/// heap bytes that dropping them frees. Shared data (configurations, session caches, the thread's
+/// buffer pool) stays and is not counted.
 pub(crate) fn idle(api: Api, scenario: &Scenario, connections: usize, used: bool) -> Result<Idle> {
     let configs = configs(scenario)?;
     let (clients, servers) = match api {
@@ -84,15 +84,16 @@ fn unbuffered_pairs(
     Ok((clients, servers))
 }
 
-/// How many bytes dropping `connections` frees.
+/// The heap bytes that dropping `connections` frees.
 fn given_back<T>(mut connections: Vec<Box<T>>) -> f64 {
     let ((), counted) = count(|| connections.clear());
     -counted.bytes as f64
 }
 
-/// How many allocations one full handshake takes: both sides, making the connections, and tickets.
+/// The allocations of one full handshake: both sides, including creating the connections and
+/// handling tickets.
 pub(crate) fn handshake_allocations(api: Api, scenario: &Scenario) -> Result<u64> {
-    // a configuration that has seen no connection has no session to resume
+    // a new configuration has no session to resume
     let configs = configs(scenario)?;
     let (mut there, mut back) = (Vec::with_capacity(WIRE), Vec::with_capacity(WIRE));
     let counted = match api {
@@ -111,8 +112,8 @@ pub(crate) fn handshake_allocations(api: Api, scenario: &Scenario) -> Result<u64
     Ok(counted.allocations)
 }
 
-/// Heap bytes that the calling thread still holds after its first connections, which carried traffic, are
-/// gone. Call it once per thread, in a process that has had connections before.
+/// Heap bytes that the calling thread still holds after its first connections were dropped. Call it
+/// once per thread, in a process that has had connections before.
 pub(crate) fn kept_by_thread(scenario: &Scenario) -> Result<i64> {
     let (result, counted) = count(|| {
         let configs = configs(scenario)?;

@@ -1,15 +1,15 @@
-//! Connections of one of the two implementations: configurations, and the workloads on them.
+//! Connections of one of the two implementations: configurations and workloads.
 //!
-//! This library and upstream have the same API, so this module exists once and is compiled twice: as
-//! `this::connection` and as `upstream::connection`, with `tls` naming the crate under test. Code for what
-//! only one of them offers is elsewhere.
+//! This library and upstream have the same API, so this module is compiled twice, as
+//! `this::connection` and `upstream::connection`. `tls` names the crate under test. Code for APIs
+//! that only one of them has is elsewhere.
 
-mod believes;
+mod accept_any_client;
 pub(crate) mod buffered;
-pub(crate) mod crowd;
 pub(crate) mod duplex;
 pub(crate) mod handshake;
 pub(crate) mod heap;
+pub(crate) mod many_pairs;
 pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
@@ -30,7 +30,7 @@ use tls::server::danger::ClientCertVerifier;
 use tls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
-use self::believes::Believes;
+use self::accept_any_client::AcceptAnyClient;
 use super::pairs::Configs;
 use super::{pairs, tls};
 use crate::cli::Version;
@@ -38,7 +38,7 @@ use crate::workload::{
     Direction, Result, Scenario, Sessions, Stretch, Traffic, Workload, record_count,
 };
 
-/// The two configurations that connections are made from.
+/// Creates the configurations of both sides.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     let mut provider = super::provider(scenario.provider);
     provider
@@ -69,7 +69,7 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     client.max_fragment_size = scenario.max_fragment_size;
 
     let verifier: Arc<dyn ClientCertVerifier> = match &scenario.client {
-        Some(_) if !scenario.verifies_client => Arc::new(Believes {
+        Some(_) if !scenario.verifies_client => Arc::new(AcceptAnyClient {
             algorithms: provider.signature_verification_algorithms,
         }),
         Some(identity) => {
@@ -121,14 +121,14 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     })
 }
 
-/// Those that trust this authority alone.
+/// A store that trusts only this authority.
 pub(super) fn only(ca: &CertificateDer<'static>) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     roots.add(ca.clone())?;
     Ok(roots)
 }
 
-/// The buffered API's work in `direction`, over a connection of its own.
+/// The work of the buffered API in `direction`, on its own connection.
 pub(crate) fn buffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(match direction {
@@ -137,13 +137,13 @@ pub(crate) fn buffered(direction: Direction, traffic: &Traffic) -> Result<Box<dy
     })
 }
 
-/// Receiving through the buffered API, for an application that looks at what came where it lies.
+/// Receiving through the buffered API, for an application that reads the plaintext in place.
 pub(crate) fn fill_buf(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(Box::new(buffered::Receive::without_copy(pair, traffic)))
 }
 
-/// The unbuffered API's work in `direction`, over a connection of its own.
+/// The work of the unbuffered API in `direction`, on its own connection.
 pub(crate) fn unbuffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::unbuffered::Pair::connect(&configs(&traffic.connection)?)?;
     Ok(match direction {
@@ -152,7 +152,8 @@ pub(crate) fn unbuffered(direction: Direction, traffic: &Traffic) -> Result<Box<
     })
 }
 
-/// Timed: what the client does to make records of plaintext, into one output buffer that is used again and again.
+/// Timed: the client's work to make records from plaintext, into one output buffer, again and
+/// again.
 struct Send<P> {
     pair: P,
     plaintext: Stretch,
@@ -162,7 +163,7 @@ struct Send<P> {
 
 /// A pair whose client sends.
 trait Sends {
-    /// Writes the records of `plaintext` to the front of `out`; returns how many bytes they take.
+    /// Writes the records of `plaintext` to the front of `out`; returns their length.
     fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
 }
 

@@ -1,4 +1,4 @@
-//! A server's own certificates, and those who ask for them.
+//! Uses of a server's own certificates.
 
 use core::hint::black_box;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) fn certified_key(own: &Identity, provider: Provider) -> Result<Certif
     Ok(CertifiedKey::from_der(chain, key, &provider)?)
 }
 
-/// Makes one of files, as programs do.
+/// Loads certificates and key from files, as programs do.
 pub(crate) fn read(files: &Files, provider: Provider) -> Result<Operation> {
     let (chain, key) = (files.chain.path().to_owned(), files.key.path().to_owned());
     let provider = super::super::provider(provider);
@@ -34,13 +34,13 @@ pub(crate) fn read(files: &Files, provider: Provider) -> Result<Operation> {
     }))
 }
 
-/// Whether the key is that of the certificate.
+/// Checks that the key belongs to the certificate.
 pub(crate) fn keys_match(own: &Identity, provider: Provider) -> Result<Operation> {
     let own = certified_key(own, provider)?;
     Ok(Box::new(move || Ok(black_box(&own).keys_match()?)))
 }
 
-/// Finds the certificate for the name in a ClientHello, among those of `names` names.
+/// Finds the certificate for the name in a ClientHello among `names` names.
 pub(crate) fn resolve(own: &Identity, provider: Provider, names: usize) -> Result<Operation> {
     let own = certified_key(own, provider)?;
     let mut resolver = ResolvesServerCertUsingSni::new();

@@ -11,7 +11,7 @@ use crate::cli::Provider;
 use crate::measure::Operation;
 use crate::workload::Result;
 
-/// Makes a verifier with the bytes of `list`, and drops it.
+/// Creates a verifier from the bytes of `list`, and drops it.
 pub(crate) fn verifier(list: &List, provider: Provider) -> Result<Operation> {
     let provider = Arc::new(super::super::provider(provider));
     let (roots, der) = (Arc::new(only(&list.ca)?), list.der.clone());

@@ -1,4 +1,4 @@
-//! Connections of clients that have a configuration of their own each, as command-line tools do.
+//! Connections of clients that create one configuration each, like command-line tools.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::certificates::Contender;
 use crate::handshake::{Clock, Heap, Probe};
 use crate::workload::{Result, Scenario};
 
-/// With roots that are read from the file `bundle` for each.
+/// Connections that read their roots from the file `bundle` each time.
 pub(crate) fn parsed(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
     let bundle = bundle.to_owned();
     contender(scenario, move || read(&bundle))
 }
 
-/// With roots that were read before.
+/// Connections with roots that were read in advance.
 pub(crate) fn kept(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
     let roots = read(bundle)?;
     contender(scenario, move || Ok(roots.clone()))
@@ -36,8 +36,8 @@ fn read(bundle: &Path) -> Result<Arc<RootCertStore>> {
     Ok(Arc::new(roots))
 }
 
-/// With the roots that `roots` returns. Of each connection all that the client does is measured, the making of
-/// its configuration included.
+/// Connections with the roots that `roots` returns. Measures all work of the client, including
+/// creating its configuration.
 pub(crate) fn contender(
     scenario: &Scenario,
     roots: impl Fn() -> Result<Arc<RootCertStore>> + 'static,

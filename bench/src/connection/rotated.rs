@@ -1,4 +1,4 @@
-//! Tickets under keys that are replaced every second, where the library itself does so every six hours.
+//! Tickets with keys that rotate every second, instead of the library's six hours.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A server of one thread, driven by readiness: it echoes what it is sent, and reads no more from who does not take
-//! the echo.
+//! A single-threaded echo server, driven by readiness. It stops reading from a peer that does not
+//! drain its output.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use crate::load::hostile::beside::{Served, Summary};
 use crate::socket::thread_cpu_time;
 use crate::workload::Result;
 
-/// Serves whoever comes by one of `listeners`, until it is `over`.
+/// Serves the clients of all `listeners` until `over` is set.
 pub(crate) fn serve(
     provider: Provider,
     listeners: &[TcpListener],
@@ -56,7 +56,7 @@ pub(crate) fn serve(
     Ok(Summary { served, heap })
 }
 
-/// Which listeners, and which clients, have something to be done.
+/// Waits; returns the indices of listeners and clients that are ready.
 fn wait(listeners: &[TcpListener], clients: &[Client]) -> Result<(Vec<usize>, Vec<usize>)> {
     const PAUSE: Timespec = Timespec {
         tv_sec: 0,
@@ -66,7 +66,7 @@ fn wait(listeners: &[TcpListener], clients: &[Client]) -> Result<(Vec<usize>, Ve
         .iter()
         .map(|listener| PollFd::new(listener, PollFlags::IN));
     let connected = clients.iter().map(|client| {
-        // who does not take what there is to send is not read from
+        // stop reading from a peer that does not drain its output
         let wanted = if client.tls.wants_write() {
             PollFlags::OUT
         } else {
@@ -96,7 +96,7 @@ fn accept(
         let socket = match listener.accept() {
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            // who has gone again
+            // the client has already left
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
             Err(error) => return Err(error.into()),
         };
@@ -113,7 +113,7 @@ fn accept(
 }
 
 struct Client {
-    /// The listener that it came by.
+    /// The index of the listener that accepted it.
     from: usize,
     tls: ServerConnection,
     socket: TcpStream,
@@ -121,7 +121,7 @@ struct Client {
 }
 
 impl Client {
-    /// One turn; whether the connection lasts.
+    /// Handles one event; returns whether the connection stays open.
     fn serve(&mut self, served: &mut Served, application: &mut [u8]) -> bool {
         if self.tls.wants_write() {
             return self.send();
@@ -145,14 +145,14 @@ impl Client {
     fn echo(&mut self, mut waiting: usize, application: &mut [u8]) -> std::io::Result<()> {
         while waiting != 0 {
             let len = self.tls.reader().read(application)?;
-            // nothing waited to be sent, so there is room for all that can be read at once
+            // nothing is pending, so there is room for everything that a single read returns
             self.tls.writer().write_all(&application[..len])?;
             waiting -= len;
         }
         Ok(())
     }
 
-    /// As much as the socket takes.
+    /// Sends until the socket would block.
     fn send(&mut self) -> bool {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut self.socket) {

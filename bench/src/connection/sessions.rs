@@ -1,4 +1,4 @@
-//! What a server holds of the sessions that it stores.
+//! The memory of a server's stored sessions.
 
 use std::sync::Arc;
 
@@ -13,15 +13,19 @@ use super::{configs, tls};
 use crate::handshake::Nothing;
 use crate::workload::{Identity, Result, Scenario};
 
-/// Has `clients` make full handshakes in turns, until the server has stored so many sessions; returns how many bytes
-/// it holds for them when all connections are closed.
-pub(crate) fn held(scenario: &Scenario, clients: &[Arc<Identity>], sessions: usize) -> Result<i64> {
+/// Has `clients` make full handshakes in turns, until the server has stored `sessions` sessions.
+/// Returns the heap bytes that the server holds for them after all connections are closed.
+pub(crate) fn heap_bytes(
+    scenario: &Scenario,
+    clients: &[Arc<Identity>],
+    sessions: usize,
+) -> Result<i64> {
     let mut scenario = Scenario {
         tickets: Some(1),
         ..scenario.clone()
     };
     let mut server = (*configs(&scenario)?.server).clone();
-    // the one of the warm-up is stored, too
+    // room for the session of the warm-up
     server.session_storage = ServerSessionMemoryCache::new(sessions + 1);
     let server = Arc::new(server);
     let clients = clients.iter().map(|client| {
@@ -29,7 +33,7 @@ pub(crate) fn held(scenario: &Scenario, clients: &[Arc<Identity>], sessions: usi
         let configs = configs(&scenario)?;
         let mut config = (*configs.client).clone();
         config.resumption = Resumption::disabled();
-        // what clients know of the server is nothing that the server holds
+        // the client's knowledge of the server must not count as the server's memory
         super::super::share_chains(false, &mut config, &mut (*configs.server).clone());
         Ok(Arc::new(config))
     });
@@ -46,7 +50,7 @@ pub(crate) fn held(scenario: &Scenario, clients: &[Arc<Identity>], sessions: usi
         }
         Ok(())
     };
-    // buffers and caches have what they keep by then
+    // fills buffers and caches first
     clients.first().map_or(Ok(()), &mut connect)?;
     let (done, counted) = count(|| {
         clients

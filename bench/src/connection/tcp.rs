@@ -1,4 +1,4 @@
-//! Both ends over loopback TCP, each on a thread of its own: what a program sees in the end.
+//! Both ends over loopback TCP, each on its own thread, as in a real program.
 
 use core::hint::black_box;
 use core::ops::{Deref, DerefMut};
@@ -30,7 +30,7 @@ struct End<C> {
     socket: Socket,
 }
 
-/// An established connection over TCP, which is used as `api` says.
+/// Creates an established connection over TCP, which is used through `api`.
 pub(crate) fn transfer(
     api: TcpApi,
     sizes: Sizes,
@@ -97,8 +97,7 @@ where
     C: DerefMut + Deref<Target = ConnectionCommon<Data>>,
     Data: SideData,
 {
-    /// Runs `work`; returns the seconds of processor time and the system calls that it took. When it
-    /// fails, the other end fails too.
+    /// Runs `work`; returns its CPU seconds and system calls. If it fails, the other end fails too.
     fn timed(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<(f64, u64)> {
         self.socket.take_calls();
         let start = thread_cpu_time();
@@ -119,7 +118,7 @@ where
         buffered::write(&mut self.connection, black_box(plaintext), &mut self.socket)
     }
 
-    /// Reads until as many bytes as are `expected` have come.
+    /// Reads until `expected` bytes have arrived.
     fn read_from_stream(&mut self, application: &mut [u8], expected: usize) -> Result<()> {
         let mut stream = Stream::new(&mut self.connection, &mut self.socket);
         let mut received = 0;
@@ -134,7 +133,7 @@ where
         Ok(())
     }
 
-    /// As [`Self::read_from_stream`].
+    /// Like [`Self::read_from_stream`].
     fn read_by_calls(&mut self, application: &mut [u8], expected: usize) -> Result<()> {
         let mut received = 0;
         while received < expected {

@@ -1,4 +1,5 @@
-//! What compares secrets, or opens what may be forged, on inputs that are wrong in one place or another.
+//! Comparisons with secrets, and opening of possible forgeries, with inputs that are wrong in
+//! different places.
 
 mod handshakes;
 
@@ -36,7 +37,7 @@ pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
             *provider,
             ticketer,
         ));
-        // a control: what chance makes of an operation like this
+        // a control: the result of chance for such an operation
         cases.push(ticket_case(
             "ticket, wrong in the same place",
             ["tag, last byte"; 2],
@@ -60,7 +61,8 @@ pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
     cases
 }
 
-/// A wrong ticket of `ticketer`: it is changed at one place or another, from its beginning or its end.
+/// Opens a wrong ticket of `ticketer`. One byte is changed, at one of two places, counted from the
+/// start or the end.
 pub(in super::super) fn ticket_case(
     operation: &str,
     inputs: [&'static str; 2],
@@ -72,7 +74,7 @@ pub(in super::super) fn ticket_case(
         let ticketer = ticketer(provider)?;
         let ticket = ticketer.encrypt(&[0x5e; 120]).ok_or("no ticket")?;
         if ticketer.decrypt(&ticket).is_none() {
-            return Err("the ticket is refused as it is".into());
+            return Err("the unchanged ticket is rejected".into());
         }
         let mut forgery = Forgery::new(ticket, places);
         Ok(Box::new(move |class| {
@@ -95,8 +97,8 @@ pub(in super::super) fn ticket_case(
     }
 }
 
-/// Looks up names that differ from those that are there. Which of them, and in which byte value, changes: where a name
-/// falls in the table is chance, and would be the same in a whole run.
+/// Looks up names that are similar to existing ones. Name and byte value vary, because the slot of
+/// a name in the table is random and would stay the same in a whole run.
 fn stored_session() -> Result<Subject> {
     const SESSIONS: usize = 200;
     let sessions = ServerSessionMemoryCache::new(256);
@@ -105,7 +107,7 @@ fn stored_session() -> Result<Subject> {
         sessions.put(name.clone(), vec![name[0]; 100]);
     }
     if names.iter().any(|name| sessions.get(name).is_none()) {
-        return Err("a session is not there".into());
+        return Err("a session is missing".into());
     }
     let mut noise = Noise::new(13);
     let mut input = names[0].clone();
@@ -122,8 +124,8 @@ fn stored_session() -> Result<Subject> {
     }))
 }
 
-/// The cipher of a suite that is measured: one for each cipher and version, with keys of 32 bytes, since a program can
-/// make an `AeadKey` of upstream's of no other length.
+/// The cipher of a measured suite: one for each cipher and version, with keys of 32 bytes. A
+/// program cannot create an upstream `AeadKey` of another length.
 fn cipher(suite: &SupportedCipherSuite) -> Option<Cipher> {
     match &format!("{:?}", suite.suite())[..] {
         "TLS13_AES_256_GCM_SHA384" | "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384" => {
@@ -136,7 +138,8 @@ fn cipher(suite: &SupportedCipherSuite) -> Option<Cipher> {
     }
 }
 
-/// Bytes of content in a record that does not open; with its padding, in one that does.
+/// The content length of a record that does not open. Records that open contain content and padding
+/// of this length.
 const LEN: usize = 1024;
 
 const APPLICATION_DATA: u8 = 23;
@@ -173,7 +176,7 @@ fn record_cases(provider: Provider, suite: SupportedCipherSuite, cipher: Cipher)
     cases
 }
 
-/// A record that was changed at one place or another.
+/// Opens a record that was changed at one of two places.
 fn forged_record(
     suite: SupportedCipherSuite,
     cipher: Cipher,
@@ -181,22 +184,22 @@ fn forged_record(
 ) -> Result<Subject> {
     let right = sealed(&suite, cipher, APPLICATION_DATA, &[0x5e; LEN]);
     if open(&mut *decrypter(&suite), &mut right.clone()).is_none() {
-        return Err("the record does not open as it is".into());
+        return Err("the unchanged record does not open".into());
     }
     let mut forgery = Forgery::new(right.clone(), places);
     let write = move |class: usize, input: &mut [u8]| input.copy_from_slice(forgery.make(class));
     Ok(opened(suite, right.len(), write, [None; 2]))
 }
 
-/// A record with as little content as there can be, and one with as much, of one length.
+/// Opens records of equal length with the least and the most content.
 fn padded_record(suite: SupportedCipherSuite, cipher: Cipher) -> Result<Subject> {
     let mut little = vec![0; LEN];
     little[..2].copy_from_slice(&[0x5e, APPLICATION_DATA]);
-    // RFC 9846 §5.4: what stands behind the content is a type, then zeros
+    // RFC 9846 §5.4: the content is followed by its type and by zeros
     let little = sealed(&suite, cipher, 0, &little);
     let much = sealed(&suite, cipher, APPLICATION_DATA, &[0x5e; LEN]);
     let len = much.len();
-    // both are read each time, so that both are as near to the processor
+    // read both each time, so that both are equally close in the cache
     let write = move |class: usize, input: &mut [u8]| {
         input.copy_from_slice(black_box(&[&little, &much][1 - class][..]));
         input.copy_from_slice(black_box(&[&little, &much][class][..]));
@@ -204,7 +207,8 @@ fn padded_record(suite: SupportedCipherSuite, cipher: Cipher) -> Result<Subject>
     Ok(opened(suite, len, write, [Some(1), Some(LEN)]))
 }
 
-/// Opens payloads of records of `len` bytes, as they are written for a class, whose content is to have these lengths.
+/// Opens payloads of `len` bytes, which `write` makes for a class. Their content must have the
+/// `expected` lengths.
 fn opened(
     suite: SupportedCipherSuite,
     len: usize,
@@ -228,7 +232,7 @@ fn opened(
 const KEY: [u8; 32] = [0x4b; 32];
 const IV: [u8; 12] = [0x1f; 12];
 
-/// The payload of the first record under the key, with an inner type where there is one.
+/// The payload of the first record under the key, with an inner type in TLS 1.3.
 fn sealed(suite: &SupportedCipherSuite, cipher: Cipher, typ: u8, content: &[u8]) -> Vec<u8> {
     const HEADER_LEN: usize = 5;
     let keys = Keys {
@@ -252,7 +256,7 @@ fn decrypter(suite: &SupportedCipherSuite) -> Box<dyn MessageDecrypter> {
     }
 }
 
-/// Opens the first record; how long its content is, if it opens.
+/// Opens the first record; returns the length of its content, if it opens.
 fn open(decrypter: &mut dyn MessageDecrypter, payload: &mut [u8]) -> Option<usize> {
     let record = InboundOpaqueMessage::new(
         ContentType::ApplicationData,

@@ -1,10 +1,11 @@
-//! The unbuffered API: `process_tls_records` and the states it returns, over the caller's memory.
+//! The unbuffered API: `process_tls_records` and the states that it returns, over the caller's
+//! memory.
 
 use super::Sends;
 use super::pairs::unbuffered::{Pair, receive, send};
 use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
 
-/// By the client's `encrypt`.
+/// Sends with the client's `encrypt`.
 impl Sends for Pair {
     fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
         send(&mut *self.client, plaintext, out)

@@ -1,8 +1,8 @@
-//! The limit of a handshake: the operations of the provider's library that it cannot do without, in a row, and
-//! nothing else. No messages, no certificates, no states.
+//! The limit of a handshake: only the indispensable operations of the provider's library, one after
+//! the other. No messages, no certificates, no states.
 //!
-//! The operations are listed from the RFCs, with lengths as the peers' flights have them; how often a key
-//! schedule takes HMACs is counted here, not measured.
+//! The operations are listed from the RFCs, with the lengths from the peers' flights. The number of
+//! HMACs in a key schedule is counted here, not measured.
 
 use pki_types::CertificateDer;
 
@@ -11,8 +11,8 @@ use crate::cli::{Cipher, Group, Version};
 use crate::primitives::{Hash, Operation, Primitive};
 use crate::workload::{Result, Role, Scenario, Sessions, records};
 
-/// The operations of both sides in the handshake that `scenario` describes, whose `flights` are on the wire in
-/// turns, the client's first.
+/// The operations of both sides in the handshake of `scenario`. `flights` are on the wire in turns,
+/// the client's first.
 pub(crate) fn contender(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Contender>> {
     let provider = scenario.provider;
     let [client, server] = Role::BOTH.map(|role| {
@@ -29,7 +29,7 @@ pub(crate) fn contender(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<
 }
 
 struct Limit {
-    /// Of which these are the operations.
+    /// The flights of the handshake that these operations belong to.
     flights: Vec<Vec<u8>>,
     client: Vec<Operation>,
     server: Vec<Operation>,
@@ -71,7 +71,7 @@ impl Contender for Limit {
     }
 }
 
-/// What `role` has to compute.
+/// The operations that `role` has to compute.
 pub(super) fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
     let suite = &scenario.suite;
     let hash = if suite.uses_sha384() {
@@ -103,17 +103,18 @@ struct Handshake<'a> {
     all: Vec<Primitive>,
 }
 
-/// What TLS 1.3 signs: RFC 9846 §4.5.3, 64 spaces, a label, a zero and the hash of the transcript.
+/// The signed bytes in TLS 1.3, RFC 9846 §4.5.3: 64 spaces, a label, a zero and the hash of the
+/// transcript.
 const CERTIFICATE_VERIFY_LEN: usize = 64 + 33 + 1;
 
-/// What a TLS 1.2 server signs: RFC 8422 §5.4, both randoms, the curve and its share.
+/// The bytes that a TLS 1.2 server signs, RFC 8422 §5.4: both randoms, the curve and its share.
 const SERVER_KEY_EXCHANGE_LEN: usize = 64 + 4 + 32;
 
-/// About what a session without certificates takes in a ticket.
+/// The approximate length of a session without certificates in a ticket.
 const SESSION_LEN: usize = 128;
 
 impl Handshake<'_> {
-    /// RFC 9846 §7.1 has the picture of the key schedule.
+    /// Lists the operations of TLS 1.3. RFC 9846 §7.1 has the picture of the key schedule.
     fn tls13(mut self) -> Vec<Primitive> {
         let len = self.hash.len();
         let (derive, key_and_iv) = (derive_secret_len(len), [22, 21]);
@@ -122,7 +123,8 @@ impl Handshake<'_> {
         if !self.is_resumed {
             self.authenticate(CERTIFICATE_VERIFY_LEN + len, CERTIFICATE_VERIFY_LEN + len);
         }
-        // server's signature and Finished, client's signature and Finished, both kinds of traffic secrets
+        // the server's signature and Finished, the client's, and the secrets of both kinds of
+        // traffic
         self.transcript(if self.is_resumed { 5 } else { 6 });
 
         // early secret: a constant without a PSK
@@ -132,13 +134,13 @@ impl Handshake<'_> {
             self.mac(vec![derive_secret_len(0)]);
             self.mac(vec![len]);
         }
-        // handshake secret, from which come two traffic secrets and the next salt
+        // handshake secret; two traffic secrets and the next salt derive from it
         self.mac(vec![len]);
         self.mac(vec![derive; 3]);
         // master secret: two traffic secrets, exporter and resumption
         self.mac(vec![len]);
         self.mac(vec![derive; 4]);
-        // keys of both directions, with those for Finished during the handshake
+        // the keys of both directions; during the handshake those for Finished, too
         for _ in 0..2 {
             self.mac([&key_and_iv[..], &[derive_secret_len(0)]].concat());
             self.mac(key_and_iv.to_vec());
@@ -151,7 +153,7 @@ impl Handshake<'_> {
         }
         let tickets = self.encrypted(self.flights.get(3)).len();
         for _ in 0..tickets {
-            // the PSK that goes with a nonce
+            // the PSK of a ticket's nonce
             self.mac(vec![30]);
         }
         self.tickets(tickets);
@@ -159,7 +161,7 @@ impl Handshake<'_> {
         self.all
     }
 
-    /// RFC 5246 §8.1 and §6.3, RFC 7627.
+    /// Lists the operations of TLS 1.2: RFC 5246 §8.1 and §6.3, RFC 7627.
     fn tls12(mut self) -> Vec<Primitive> {
         let len = self.hash.len();
         let cipher = self.scenario.suite.cipher;
@@ -189,7 +191,7 @@ impl Handshake<'_> {
         self.all
     }
 
-    /// Each side's random, and what names a session.
+    /// The random of this side and a session ID.
     fn randoms(&mut self) {
         self.all
             .extend([Primitive::Random(32), Primitive::Random(32)]);
@@ -200,7 +202,8 @@ impl Handshake<'_> {
         self.all.push(Primitive::Exchange(group, self.role));
     }
 
-    /// The peer's certificate and its signature over so many bytes are verified, one's own is made.
+    /// Verifies the peer's chain and signature, and signs. The arguments are the lengths of the
+    /// signed bytes.
     fn authenticate(&mut self, by_server: usize, by_client: usize) {
         let key_type = self.scenario.key_type;
         let identities = key_type.identities();
@@ -227,7 +230,8 @@ impl Handshake<'_> {
         }
     }
 
-    /// Hashing the first three flights, or as many as there are, and taking the hash so often on the way.
+    /// Hashes the handshake's flights, without tickets, and takes the hash `times` times on the
+    /// way.
     fn transcript(&mut self, times: usize) {
         let len: usize = self.flights.iter().take(4).map(Vec::len).sum();
         let tickets = match self.scenario.suite.version {
@@ -243,7 +247,7 @@ impl Handshake<'_> {
         self.all.push(Primitive::Mac(self.hash, messages));
     }
 
-    /// The PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash's length of output.
+    /// The PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash length of output.
     fn prf(&mut self, seed_len: usize, output_len: usize) {
         let len = self.hash.len();
         let rounds = output_len.div_ceil(len);
@@ -253,7 +257,7 @@ impl Handshake<'_> {
         self.mac(messages);
     }
 
-    /// What the server does with the AEAD of its ticketer.
+    /// The AEAD operations of the server's ticketer.
     fn tickets(&mut self, sent: usize) {
         if (self.role, self.scenario.sessions) != (Role::Server, Sessions::Tickets) {
             return;
@@ -270,7 +274,7 @@ impl Handshake<'_> {
             self.all.push(Primitive::Open(cipher, len));
         }
         let is_tls13 = self.scenario.suite.version == Version::Tls13;
-        // a resumed TLS 1.2 session goes on with its ticket
+        // a resumed TLS 1.2 session keeps its ticket
         for _ in 0..if is_tls13 || !self.is_resumed {
             sent
         } else {
@@ -280,7 +284,7 @@ impl Handshake<'_> {
         }
     }
 
-    /// Sealing one's own encrypted records, opening the peer's.
+    /// Seals the own encrypted records and opens the peer's.
     fn records(&mut self) {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {
@@ -295,7 +299,7 @@ impl Handshake<'_> {
         }
     }
 
-    /// The lengths of what is encrypted in `flight`.
+    /// The lengths of the encrypted records in `flight`.
     fn encrypted(&self, flight: Option<&Vec<u8>>) -> Vec<usize> {
         const CHANGE_CIPHER_SPEC: u8 = 20;
         const APPLICATION_DATA: u8 = 23;
@@ -317,8 +321,8 @@ impl Handshake<'_> {
     }
 }
 
-/// Length of what is expanded to a secret: RFC 9846 §7.1, `HkdfLabel` with a label of about ten bytes and a
-/// hash of so many, and HKDF's counter.
+/// The length of the message that HKDF expands to a secret: RFC 9846 §7.1, `HkdfLabel` with a label
+/// of about ten bytes and a hash of `hash_len`, plus HKDF's counter.
 fn derive_secret_len(hash_len: usize) -> usize {
     2 + 1 + 6 + 10 + 1 + hash_len + 1
 }

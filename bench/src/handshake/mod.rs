@@ -1,5 +1,5 @@
-//! `handshake`, `handshake-resume`, `handshake-ticket`: how many handshakes a second each side makes, and what
-//! they cost, in every combination that was asked for.
+//! `handshake`, `handshake-resume`, `handshake-ticket`: handshakes per second of each side and
+//! their costs, in all requested combinations.
 
 pub(crate) mod limit;
 
@@ -18,39 +18,39 @@ use crate::suites::Suite;
 use crate::workload::{Identity, Result, Role, SESSIONS, Scenario, Sessions};
 use crate::{this, upstream};
 
-/// Handshakes that can be made again and again: of one implementation, or only the cryptography of them.
+/// Repeatable handshakes of one implementation, or only their cryptography.
 pub(crate) trait Contender {
-    /// Makes one; returns what the sides send each other, in turns, the client first.
+    /// Makes one handshake; returns the flights of the sides in turns, the client's first.
     fn flights(&mut self) -> Result<Vec<Vec<u8>>>;
 
     /// Makes one; returns the seconds that client and server took.
     fn time(&mut self) -> Result<[f64; 2]>;
 
-    /// Makes one; returns what client and server took otherwise.
+    /// Makes one; returns the other costs of client and server.
     fn count(&mut self) -> Result<[Cost; 2]>;
 
-    /// Makes one, and the server keeps the connection open.
+    /// Makes one, after which the server keeps the connection open.
     fn keep_open(&mut self) -> Result<()>;
 }
 
-/// What one side of a handshake takes besides time.
+/// The costs of one side of a handshake besides time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) allocations: u64,
-    /// All that was asked for, however short it was kept.
+    /// All requested bytes, however short-lived.
     pub(crate) heap_bytes: u64,
-    /// To the other side.
+    /// Bytes sent to the other side.
     pub(crate) sent_bytes: u64,
 }
 
-/// What is found out about a piece of work, and added up.
+/// A measurement of a piece of work, summed over its pieces.
 pub(crate) trait Probe {
     type Sum: Default;
 
     fn measure<T>(sum: &mut Self::Sum, work: impl FnOnce() -> T) -> T;
 }
 
-/// How many seconds it takes.
+/// Seconds.
 pub(crate) struct Clock;
 
 impl Probe for Clock {
@@ -64,7 +64,7 @@ impl Probe for Clock {
     }
 }
 
-/// What it takes from the heap.
+/// Allocations and heap bytes.
 pub(crate) struct Heap;
 
 impl Probe for Heap {
@@ -96,7 +96,7 @@ impl Timed<2> for Box<dyn Contender> {
     }
 }
 
-/// One of the three sub-commands: which sessions there are makes the difference.
+/// One of the three sub-commands, which differ in their sessions.
 pub(crate) struct Handshakes<'a> {
     pub(crate) sessions: Sessions,
     pub(crate) args: &'a HandshakeArgs,
@@ -113,16 +113,16 @@ pub(crate) struct Row {
     client_auth: bool,
     role: Role,
     threads: usize,
-    /// The median over the rounds, were this side's time all that it takes.
+    /// Handshakes per second if only this side took time: the median over the rounds.
     handshakes_per_s: f64,
-    /// This over upstream's in the same round: the median over the rounds.
+    /// The ratio to upstream in the same round: the median over the rounds.
     ratio_to_upstream: f64,
-    /// This over the limit's in the same round: the median over the rounds.
+    /// The ratio to the limit in the same round: the median over the rounds.
     share_of_limit: f64,
     allocations_per_handshake: u64,
     heap_bytes_per_handshake: u64,
     sent_bytes_per_handshake: u64,
-    /// The tenth and the ninetieth percentile of `handshakes_per_s`.
+    /// The 10th and 90th percentile of `handshakes_per_s`.
     handshakes_per_s_spread: (f64, f64),
 }
 
@@ -130,9 +130,9 @@ impl Job for Handshakes<'_> {
     type Row = Row;
 
     const NOTES: &'static str = "\
-handshakes/s: by the time of this side alone, from making the connection to dropping it, what tickets take
-included: median over the rounds and its 10th to 90th percentile. heap bytes: all that was asked for.
-limit: the provider's primitives of this handshake alone, in a row. What C code allocates is not counted.
+handshakes/s: counting the time of this side only, from creating the connection to dropping it, tickets
+included: median over the rounds and its 10th to 90th percentile. heap bytes: all bytes requested.
+limit: the provider's primitives of this handshake alone, in a row. Allocations in C code are not counted.
 Figures compare within this run only.";
 
     const UNIT: &'static str = "handshakes/s";
@@ -147,7 +147,7 @@ Figures compare within this run only.";
 
     fn check(&self) -> Result<()> {
         if self.scenarios()?.is_empty() {
-            return Err("no provider has what was asked for".into());
+            return Err("no provider supports this combination".into());
         }
         Ok(())
     }
@@ -191,7 +191,7 @@ impl Handshakes<'_> {
         }
     }
 
-    /// Every combination that was asked for and that exists.
+    /// All requested combinations that exist.
     fn scenarios(&self) -> Result<Vec<Scenario>> {
         let args = self.args;
         let mut scenarios = Vec::new();
@@ -225,12 +225,12 @@ impl Handshakes<'_> {
     }
 }
 
-/// In the order in which they are built.
+/// The contenders, in the order in which they are built.
 const CONTENDERS: [&str; 3] = ["this", "upstream", "limit"];
 const UPSTREAM: usize = 1;
 const LIMIT: usize = 2;
 
-/// One kind of handshake by one API: what is measured interleaved.
+/// One kind of handshake over one API. The contenders are measured in turns.
 struct Contest<'a> {
     job: &'a Handshakes<'a>,
     allocator: Kind,
@@ -315,10 +315,10 @@ impl Contest<'_> {
     }
 }
 
-/// Counts in a pass of its own: nothing here is timed, and nothing is counted while something is timed.
+/// Counts in a separate pass, so that counting does not disturb the timing.
 fn count(contenders: &mut [Box<dyn Contender>]) -> Result<Vec<[Cost; 2]>> {
     let counts = contenders.iter_mut().map(|contender| {
-        // buffers and caches have what they keep by then
+        // fills buffers and caches first
         for _ in 0..4 {
             contender.time()?;
         }

@@ -1,4 +1,4 @@
-//! What is measured of handshakes, and what their limit consists of.
+//! The rows of the handshake sub-commands, and the composition of their limit.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::cli::{Cipher, Cli, Command, Group, KeyType, Provider, Version};
 use crate::primitives::Primitive;
 
-/// The rows of a run as short as can be.
+/// The rows of the shortest possible run.
 fn measure(sessions: Sessions, more: &[&str]) -> Vec<Row> {
     let fixed = ["bench", "handshake", "--multiplier=0.001"];
     let args = match Cli::try_parse_from(fixed.iter().chain(more))
@@ -26,7 +26,7 @@ fn measure(sessions: Sessions, more: &[&str]) -> Vec<Row> {
     job.measure(Kind::System).unwrap()
 }
 
-fn of<'a>(rows: &'a [Row], key: fn(&'a Row) -> &'a str) -> BTreeSet<&'a str> {
+fn distinct<'a>(rows: &'a [Row], key: fn(&'a Row) -> &'a str) -> BTreeSet<&'a str> {
     rows.iter().map(key).collect()
 }
 
@@ -42,20 +42,20 @@ fn every_side_of_every_implementation_has_its_row() {
             "--api=buffered,unbuffered",
         ],
     );
-    // three contenders, two sides; the hybrid is not ring's
+    // three contenders, two sides; ring lacks the hybrid group
     assert_eq!(rows.len(), 3 * 2 * (2 + 1) * 2 * 2 * 2);
     assert_eq!(
-        of(&rows, |row| &row.subject.implementation),
+        distinct(&rows, |row| &row.subject.implementation),
         CONTENDERS.into()
     );
     assert_eq!(
-        of(&rows, |row| &row.group),
+        distinct(&rows, |row| &row.group),
         ["X25519", "X25519MLKEM768"].into()
     );
     for row in &rows {
         assert!(row.handshakes_per_s > 0.0, "{row:?}");
         let is_limit = row.subject.implementation == "limit";
-        // another contender may have a share of 1, too: by chance, as it is a matter of time
+        // another contender may reach a share of 1 too, by chance
         assert!(row.share_of_limit > 0.0, "{row:?}");
         assert!(row.share_of_limit == 1.0 || !is_limit, "{row:?}");
         assert_eq!(row.sent_bytes_per_handshake == 0, is_limit, "{row:?}");
@@ -91,7 +91,7 @@ fn scenario(version: Version, sessions: Sessions, client_auth: bool) -> Scenario
     }
 }
 
-/// How many operations of the limit satisfy `is`, by side.
+/// The number of the limit's operations that satisfy `is`, for each side.
 fn count_operations(scenario: &Scenario, is: fn(&Primitive) -> bool) -> [usize; 2] {
     let upstream = upstream::connection::handshake::contender(HandshakeApi::Buffered, scenario);
     let flights = upstream.unwrap().flights().unwrap();
@@ -132,7 +132,7 @@ fn the_limit_has_every_signature_and_every_encrypted_record() {
             assert_eq!(count_operations(&resumed, uses_tickets), [0, opened]);
         }
         for scenario in [&full, &mutual] {
-            // what one seals the other opens
+            // each side opens the records that the other seals
             let (sealed, opened) = (
                 count_operations(scenario, seals),
                 count_operations(scenario, opens),
@@ -144,7 +144,7 @@ fn the_limit_has_every_signature_and_every_encrypted_record() {
 }
 
 #[test]
-fn what_no_provider_has_is_said_at_once() {
+fn an_unsupported_combination_fails_the_check() {
     let line = [
         "bench",
         "handshake",

@@ -1,4 +1,5 @@
-//! `load connections`: thousands of connections in one process, idle and while all of them move data.
+//! `load connections`: thousands of connections in one process, idle and while all of them move
+//! data.
 
 use bench_allocator::{Kind, so_far};
 use serde::{Deserialize, Serialize};
@@ -10,30 +11,31 @@ use crate::statistics::rounded;
 use crate::workload::{Result, Scenario};
 use crate::{measure, socket, this, upstream};
 
-/// Connected pairs, any number of them.
-pub(crate) trait Crowd {
-    /// Every connection is sent `data` by its peer, and it stays with the one that receives it.
+/// Many connected pairs.
+pub(crate) trait ManyPairs {
+    /// Sends `data` to every connection, which does not hand it out yet.
     fn hold(&mut self, data: Move) -> Result<()>;
 
-    /// Every connection gets the rest and hands all of `data` out.
+    /// Delivers the rest to every connection and reads all of `data`.
     fn read(&mut self, data: Move) -> Result<()>;
 
-    /// Drops all connections; returns how much heap those of clients and of servers give back.
+    /// Drops all connections; returns the heap bytes freed by clients and by servers.
     fn give_back(&mut self) -> [i64; 2];
 }
 
-/// What each connection is sent.
+/// The data sent to each connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub(crate) len: usize,
-    /// Whether the whole record comes at once, and waits to be read. If not, its last bytes come later.
+    /// True if the whole record arrives at once and waits to be read. Otherwise its last bytes
+    /// arrive later.
     pub(crate) is_whole: bool,
 }
 
-/// How many bytes of a record come later.
+/// The number of bytes of a record that arrive later.
 pub(crate) const REST: usize = 16;
 
-/// What happens in each round, and what it is called.
+/// The moves of each round, with their names.
 const MOVES: [(&str, Move); 6] = [
     ("1 byte waits", Move::whole(1)),
     ("1 kB waits", Move::whole(1000)),
@@ -69,9 +71,9 @@ pub(crate) struct Row {
     transport: String,
     connections: usize,
     state: String,
-    /// Heap bytes of each, the mean over clients and servers where the state does not say which.
+    /// Heap bytes per connection; the mean over clients and servers, unless the state names one.
     bytes_per_connection: f64,
-    /// By how much the heap of all of them grew from the end of the first round to that of the last.
+    /// The growth of the heap from the end of the first round to that of the last.
     growth_bytes: i64,
 }
 
@@ -79,10 +81,10 @@ impl Job for LoadConnectionsArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-Heap bytes as asked for, through Rust's global allocator. idle: when all data was read, by dropping them. waits: every
-connection holds received data that nobody reads; part: all of a record but its last 16 bytes; with the unbuffered API
-that is memory of the application. resident: by which the process grew for them, C's allocator included, where the system
-tells it. growth: of the whole heap over the rounds after the first.";
+Heap bytes requested from Rust's global allocator. idle: freed by dropping them after all data was read. waits: every
+connection holds received data that was not read; part: a record without its last 16 bytes; with the unbuffered API
+that is the application's memory. resident: growth of the process, including C's allocator, where the system
+reports it. growth: of the whole heap over the rounds after the first.";
 
     const UNIT: &'static str = "bytes";
 
@@ -120,20 +122,20 @@ tells it. growth: of the whole heap over the rounds after the first.";
                 for (name, connect) in CONTENDERS {
                     // one-time setup happens with a process's first connections and belongs to none
                     connect(api, scenario, 1, self.tcp)?;
-                    let (found, _) = bench_allocator::count(|| {
+                    let (totals, _) = bench_allocator::count(|| {
                         let resident = socket::resident_bytes();
-                        let mut crowd = connect(api, scenario, self.pairs(), self.tcp)?;
+                        let mut pairs = connect(api, scenario, self.pairs(), self.tcp)?;
                         progress.inc(1);
-                        Found::new(&mut *crowd, resident, || progress.inc(1))
+                        Totals::new(&mut *pairs, resident, || progress.inc(1))
                     });
-                    let found = found?;
-                    if name == "this" && found.growth > 0 {
-                        let (growth, api) = (found.growth, api.name());
+                    let totals = totals?;
+                    if name == "this" && totals.growth > 0 {
+                        let (growth, api) = (totals.growth, api.name());
                         return Err(format!("{api}: the heap grew by {growth} bytes").into());
                     }
                     let subject =
                         Subject::new("load-connections", name, scenario, api.name(), allocator);
-                    rows.extend(self.rows(&subject, &found));
+                    rows.extend(self.rows(&subject, &totals));
                 }
             }
         }
@@ -143,13 +145,13 @@ tells it. growth: of the whole heap over the rounds after the first.";
 }
 
 impl LoadConnectionsArgs {
-    /// How many pairs there are.
+    /// The number of pairs.
     fn pairs(&self) -> usize {
         let scaled = self.connections as f64 * self.time.multiplier;
         (scaled as usize).max(4)
     }
 
-    fn rows(&self, subject: &Subject, found: &Found) -> Vec<Row> {
+    fn rows(&self, subject: &Subject, totals: &Totals) -> Vec<Row> {
         let pairs = self.pairs() as f64;
         let row = |state: &str, bytes: f64| Row {
             subject: subject.clone(),
@@ -157,51 +159,55 @@ impl LoadConnectionsArgs {
             connections: 2 * self.pairs(),
             state: state.to_owned(),
             bytes_per_connection: rounded(bytes, 1),
-            growth_bytes: found.growth,
+            growth_bytes: totals.growth,
         };
         let mut rows = vec![
-            row("idle client", found.idle[0] as f64 / pairs),
-            row("idle server", found.idle[1] as f64 / pairs),
+            row("idle client", totals.idle[0] as f64 / pairs),
+            row("idle server", totals.idle[1] as f64 / pairs),
         ];
-        let idle: i64 = found.idle.iter().sum();
-        let held = MOVES.iter().zip(&found.held);
+        let idle: i64 = totals.idle.iter().sum();
+        let held = MOVES.iter().zip(&totals.held);
         rows.extend(
             held.map(|((state, _), more)| row(state, (idle + more) as f64 / (2.0 * pairs))),
         );
-        // what the process has from connections before is used again
-        let resident = found.resident.iter().filter(|bytes| **bytes > 0);
+        // zero if the process reused memory of earlier connections
+        let resident = totals.resident.iter().filter(|bytes| **bytes > 0);
         rows.extend(resident.map(|bytes| row("resident", *bytes as f64 / (2.0 * pairs))));
         rows
     }
 }
 
-type Connect = fn(Api, &Scenario, usize, bool) -> Result<Box<dyn Crowd>>;
+type Connect = fn(Api, &Scenario, usize, bool) -> Result<Box<dyn ManyPairs>>;
 
 const CONTENDERS: [(&str, Connect); 2] = [
-    ("this", this::connection::crowd::connected),
-    ("upstream", upstream::connection::crowd::connected),
+    ("this", this::connection::many_pairs::connected),
+    ("upstream", upstream::connection::many_pairs::connected),
 ];
 
-/// What was found of all pairs together.
-struct Found {
+/// The figures of all pairs together.
+struct Totals {
     idle: [i64; 2],
-    /// In each of [`MOVES`], beyond what they hold when a round is over.
+    /// The heap bytes in each of [`MOVES`], minus those at the end of a round.
     held: Vec<i64>,
     growth: i64,
     resident: Option<i64>,
 }
 
-impl Found {
-    /// Within the work of [`bench_allocator::count`].
-    fn new(crowd: &mut dyn Crowd, resident: Option<i64>, round_done: impl Fn()) -> Result<Self> {
+impl Totals {
+    /// Runs the rounds. Call it within the work of [`bench_allocator::count`].
+    fn new(
+        pairs: &mut dyn ManyPairs,
+        resident: Option<i64>,
+        round_done: impl Fn(),
+    ) -> Result<Self> {
         let mut ends = Vec::with_capacity(ROUNDS);
         let mut held = Vec::with_capacity(MOVES.len());
         for _ in 0..ROUNDS {
             held.clear();
             for (_, data) in MOVES {
-                crowd.hold(data)?;
+                pairs.hold(data)?;
                 held.push(so_far().bytes);
-                crowd.read(data)?;
+                pairs.read(data)?;
             }
             ends.push(so_far().bytes);
             round_done();
@@ -215,7 +221,7 @@ impl Found {
         }
         Ok(Self {
             growth: end - ends[0],
-            idle: crowd.give_back(),
+            idle: pairs.give_back(),
             held,
             resident,
         })
@@ -243,7 +249,7 @@ impl report::Row for Row {
         cells
     }
 
-    /// Idle connections are drawn.
+    /// Only idle connections are drawn.
     fn point(&self) -> Option<Point> {
         let role = self.state.strip_prefix("idle")?;
         Some(self.subject.point(role, 1, self.bytes_per_connection))

@@ -1,4 +1,4 @@
-//! `load handshakes`: a million handshakes, one after the other, and whether anything of them stays on the heap.
+//! `load handshakes`: a million handshakes, one after the other; reports whether the heap grows.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,15 +15,15 @@ use crate::suites::Suite;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{measure, this, upstream};
 
-/// What is different between handshakes: each version has all of these.
+/// A variety of handshakes; each version has all of these.
 #[derive(Clone, Copy)]
 struct Variety {
     name: &'static str,
     sessions: Sessions,
     client_auth: bool,
-    /// Of how many handshakes in a hundred.
+    /// The share of all handshakes, in percent.
     share: usize,
-    /// How many it takes until all caches are full, and their tables have the size they keep.
+    /// The handshakes until all caches are full and their tables have their final size.
     warm_up: usize,
 }
 
@@ -43,7 +43,7 @@ const VARIETIES: [Variety; 7] = [
     ),
 ];
 
-/// Tables double once after they are full, when the places of what was removed have been used up.
+/// Full tables double once, when removed entries have used up their slots.
 const WARM_UP: usize = 4 * KEPT;
 const SHORT_WARM_UP: usize = 20;
 
@@ -82,10 +82,10 @@ impl Variety {
     }
 }
 
-/// How many sessions each side keeps: few, so that caches are soon full and work from then on.
+/// The number of sessions that each side keeps: few, so that the caches are full soon.
 const KEPT: usize = 16;
 
-/// How many phases there are in which as many handshakes are made.
+/// The number of phases of equal length.
 const PHASES: usize = 10;
 
 /// One line of the result.
@@ -100,12 +100,12 @@ pub(crate) struct Row {
     /// Both sides, one after the other on one thread, with the allocator counting.
     handshakes_per_s: f64,
     allocations_per_handshake: f64,
-    /// What the configurations and their caches hold at the end.
+    /// The heap bytes of configurations and caches at the end.
     live_bytes: i64,
-    /// By how much the most that was in use at the end of any of the last five phases is more than that of the first
-    /// five. A cache that is full may have one session less for a moment.
+    /// The growth of the most heap in use at the end of a phase, from the first five phases to the
+    /// last five. A full cache may briefly have one session less.
     growth_bytes: i64,
-    /// The most that was in use beyond that, within a handshake.
+    /// The most heap in use beyond that, within a handshake.
     peak_bytes: i64,
 }
 
@@ -113,10 +113,10 @@ impl Job for LoadHandshakesArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-Both sides in one thread, over memory, on an allocator that counts; handshakes/s are of both sides together. live: heap
-that configurations and caches hold between two handshakes. growth: of the most at
-the ends of ten equal phases, from the first five to the last five, after the caches are full. peak: the most that a handshake takes on top.
-key replaced: every second; a server keeps the last key.";
+Both sides in one thread, over memory, on a counting allocator; handshakes/s: both sides together. live: heap
+that configurations and caches hold between two handshakes. growth: of the highest in use at
+the ends of ten equal phases, from the first five to the last five, after the caches are full. peak: the highest that a handshake takes in addition.
+key replaced: rotated every second; a server keeps the last key.";
 
     const UNIT: &'static str = "handshakes/s";
 
@@ -150,9 +150,9 @@ key replaced: every second; a server keeps the last key.";
                                 variety.name
                             );
                             let (row, _) = bench_allocator::count(|| {
-                                let found =
-                                    Found::new(build, api, &scenario, variety, phase, label);
-                                found.map(|found| {
+                                let totals =
+                                    Totals::new(build, api, &scenario, variety, phase, label);
+                                totals.map(|totals| {
                                     let subject = Subject::new(
                                         "load-handshakes",
                                         name,
@@ -160,7 +160,7 @@ key replaced: every second; a server keeps the last key.";
                                         api.name(),
                                         allocator,
                                     );
-                                    found.row(subject, version, variety)
+                                    totals.row(subject, version, variety)
                                 })
                             });
                             rows.push(row?);
@@ -180,13 +180,13 @@ const CONTENDERS: [(&str, Build); 2] = [
     ("upstream", upstream::connection::handshake::contender),
 ];
 
-/// The highest of some numbers.
-fn most(numbers: &[i64]) -> i64 {
+/// The highest of `numbers`.
+fn highest(numbers: &[i64]) -> i64 {
     numbers.iter().copied().max().unwrap_or_default()
 }
 
-/// What was found in all phases of one variety.
-struct Found {
+/// The totals over all phases of one variety.
+struct Totals {
     handshakes: usize,
     seconds: f64,
     allocations: u64,
@@ -195,8 +195,9 @@ struct Found {
     peak: i64,
 }
 
-impl Found {
-    /// Makes the handshakes of ten phases of `phase` each; within the work of [`bench_allocator::count`].
+impl Totals {
+    /// Makes ten phases of `phase` handshakes. Call it within the work of
+    /// [`bench_allocator::count`].
     fn new(
         build: Build,
         api: HandshakeApi,
@@ -225,16 +226,16 @@ impl Found {
             ends.push(so_far().bytes);
             progress.inc(1);
         }
-        let found = Self {
+        let totals = Self {
             handshakes: PHASES * phase,
             seconds: start.elapsed().as_secs_f64(),
             allocations: so_far().allocations - warm,
             live: ends[PHASES - 1] - empty,
-            growth: most(&ends[PHASES / 2..]) - most(&ends[..PHASES / 2]),
+            growth: highest(&ends[PHASES / 2..]) - highest(&ends[..PHASES / 2]),
             peak,
         };
         progress.finish_and_clear();
-        Ok(found)
+        Ok(totals)
     }
 
     fn row(&self, subject: Subject, version: Version, variety: Variety) -> Row {

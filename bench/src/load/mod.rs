@@ -1,4 +1,4 @@
-//! `load`: many connections, many handshakes, and peers that mean no good.
+//! `load`: many connections, many handshakes, and hostile peers.
 
 pub(crate) mod connections;
 pub(crate) mod handshakes;

@@ -57,7 +57,7 @@ fn hybrid_exchange(role: Role) -> Result<Operation> {
             Role::Client => {
                 let secret = DecapsulationKey::generate(&kem::ML_KEM_768).map_err(refused)?;
                 black_box(encapsulation_key(&secret)?);
-                // any bytes of the length decapsulate to some secret, in the same time (FIPS 203)
+                // any bytes of this length decapsulate to some secret, in the same time (FIPS 203)
                 let ciphertext = [0x17; ML_KEM_768_CIPHERTEXT_LEN];
                 let shared = secret.decapsulate(ciphertext[..].into());
                 black_box(shared.map_err(refused)?);

@@ -1,5 +1,5 @@
-//! The operations of one library. ring and aws-lc-rs have nearly the same API, so this exists once and is
-//! compiled twice, with `lib` naming the library; what they spell differently is in `dialect`.
+//! The operations of one library. ring and aws-lc-rs have nearly the same API, so this file is
+//! compiled twice, with `lib` naming the library. `dialect` has the differences.
 
 use core::hint::black_box;
 
@@ -14,7 +14,7 @@ use crate::cli::{Cipher, Group, KeyType};
 use crate::primitives::{Hash, Operation, Primitive};
 use crate::workload::{Error, Result, Role};
 
-/// `primitive`, ready to be repeated.
+/// Returns the operation of `primitive`, ready to be repeated.
 pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
     match primitive {
         Primitive::Random(len) => Ok(random(*len)),
@@ -30,7 +30,7 @@ pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
     }
 }
 
-/// The libraries' errors say nothing.
+/// Replaces the libraries' errors, which carry no details.
 pub(super) fn refused<E>(_: E) -> Error {
     "the provider's library refused".into()
 }
@@ -69,7 +69,7 @@ pub(super) fn key_pair(
     Ok((private, public))
 }
 
-/// On a curve both sides do the same.
+/// Key exchange with a share of the peer. On a curve both sides do the same.
 fn exchange(group: Group, role: Role) -> Result<Operation> {
     let Some(curve) = curve(group) else {
         return dialect::hybrid_exchange(role);
@@ -83,7 +83,7 @@ fn exchange(group: Group, role: Role) -> Result<Operation> {
     }))
 }
 
-/// A private key, and what it needs to sign a message.
+/// A private key with the library's algorithm for it.
 enum Signer {
     Ecdsa(signature::EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
@@ -136,7 +136,7 @@ impl Signer {
     }
 }
 
-/// Bytes of a signature by a key of 2048 bits.
+/// The length of a signature by a 2048-bit key.
 const RSA_2048_LEN: usize = 256;
 
 fn sign(key_type: KeyType, len: usize) -> Result<Operation> {
@@ -231,7 +231,7 @@ fn seal(cipher: Cipher, len: usize) -> Result<Operation> {
     }))
 }
 
-/// What is opened is copied to its place first, since opening spoils it.
+/// Opens a fresh copy each time, since opening overwrites the ciphertext.
 fn open(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, mut sealed) = (key(cipher)?, vec![0x17; len]);
     let aad = || Aad::from([0; 5]);

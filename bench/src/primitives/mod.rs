@@ -1,5 +1,5 @@
-//! `primitives`: the cryptographic operations that handshakes consist of, alone, as the providers' libraries
-//! have them; also what the limit of a handshake is made of.
+//! `primitives`: the cryptographic operations of handshakes, called in the provider's library
+//! directly. The limit of a handshake consists of them, too.
 
 pub(crate) mod aws_lc_rs;
 pub(crate) mod ring;
@@ -21,18 +21,18 @@ use crate::workload::{Result, Role};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Primitive {
     Random(usize),
-    /// Making a key pair and encoding what is sent of it.
+    /// Generating a key pair and encoding its public part.
     Share(Group),
-    /// Making a key pair, and the shared secret from it and the peer's share.
+    /// Generating a key pair, and deriving the shared secret with the peer's share.
     Exchange(Group, Role),
-    /// Signing a message of so many bytes.
+    /// Signing a message of this length.
     Sign(KeyType, usize),
-    /// Checking the signature on such a message.
+    /// Verifying the signature of such a message.
     Verify(KeyType, usize),
-    /// Hashing pieces of so many bytes, with the hash so far after each.
+    /// Hashing pieces of these lengths, and taking the hash after each.
     Hash(Hash, Vec<usize>),
-    /// HMACs of messages of so many bytes, all with one key, which is set up first: what HKDF and the PRF of
-    /// TLS 1.2 consist of.
+    /// HMACs of messages of these lengths, with one key that is set up first. HKDF and the PRF of
+    /// TLS 1.2 consist of them.
     Mac(Hash, Vec<usize>),
     AeadKey(Cipher),
     Seal(Cipher, usize),
@@ -46,7 +46,7 @@ pub(crate) enum Hash {
 }
 
 impl Hash {
-    /// Of its output.
+    /// The length of the output.
     pub(crate) const fn len(self) -> usize {
         match self {
             Self::Sha256 => 32,
@@ -63,7 +63,7 @@ impl Hash {
 }
 
 impl Primitive {
-    /// Each that a handshake may need, with lengths as they are there.
+    /// All operations that a handshake may need, with typical lengths.
     fn all() -> Vec<Self> {
         let mut all = vec![Self::Random(32)];
         for group in Group::ALL {
@@ -94,7 +94,7 @@ impl Primitive {
         all
     }
 
-    /// This operation of the library behind `provider`.
+    /// Returns this operation in the library behind `provider`.
     pub(crate) fn of(&self, provider: Provider) -> Result<Operation> {
         match provider {
             Provider::AwsLcRs => aws_lc_rs::library::operation(self),
@@ -150,7 +150,7 @@ pub(crate) struct Row {
     allocator: String,
     /// The median over the rounds.
     ns_per_op: f64,
-    /// Its tenth and ninetieth percentile.
+    /// The 10th and 90th percentile of it.
     ns_per_op_spread: (f64, f64),
 }
 
@@ -158,7 +158,7 @@ impl Job for PrimitivesArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-Each by the provider's library alone, without TLS; an HMAC with its key is a step of HKDF or of TLS 1.2's PRF.
+The provider's library alone, without TLS; an HMAC with its key is a step of HKDF or of TLS 1.2's PRF.
 Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures compare within this run only.";
 
     const UNIT: &'static str = "ns";
@@ -219,11 +219,12 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
     }
 }
 
-/// How long one is measured, as a part of what a comparison of connections gets: there are many.
+/// The measuring time of one operation as a part of that of a comparison of connections, because
+/// there are many.
 const SHARE: f64 = 0.2;
 
 impl PrimitivesArgs {
-    /// What there is to measure.
+    /// The operations to measure.
     fn chosen(&self) -> Vec<Primitive> {
         let filter = self.filter.to_lowercase();
         let providers = self.run.provider.providers();
@@ -288,7 +289,7 @@ mod tests {
             for primitive in Primitive::all() {
                 if primitive.is_usable_with(provider) {
                     let mut operation = primitive.of(provider).unwrap();
-                    // what changes its input goes on working
+                    // operations that change their input must remain repeatable
                     operation().unwrap();
                     operation().unwrap();
                 } else {
@@ -299,12 +300,12 @@ mod tests {
     }
 
     #[test]
-    fn names_choose_what_is_measured() {
+    fn the_filter_selects_operations_by_name() {
         let rows = args(&["x25519"]).measure(Kind::System).unwrap();
         let names: Vec<_> = rows.iter().map(|row| &row.primitive[..]).collect();
         let (share, secret) = ("X25519 share", "X25519 share and secret");
         assert_eq!(names[..4], [share, share, secret, secret]);
-        // the three of the hybrid, on one provider
+        // three rows of the hybrid group, on one provider
         assert_eq!(names.len(), 7);
         assert!(rows.iter().all(|row| row.ns_per_op > 0.0));
         let error = args(&["x448"]).check().unwrap_err().to_string();

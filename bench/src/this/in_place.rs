@@ -1,5 +1,5 @@
-//! Sending in place, which only this library has: the record is built around the plaintext, in the
-//! buffer that the application wrote it to.
+//! Sending in place, which only this library supports. The record is built around the plaintext, in
+//! the buffer that the application wrote to.
 
 use core::hint::black_box;
 use core::ops::Range;
@@ -9,7 +9,7 @@ use super::pairs::unbuffered::{Pair, Unbuffered, unexpected};
 use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
 use crate::workload::{Direction, Result, Traffic, Workload, record_count};
 
-/// Sealing in place through the unbuffered API, whatever the direction: opening always is.
+/// Sealing in place through the unbuffered API, whatever the direction: opening is always in place.
 pub(crate) fn workload(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let mut pair = Pair::connect(&configs(&traffic.connection)?)?;
     let room = match pair.client.process(&mut []).state? {
@@ -29,15 +29,15 @@ pub(crate) fn workload(_: Direction, traffic: &Traffic) -> Result<Box<dyn Worklo
     }))
 }
 
-/// Timed: the client's `encrypt_in_place`, over the same buffers again and again: the ciphertext of one round
-/// is the plaintext of the next.
+/// Timed: the client's `encrypt_in_place`, over the same buffers again and again. The ciphertext of
+/// one round is the plaintext of the next.
 struct SendInPlace {
     pair: Pair,
     records: Vec<Buffer>,
     rounds: usize,
 }
 
-/// Plaintext for one record with the room that the record needs around it.
+/// The plaintext of one record, with the room that the record needs around it.
 struct Buffer {
     bytes: Vec<u8>,
     payload: Range<usize>,

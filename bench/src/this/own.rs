@@ -1,4 +1,4 @@
-//! What only this library does with a server's own certificates.
+//! Operations on a server's own certificates that only this library has.
 
 use core::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::cli::Provider;
 use crate::measure::Operation;
 use crate::workload::{Identity, Result};
 
-/// Asks a key that a resolver has until when its certificate may be used.
+/// Reads the validity of the certificate behind a resolver's key.
 pub(crate) fn validity(own: &Identity, provider: Provider) -> Result<Operation> {
     let own = Arc::new(certified_key(own, provider)?);
     let resolver = SingleCertAndKey::from(own.clone());
@@ -22,13 +22,13 @@ pub(crate) fn validity(own: &Identity, provider: Provider) -> Result<Operation> 
     }))
 }
 
-/// Reads the files again, which are the same.
+/// Rereads the files, which have not changed.
 pub(crate) fn reload(files: &Files, provider: Provider) -> Result<Operation> {
     let keys = reloading(files, provider)?;
     Ok(Box::new(move || unchanged(keys.reload()?)))
 }
 
-/// Looks at the files, which are the same.
+/// Checks the files, which have not changed.
 pub(crate) fn reload_if_changed(files: &Files, provider: Provider) -> Result<Operation> {
     let keys = reloading(files, provider)?;
     Ok(Box::new(move || unchanged(keys.reload_if_changed()?)))

@@ -1,4 +1,4 @@
-//! Verifiers that share a revocation list, which only this library has.
+//! Verifiers that share a revocation list, which only this library supports.
 
 use core::hint::black_box;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::cli::Provider;
 use crate::measure::Operation;
 use crate::workload::Result;
 
-/// Makes a verifier with the bytes of `list`, while there is another with the same.
+/// Creates a verifier from the bytes of `list`, while another one has the same list.
 pub(crate) fn another(list: &List, provider: Provider) -> Result<Operation> {
     let held = RevocationList::from_der(list.der.clone()).map_err(Error::from)?;
     let mut make = verifier(list, provider)?;
@@ -23,7 +23,7 @@ pub(crate) fn another(list: &List, provider: Provider) -> Result<Operation> {
     }))
 }
 
-/// Makes a verifier with `list`, which was parsed before.
+/// Creates a verifier with `list`, which was parsed before.
 pub(crate) fn with_shared(list: &List, provider: Provider) -> Result<Operation> {
     let shared = RevocationList::from_der(list.der.clone()).map_err(Error::from)?;
     let (roots, provider) = (

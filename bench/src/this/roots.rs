@@ -1,4 +1,4 @@
-//! Roots from the cache of the process, which only this library has.
+//! Roots from the process-wide cache, which only this library has.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::tls::certificates::RootSource;
 use crate::certificates::Contender;
 use crate::workload::{Result, Scenario};
 
-/// Connections with the roots in the file `bundle`, which was read at the first.
+/// Connections with the roots in the file `bundle`, which is read once, for the first one.
 pub(crate) fn cached(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
     let source = RootSource::PemFile(bundle.to_owned());
     contender(scenario, move || Ok(RootCertStore::cached(&source)?))

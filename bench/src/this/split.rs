@@ -1,4 +1,4 @@
-//! The halves of a connection, which only this library has.
+//! The halves of a split connection, which only this library has.
 
 use core::hint::black_box;
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ struct Halves {
     application: Vec<u8>,
 }
 
-/// An established connection in two halves.
+/// Creates an established connection, split into two halves.
 pub(crate) fn halves(scenario: &Scenario, amount: Amount) -> Result<Box<dyn End>> {
     let Pair { client, server } = Pair::connect(&configs(scenario)?)?;
     let (sender, receiver) = client.into_split()?;

@@ -1,4 +1,4 @@
-//! What only this library compares.
+//! Comparisons that only this library has a case for.
 
 use super::connection::timing::ticket_case;
 use super::tls::crypto::{aws_lc_rs, ring};
@@ -7,7 +7,7 @@ use crate::timing::Case;
 
 pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
     const EPOCH_SECS: u32 = 6 * 60 * 60;
-    // longer than the report takes, whatever the clock shows
+    // longer than the report takes, whatever the time
     let fleet = |provider| match provider {
         Provider::AwsLcRs => aws_lc_rs::Ticketer::for_fleet(&[7; 32], EPOCH_SECS),
         Provider::Ring => ring::Ticketer::for_fleet(&[7; 32], EPOCH_SECS),

@@ -1,4 +1,5 @@
-//! What shows that the method works: a comparison that does depend on its input, and one that cannot.
+//! The controls of the method: a comparison whose time depends on its input, and one whose time
+//! cannot.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -30,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// Compares byte by byte, with what is wrong at one of `places`.
+/// Compares byte by byte with a forgery that is wrong at one of `places`.
 fn compare(places: [isize; 2]) -> Subject {
     let mut forgery = Forgery::new(SECRET.to_vec(), places);
     Box::new(move |class| {

@@ -1,10 +1,11 @@
-//! Whether the time that an operation takes depends on which of two inputs it gets: the method of Reparaz, Balasch and
-//! Verbauwhede, "Dude, is my code constant time?" (2017).
+//! Tests whether the time of an operation depends on which of two inputs it gets. The method is
+//! that of Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?" (2017).
 //!
-//! One of the two inputs is drawn at random for each measurement, so that whatever drifts hits both alike. Welch's t
-//! then tells how far the two means are apart, in standard errors: over all measurements, over those that are shorter
-//! than a limit, for a hundred limits (a difference of a few nanoseconds drowns in what interrupts the program), and
-//! over the squared distances from the mean (the two may have one mean and different spreads).
+//! One of the two inputs is drawn at random for each measurement, so that any drift affects both
+//! alike. Welch's t is the distance between the two means in standard errors. It is computed over
+//! all measurements, and over those below each of a hundred limits, because interruptions hide
+//! small differences. It is also computed over the squared distances from the mean, because equal
+//! means may have different spreads.
 
 use core::time::Duration;
 
@@ -12,26 +13,27 @@ use harness::Noise;
 
 use crate::workload::Result;
 
-/// An operation that times itself on the input of a class, 0 or 1. It prepares both inputs in the same way and place.
+/// An operation that times itself on the input of a class, 0 or 1. It prepares both inputs in the
+/// same way and place.
 pub(crate) type Subject = Box<dyn FnMut(usize) -> Result<Duration>>;
 
-/// What the measurements of a subject say.
+/// The result of a subject's measurements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finding {
-    /// How many measurements there were.
+    /// The number of measurements.
     pub(crate) measurements: usize,
-    /// Of all of them, Welch's t.
+    /// Welch's t over all measurements.
     pub(crate) t_of_all: f64,
-    /// The t that is farthest from zero, of all the tests.
+    /// The t farthest from zero in all tests.
     pub(crate) t: f64,
     /// The median in nanoseconds, both classes together.
     pub(crate) median: f64,
-    /// By how many nanoseconds class 0 takes longer on average, in the test that found `t`; squared ones if that is the
-    /// test of the spreads.
+    /// The mean nanoseconds by which class 0 takes longer, in the test that found `t`; squared if
+    /// that is the test of the spreads.
     pub(crate) difference: f64,
 }
 
-/// As many measurements of `subject`, after a tenth as many that do not count.
+/// Takes `measurements` measurements of `subject`, after a tenth as many for warm-up.
 pub(crate) fn measure(subject: &mut Subject, measurements: usize, seed: u64) -> Result<Finding> {
     let mut noise = Noise::new(seed);
     let mut times = Vec::with_capacity(measurements);
@@ -45,10 +47,10 @@ pub(crate) fn measure(subject: &mut Subject, measurements: usize, seed: u64) -> 
     evaluate(&times).ok_or_else(|| "too few measurements".into())
 }
 
-/// How many limits there are.
+/// The number of limits.
 const LIMITS: i32 = 100;
 
-/// Fewer of a class under a limit say nothing.
+/// The fewest measurements of a class that a test needs.
 const FEWEST: f64 = 20.0;
 
 fn evaluate(times: &[(usize, f64)]) -> Option<Finding> {
@@ -64,7 +66,7 @@ fn evaluate(times: &[(usize, f64)]) -> Option<Finding> {
         }
     };
     for limit in 1..=LIMITS {
-        // they lie closer and closer to the longest
+        // the limits approach the longest measurement
         let limit = quantile(1.0 - 0.5f64.powf(f64::from(limit) / 10.0))?;
         let shorter = times.iter().copied().filter(|(_, time)| *time < limit);
         consider(Welch::of(shorter));
@@ -85,7 +87,7 @@ fn evaluate(times: &[(usize, f64)]) -> Option<Finding> {
     })
 }
 
-/// Count, mean and sum of squared distances from the mean, of each class (Welford's method).
+/// Count, mean and sum of squared distances from the mean, for each class (Welford's method).
 #[derive(Clone, Copy, Default)]
 struct Welch([(f64, f64, f64); 2]);
 
@@ -106,7 +108,7 @@ impl Welch {
         self.0.map(|(_, mean, _)| mean)
     }
 
-    /// Zero when there are too few samples, or all are the same.
+    /// Welch's t. Zero if there are too few samples, or all are equal.
     fn t(&self) -> f64 {
         if self.0.iter().any(|(count, ..)| *count < FEWEST) {
             return 0.0;
@@ -127,7 +129,7 @@ impl Welch {
 mod tests {
     use super::*;
 
-    /// `count` times of each class, from 0 to `spread` above these.
+    /// `count` times of each class, from 0 to `spread` above `least`.
     fn times(least: [f64; 2], spread: [usize; 2], count: usize) -> Vec<(usize, f64)> {
         let mut noise = Noise::new(7);
         let both = (0..count).flat_map(|_| [0, 1]);
@@ -136,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn t_is_that_of_the_textbook() {
-        // of 1..=20 and 11..=30: means 10.5 and 20.5, variance 35 of both, so 10 / √(35/20 + 35/20)
+    fn t_agrees_with_its_textbook_value() {
+        // 1..=20 and 11..=30: means 10.5 and 20.5, both variances 35, so 10 / √(35/20 + 35/20)
         let first = (1..=20).map(|time| (0, f64::from(time)));
         let second = (11..=30).map(|time| (1, f64::from(time)));
         let t = Welch::of(first.chain(second)).t();
@@ -145,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_take_equally_long_are_not_told_apart() {
+    fn equal_times_give_no_difference() {
         let found = evaluate(&times([500.0; 2], [100; 2], 20_000)).unwrap();
         assert_eq!(found.measurements, 40_000);
         assert!(found.t.abs() < 4.5, "{found:?}");
-        // a clock that shows the same each time
+        // a clock that does not advance
         assert_eq!(evaluate(&times([500.0; 2], [1; 2], 1000)).unwrap().t, 0.0);
     }
 

@@ -1,20 +1,20 @@
-//! Something secret with one wrong byte: at one of two places, another byte each time, and written into the same memory.
-//! With two fixed forgeries, what would be measured too is where each lies in memory, in a hash table or in the
-//! processor's tables of branches.
+//! A secret with one wrong byte, at one of two places and with a random value, always in the same
+//! memory. Two fixed forgeries would also measure their places in memory, in a hash table or in the
+//! branch predictor.
 
 use harness::Noise;
 
 pub(crate) struct Forgery {
     bytes: Vec<u8>,
-    /// Where the wrong byte is, for each class.
+    /// The place of the wrong byte, for each class.
     places: [usize; 2],
-    /// What is wrong now: the place and the right byte.
+    /// The currently wrong byte: its place and the right value.
     wrong: (usize, u8),
     noise: Noise,
 }
 
 impl Forgery {
-    /// Of what is right; `places` below zero count from its end.
+    /// Creates forgeries of `right`; negative `places` count from its end.
     pub(crate) fn new(right: Vec<u8>, places: [isize; 2]) -> Self {
         let places = places.map(|place| match usize::try_from(place) {
             Ok(place) => place,
@@ -28,7 +28,7 @@ impl Forgery {
         }
     }
 
-    /// With a byte of this class wrong.
+    /// Returns the bytes with a wrong one for this class.
     pub(crate) fn make(&mut self, class: usize) -> &mut [u8] {
         let (place, right) = self.wrong;
         self.bytes[place] = right;

@@ -1,8 +1,8 @@
-//! `timing`: whether the time that it takes to refuse a forgery tells where the forgery is wrong. A report, whose
-//! figures nothing depends on.
+//! `timing`: tests whether the time to reject a forgery depends on where it is wrong. Only a
+//! report: no check depends on its figures.
 //!
-//! Each line is an operation on one of two inputs that differ in a secret's first byte and its last: a comparison that
-//! ends with the first difference takes longer for the latter.
+//! Each line is an operation on one of two inputs, which are wrong in a secret's first or last
+//! byte. A comparison that stops at the first difference takes longer for the latter.
 
 mod controls;
 mod dudect;
@@ -20,19 +20,19 @@ use crate::statistics::rounded;
 use crate::workload::Result;
 use crate::{measure, this, upstream};
 
-/// A subject, and what a reader has to know of it.
+/// A subject and its description.
 pub(crate) struct Case {
     pub(crate) operation: String,
-    /// The input of class 0, and that of class 1.
+    /// The inputs of class 0 and class 1.
     pub(crate) inputs: [&'static str; 2],
-    /// Whose cryptography it is, if one is.
+    /// The provider of the cryptography, if any.
     pub(crate) provider: Option<Provider>,
-    /// How many of its measurements take about as long as one of others, preparations included.
+    /// The cost of one measurement, including preparation, in units of a cheap one.
     pub(crate) cost: usize,
     pub(crate) build: Box<dyn Fn() -> Result<Subject>>,
 }
 
-/// All cases, with the implementation that each is of.
+/// All cases with their implementations.
 fn cases(providers: &[Provider]) -> Vec<(&'static str, Case)> {
     let named = |name, cases: Vec<Case>| cases.into_iter().map(move |case| (name, case));
     let mut all: Vec<_> = named("control", controls::cases()).collect();
@@ -42,16 +42,16 @@ fn cases(providers: &[Provider]) -> Vec<(&'static str, Case)> {
         "upstream",
         upstream::connection::timing::cases(providers),
     ));
-    // one operation of both implementations in neighbouring lines
+    // sorts the same operation of both implementations into adjacent lines
     let order: Vec<_> = all.iter().map(|(_, case)| case.operation.clone()).collect();
     all.sort_by_key(|(_, case)| order.iter().position(|known| *known == case.operation));
     all
 }
 
-/// How often a subject of cost 1 is measured.
+/// The number of measurements of a subject with cost 1.
 const MEASUREMENTS: f64 = 1e6;
 
-/// Below this, t is what chance brings about; the method's authors use this limit, too.
+/// The limit below which t is due to chance, as used by the method's authors.
 const CHANCE: f64 = 4.5;
 
 /// One line of the result.
@@ -65,7 +65,7 @@ pub(crate) struct Row {
     inputs: [String; 2],
     allocator: String,
     measurements: usize,
-    /// The largest of all tests, and that of all measurements.
+    /// The largest t of all tests, and that of all measurements.
     t: f64,
     t_of_all: f64,
     ns_per_op: f64,
@@ -77,10 +77,10 @@ impl Job for TimingArgs {
 
     const NOTES: &'static str = "\
 The method is dudect's (Reparaz, Balasch, Verbauwhede 2017): inputs drawn at random, Welch's t over all measurements and
-over those below each of a hundred limits, and of the spreads; t is the one farthest from 0. Up to ±4.5 is chance, more
-a difference in time between the two inputs. The controls show that a difference is found, and that none is made up.
-Nanoseconds: the median of both inputs. Difference: of the means in the test that found t (squared where the spreads
-differ). This is evidence for this machine and build, no proof.";
+over those below each of a hundred limits, and of the spreads; t is the one farthest from 0. Up to ±4.5 is chance, more means
+a difference in time between the two inputs. The controls show that a real difference is found and no false one.
+Nanoseconds: the median of both inputs. Difference: between the means in the test that found t (squared if the spreads
+differ). This is evidence for this machine and build, not a proof.";
 
     const UNIT: &'static str = "t";
 
@@ -139,7 +139,7 @@ differ). This is evidence for this machine and build, no proof.";
 }
 
 impl TimingArgs {
-    /// What there is to measure.
+    /// The cases to measure.
     fn chosen(&self) -> Vec<(&'static str, Case)> {
         let filter = self.filter.to_lowercase();
         let mut chosen = cases(&self.run.provider.providers());
@@ -190,8 +190,7 @@ impl report::Row for Row {
 mod tests {
     use super::*;
 
-    /// What is timed does what its name says: each builder checks that the right input is taken and the wrong ones are
-    /// refused.
+    /// Each builder checks that the unchanged input is accepted and the wrong ones are rejected.
     #[test]
     fn every_case_can_be_measured() {
         for (name, case) in cases(&Provider::ALL) {

@@ -13,19 +13,19 @@ use rustls::{
     ServerConfig, ServerConnection, SupportedCipherSuite, quic,
 };
 
-use crate::heard::{Group, Log, Tickets, hear_randoms, left};
+use crate::secrets::{Group, Log, Tickets, left_by, record_randoms};
 
-/// How sessions are resumed.
+/// The way sessions are resumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sessions {
     Tickets,
-    /// Tickets of many machines.
+    /// Tickets with keys shared by many machines.
     Fleet,
-    /// With early data, where there is any.
+    /// With early data in TLS 1.3.
     Stored,
 }
 
-/// What carries the handshakes, and how.
+/// The API that carries the handshakes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Over {
     Records,
@@ -33,7 +33,7 @@ enum Over {
     Quic,
 }
 
-/// What two ends agree on.
+/// The parameters of two ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) provider: Provider,
@@ -44,7 +44,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// That of X25519, without client authentication, with tickets.
+    /// A case with X25519 and tickets, without client authentication.
     pub(crate) fn new(provider: Provider, suite: CipherSuite) -> Self {
         let suites = provider.this().cipher_suites;
         let mut suites = suites.into_iter();
@@ -57,7 +57,7 @@ impl Case {
         }
     }
 
-    /// That of AES-128-GCM in either version.
+    /// A case with AES-128-GCM in either version.
     pub(crate) fn of_version(provider: Provider, versions: Versions) -> Self {
         let suite = match versions {
             Versions::Tls12 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
@@ -93,7 +93,7 @@ impl Case {
         server.key_log = Arc::new(Log);
         if self.sessions == Sessions::Stored {
             client.enable_early_data = true;
-            // neither carrier refuses it
+            // both the records and the QUIC carrier accept it
             server.max_early_data_size = u32::MAX;
         } else {
             server.session_storage = Arc::new(NoServerSessionStorage {});
@@ -114,21 +114,21 @@ impl Case {
     }
 }
 
-/// `value` out of memory that it was in, as applications move connections about: what is not behind a pointer is left
-/// there.
-pub(crate) fn moved<T>(value: T) -> T {
+/// Moves `value` through the heap, as applications move connections. Bytes that are not behind a
+/// pointer stay there.
+pub(crate) fn move_through_heap<T>(value: T) -> T {
     overwrite_stack();
     *black_box(Box::new(value))
 }
 
-/// Leaves nothing of the calls before in the stack that the next ones use. A value takes what was there along into
-/// memory, in those of its bytes that have no meaning.
+/// Overwrites the stack that the next calls use. Otherwise the padding of values could carry old
+/// stack bytes into heap memory.
 #[inline(never)]
 pub(crate) fn overwrite_stack() {
     black_box(&mut [0_u8; 1 << 17]);
 }
 
-/// All that `from` has to send.
+/// The pending output of `from`.
 pub(crate) fn take<Data>(from: &mut ConnectionCommon<Data>) -> Vec<u8> {
     let mut wire = Vec::new();
     while from.wants_write() {
@@ -155,7 +155,7 @@ fn pass<A, B>(from: &mut ConnectionCommon<A>, to: &mut ConnectionCommon<B>) -> V
     wire
 }
 
-/// Two ends after their handshake, which were moved at each step of it.
+/// Returns two ends after their handshake, each moved at every step of it.
 pub(crate) fn connected(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -168,17 +168,17 @@ pub(crate) fn connected(
     }
     for round in 0..3 {
         let of_client = pass(&mut client, &mut server);
-        (client, server) = (moved(client), moved(server));
+        (client, server) = (move_through_heap(client), move_through_heap(server));
         let of_server = pass(&mut server, &mut client);
-        (client, server) = (moved(client), moved(server));
+        (client, server) = (move_through_heap(client), move_through_heap(server));
         if round == 0 {
-            hear_randoms([&of_client, &of_server]);
+            record_randoms([&of_client, &of_server]);
         }
     }
     (client, server)
 }
 
-/// A connection from its beginning to its end.
+/// Runs a connection from its beginning to its end.
 fn connect(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> HandshakeKind {
     let (mut client, mut server) = connected(client, server);
     client
@@ -195,7 +195,7 @@ fn connect(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> HandshakeK
         if is_tls13 {
             client.refresh_traffic_keys().unwrap();
         }
-        (client, server) = (moved(client), moved(server));
+        (client, server) = (move_through_heap(client), move_through_heap(server));
     }
     client.send_close_notify();
     pass(&mut client, &mut server);
@@ -215,7 +215,7 @@ fn connect_unbuffered(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) ->
         unbuffered::Pair::connect_through(&configs, &mut to_server, &mut to_client).unwrap();
     pair.exchange(b"data", &mut [0; 1000]).unwrap();
     let unbuffered::Pair { client, server } = pair;
-    let (client, server) = (moved(*client), moved(*server));
+    let (client, server) = (move_through_heap(*client), move_through_heap(*server));
     let mut pair = unbuffered::Pair {
         client: Box::new(client),
         server: Box::new(server),
@@ -224,7 +224,7 @@ fn connect_unbuffered(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) ->
     pair.client.handshake_kind().unwrap()
 }
 
-/// A connection over QUIC from its beginning to two key updates.
+/// Runs a QUIC connection from its beginning to two key updates.
 fn connect_quic(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> HandshakeKind {
     overwrite_stack();
     let version = quic::Version::V1;
@@ -255,14 +255,14 @@ fn connect_quic(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> Hands
                     None => {}
                 }
             }
-            ends = moved(ends);
+            ends = move_through_heap(ends);
         }
     }
     assert_eq!(nexts.len(), 2);
     for mut next in nexts {
         for _ in 0..2 {
             drop(black_box(next.next_packet_keys()));
-            next = moved(next);
+            next = move_through_heap(next);
         }
     }
     let [client, _server] = *Box::new(ends);
@@ -272,9 +272,9 @@ fn connect_quic(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> Hands
     client.handshake_kind().unwrap()
 }
 
-/// Fails when a secret is left by three connections: a full handshake, and two that resume.
+/// Fails if a full handshake and two resumptions leave a secret.
 fn check(case: Case, over: Over) {
-    let left = left(case.provider, case.suite, || {
+    let left = left_by(case.provider, case.suite, || {
         let (client, server) = case.configs();
         let (client, server) = (Arc::new(client), Arc::new(server));
         let [full, resumed @ ..] = [0; 3].map(|_| match over {
@@ -289,7 +289,7 @@ fn check(case: Case, over: Over) {
 }
 
 #[test]
-fn no_secret_is_left_in_memory_that_was_given_back() {
+fn no_secret_is_left_in_freed_memory() {
     for provider in PROVIDERS {
         for (over, versions) in [
             (Over::Records, Versions::Tls13),

@@ -9,18 +9,19 @@ use harness::wire::records;
 use rustls::{ClientConfig, ClientConnection, KeyLog, ServerConfig, ServerConnection};
 
 use crate::connections::{Case, Sessions, connected, give, overwrite_stack, take};
-use crate::heard::{Log, hear_randoms, left};
+use crate::secrets::{Log, left_by, record_randoms};
 
-/// How a handshake ends after so many records.
+/// The way a handshake ends after a number of records.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// Both ends are dropped.
     Dropped,
-    /// The next record comes with another byte at its end.
+    /// The last byte of the next record is changed.
     Changed,
 }
 
-/// A handshake of which so many records reach their ends. Returns whether it got to its end before.
+/// Runs a handshake until `limit` records have arrived, then ends it. Returns true if the handshake
+/// completed first.
 fn handshake_until(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -28,7 +29,8 @@ fn handshake_until(
     end: End,
 ) -> bool {
     overwrite_stack();
-    // on the stack, whose bytes that have no meaning hold anything: what is in memory by itself counts here
+    // on the stack, since the padding of heap values can contain anything; this test checks
+    // separate heap memory
     let mut client = ClientConnection::new(client.clone(), server_name()).unwrap();
     let mut server = ServerConnection::new(server.clone()).unwrap();
     let mut passed = 0;
@@ -56,7 +58,8 @@ fn handshake_until(
                     give(&mut client, &record)
                 };
                 if is_last {
-                    // change_cipher_spec of TLS 1.3 says nothing, and a hello may say something else
+                    // TLS 1.3 ignores the content of change_cipher_spec, and a changed hello may
+                    // still be valid
                     drop(outcome);
                     return false;
                 }
@@ -65,7 +68,7 @@ fn handshake_until(
             }
             flights.push(flight);
             if flights.len() == 2 {
-                hear_randoms([&flights[0], &flights[1]]);
+                record_randoms([&flights[0], &flights[1]]);
             }
         }
         if is_done {
@@ -89,14 +92,14 @@ fn cases() -> impl Iterator<Item = Case> {
 }
 
 #[test]
-fn no_secret_of_a_handshake_that_ends_early_is_left() {
+fn no_secret_of_an_aborted_handshake_is_left() {
     for case in cases() {
         for resumes in [false, true] {
             for end in [End::Dropped, End::Changed] {
-                let left = left(case.provider, case.suite, || {
+                let left = left_by(case.provider, case.suite, || {
                     let (client, server) = case.configs();
                     let (client, server) = (Arc::new(client), Arc::new(server));
-                    // of each version there is a session to resume, or none at all
+                    // a session of each version to resume, or none
                     drop(connected(&client, &server));
                     let mut limit = 0;
                     loop {
@@ -122,7 +125,7 @@ fn no_secret_of_a_handshake_that_ends_early_is_left() {
     }
 }
 
-/// Hears what it is told, and panics when that was so often.
+/// A key log that panics after a number of calls.
 #[derive(Debug)]
 struct Panics(AtomicUsize);
 
@@ -130,7 +133,7 @@ impl KeyLog for Panics {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         Log.log(label, client_random, secret);
         if self.0.fetch_sub(1, Ordering::Relaxed) == 1 {
-            // no message on stderr
+            // without a message on stderr
             resume_unwind(Box::new("the key log panics"));
         }
     }
@@ -139,7 +142,7 @@ impl KeyLog for Panics {
 #[test]
 fn no_secret_is_left_by_a_panic_of_a_key_log() {
     for case in cases() {
-        let left = left(case.provider, case.suite, || {
+        let left = left_by(case.provider, case.suite, || {
             let (client, server) = case.configs();
             let (client, server) = (Arc::new(client), Arc::new(server));
             for resumes in [false, true] {
@@ -158,7 +161,7 @@ fn no_secret_is_left_by_a_panic_of_a_key_log() {
                     let (client, server) = (Arc::new(client), Arc::new(server));
                     let whole = || handshake_until(&client, &server, usize::MAX, End::Dropped);
                     if catch_unwind(AssertUnwindSafe(whole)).is_ok() {
-                        // twice the one secret of TLS 1.2
+                        // twice the only secret of TLS 1.2
                         assert!(at > 2);
                         break;
                     }

@@ -1,4 +1,4 @@
-//! Connections whose secrets go elsewhere.
+//! Connections whose secrets are handed over: to halves, by extraction, to the kernel.
 
 use core::hint::black_box;
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};
 use rustls::{ClientConfig, ServerConfig};
 
-use crate::connections::{Case, Sessions, connected, moved};
-use crate::heard::left;
+use crate::connections::{Case, Sessions, connected, move_through_heap};
+use crate::secrets::left_by;
 
-/// Fails when `work` leaves a secret of its configurations' connections.
+/// Fails if `work` leaves a secret of connections of its configurations.
 fn check(what: &str, work: impl Fn(&Case, ClientConfig, ServerConfig)) {
     for provider in PROVIDERS {
         for versions in [Versions::Tls13, Versions::Tls12] {
@@ -30,14 +30,14 @@ fn check(what: &str, work: impl Fn(&Case, ClientConfig, ServerConfig)) {
 }
 
 fn check_case(what: &str, case: &Case, work: impl Fn(&Case, ClientConfig, ServerConfig)) {
-    let left = left(case.provider, case.suite, || {
+    let left = left_by(case.provider, case.suite, || {
         let (client, server) = case.configs();
         work(case, client, server);
     });
     assert!(left.is_empty(), "{what}, {case:?}: {left:?}");
 }
 
-/// The records of one half reach the other side's.
+/// Passes data in records from one half to the other side's.
 fn pass<Data>(sender: &mut Sender, receiver: &mut Receiver<Data>, data: &[u8]) {
     sender.writer().write_all(data).unwrap();
     let mut wire = Vec::new();
@@ -60,21 +60,21 @@ fn no_secret_of_a_split_connection_is_left() {
         let (client, server) = connected(&Arc::new(client), &Arc::new(server));
         type Halves<Data> = (Sender, Receiver<Data>);
         let (mut client_sends, mut client_receives): Halves<ClientConnectionData> =
-            moved(client).into_split().unwrap();
+            move_through_heap(client).into_split().unwrap();
         let (mut server_sends, mut server_receives): Halves<ServerConnectionData> =
-            moved(server).into_split().unwrap();
+            move_through_heap(server).into_split().unwrap();
         for _ in 0..3 {
             pass(&mut client_sends, &mut server_receives, b"data");
             pass(&mut server_sends, &mut client_receives, b"data");
             if case.is_tls13() {
                 client_sends.refresh_traffic_keys().unwrap();
             }
-            client_sends = moved(client_sends);
-            server_sends = moved(server_sends);
-            client_receives = moved(client_receives);
-            server_receives = moved(server_receives);
+            client_sends = move_through_heap(client_sends);
+            server_sends = move_through_heap(server_sends);
+            client_receives = move_through_heap(client_receives);
+            server_receives = move_through_heap(server_receives);
         }
-        // one half lives longer than the other
+        // one half outlives the other
         drop(black_box(Box::new(client_sends)));
         drop(black_box(Box::new(server_receives)));
     });
@@ -87,8 +87,12 @@ fn no_extracted_secret_is_left() {
         server.enable_secret_extraction = true;
         let (client, server) = connected(&Arc::new(client), &Arc::new(server));
         let extracted = [
-            moved(client).dangerous_extract_secrets().unwrap(),
-            moved(server).dangerous_extract_secrets().unwrap(),
+            move_through_heap(client)
+                .dangerous_extract_secrets()
+                .unwrap(),
+            move_through_heap(server)
+                .dangerous_extract_secrets()
+                .unwrap(),
         ];
         drop(black_box(Box::new(extracted)));
     });
@@ -107,7 +111,7 @@ fn no_secret_of_a_kernel_connection_is_left() {
                     server: Arc::new(server),
                 };
                 let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
-                // the randoms
+                // collects the randoms
                 drop(connected(&configs.client, &configs.server));
                 let pair =
                     unbuffered::Pair::connect_through(&configs, &mut to_server, &mut to_client);
@@ -116,13 +120,14 @@ fn no_secret_of_a_kernel_connection_is_left() {
                 drop(black_box(Box::new(secrets)));
                 let (secrets, server) = server.dangerous_into_kernel_connection().unwrap();
                 drop(black_box(Box::new(secrets)));
-                let (mut client, mut server) = (moved(client), moved(server));
+                let (mut client, mut server) =
+                    (move_through_heap(client), move_through_heap(server));
                 if case.is_tls13() {
                     for _ in 0..2 {
                         drop(black_box(Box::new(client.update_tx_secret().unwrap())));
                         drop(black_box(Box::new(client.update_rx_secret().unwrap())));
                         drop(black_box(Box::new(server.update_tx_secret().unwrap())));
-                        (client, server) = (moved(client), moved(server));
+                        (client, server) = (move_through_heap(client), move_through_heap(server));
                     }
                 }
                 drop(black_box((Box::new(client), Box::new(server))));

@@ -1,23 +1,24 @@
-//! No secret of a connection is left in memory that was given back: secrets are zeroized, wherever they were.
+//! Secrets of connections do not stay in freed memory: they are zeroized, wherever they were.
 //!
 //! ```text
-//!   heard ─────── what is secret: a key log, a group and a ticketer tell, the rest is computed from that; and the search
-//!                 for it in all that was given back
-//!   connections ─ connections of every kind, from the first byte to the last, moved about as applications do
-//!   handed_over ─ connections whose secrets go elsewhere: halves, extraction, kernel
-//!   failing ───── handshakes that end early: dropped, changed on the way, or in a panic, at each step
-//!   kept ──────── sessions and tickets that are forgotten, replaced or forged
+//!   secrets ───── the secrets: recorded by a key log, a group and a ticketer, or derived from these;
+//!                 and the search for them in freed memory
+//!   connections ─ connections of every kind, from the first byte to the last, moved as applications do
+//!   handed_over ─ connections whose secrets are handed over: halves, extraction, kernel
+//!   failing ───── handshakes that end early: dropped, changed in transit, or by a panic,
+//!                 at each step
+//!   sessions ──── sessions and tickets that are dropped, replaced or forged
 //!   values ────── private keys, and each public type that holds a secret
 //! ```
 //!
-//! A program of its own, as it has an allocator of its own, in which one test runs at a time. What the cryptographic
-//! libraries keep of a key for themselves is their business, and so is what lies on the stack the compiler's.
+//! A separate program, because it has its own allocator and runs one test at a time. Copies of keys
+//! inside the cryptographic libraries and values on the stack are out of its scope.
 
 mod connections;
 mod failing;
 mod handed_over;
-mod heard;
-mod kept;
+mod secrets;
+mod sessions;
 mod values;
 
 use bench_allocator::KeepsFreed;

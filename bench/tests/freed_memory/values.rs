@@ -14,13 +14,13 @@ use rustls::crypto::{SharedSecret, hmac};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::ServerSessionValue;
 
-use crate::heard::leaves;
+use crate::secrets::leaves;
 
 const SECRET: [u8; 32] = *b"thirty-two bytes, as many as can";
 
 #[test]
 fn each_type_that_holds_a_secret_zeroizes_it() {
-    // nobody zeroizes a plain vector
+    // a control: a plain vector is not zeroized
     assert!(leaves(&SECRET, || drop(black_box(SECRET.to_vec()))));
     let iv = || Iv::new(*SECRET.first_chunk().unwrap());
     let traffic = |make: fn(AeadKey, Iv) -> ConnectionTrafficSecrets| {
@@ -69,10 +69,10 @@ fn each_type_that_holds_a_secret_zeroizes_it() {
 }
 
 #[test]
-fn no_private_key_of_hpke_is_left_in_memory_that_was_given_back() {
+fn no_hpke_private_key_is_left_in_freed_memory() {
     for hpke in ALL_SUPPORTED_SUITES {
         let (public_key, private_key) = hpke.generate_key_pair().unwrap();
-        // the outer ones of X25519 are clamped in one copy and not in another
+        // the outer bytes of an X25519 key are clamped in one copy and not in another
         let inner_bytes: [u8; 16] = *private_key.secret_bytes()[8..].first_chunk().unwrap();
         let left = leaves(&inner_bytes, || {
             let private_key = HpkePrivateKey::from(private_key.secret_bytes().to_vec());
@@ -88,7 +88,7 @@ fn no_private_key_of_hpke_is_left_in_memory_that_was_given_back() {
     }
 }
 
-/// RFC 9180 §A.1.1 says what the secrets are.
+/// The secrets are those of RFC 9180 §A.1.1.
 #[test]
 fn no_secret_of_an_hpke_context_is_left() {
     let hpke = DH_KEM_X25519_HKDF_SHA256_AES_128;
@@ -129,10 +129,10 @@ fn hex(digits: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(digit).collect()
 }
 
-/// Bytes of a private key in PKCS#8 that are secret, without what is near them.
+/// Secret bytes of a PKCS#8 private key, without adjacent public ones.
 fn secret_part(key_type: KeyType, pkcs8: &[u8]) -> Vec<u8> {
     let at = match key_type {
-        // the prime factors and what follows from them are in the second half
+        // the second half contains the prime factors and the values derived from them
         KeyType::Rsa2048 => pkcs8.len() * 3 / 4,
         KeyType::Ed25519 => 24,
         _ => 44,
@@ -140,7 +140,7 @@ fn secret_part(key_type: KeyType, pkcs8: &[u8]) -> Vec<u8> {
     pkcs8[at..][..16].to_vec()
 }
 
-/// The ECPrivateKey or RSAPrivateKey in PKCS#8: all of its last OCTET STRING.
+/// The ECPrivateKey or RSAPrivateKey in PKCS#8: its last OCTET STRING.
 fn inner(key_type: KeyType, pkcs8: &[u8]) -> Option<PrivateKeyDer<'static>> {
     let octets = match key_type {
         // SEQUENCE and OCTET STRING with two bytes of length each, version, 15 bytes of algorithm
@@ -155,7 +155,7 @@ fn inner(key_type: KeyType, pkcs8: &[u8]) -> Option<PrivateKeyDer<'static>> {
 }
 
 #[test]
-fn no_private_key_that_was_loaded_is_left() {
+fn no_loaded_private_key_is_left() {
     for provider in PROVIDERS {
         let crypto = Arc::new(provider.this());
         for key_type in KEY_TYPES {
@@ -188,9 +188,9 @@ fn no_private_key_that_was_loaded_is_left() {
     }
 }
 
-/// Its files may change so often that there would be a copy for each time.
+/// Without zeroizing, each change of the files would leave another copy.
 #[test]
-fn no_key_of_a_pair_that_is_refused_is_left() {
+fn no_key_of_a_rejected_pair_is_left() {
     let identity = &KeyType::EcdsaP256.identities().server;
     let PrivateKeyDer::Pkcs8(pkcs8) = identity.key() else {
         panic!("another encoding");

@@ -1,5 +1,5 @@
-//! Finished and binders that are wrong. The records are not encrypted, and nothing is random, so that what a peer said
-//! once can be said again with another byte; HMAC is that of ring.
+//! Wrong Finished messages and binders. Records are not encrypted and nothing is random, so a
+//! recorded flight can be replayed with one byte changed. HMAC is ring's.
 
 use core::hint::black_box;
 use core::ops::DerefMut;
@@ -37,7 +37,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// A connection that has everything but the last record, and that record.
+/// A connection that has received everything except the last record, and that record.
 fn refused<C, Data>(
     connect: impl Fn() -> C + 'static,
     before: Vec<Vec<u8>>,
@@ -54,7 +54,8 @@ where
             .try_for_each(|flight| give(&mut connection, flight))?;
         Ok(connection)
     };
-    give(&mut *prepare()?, &last).map_err(|error| format!("refused as it is: {error}"))?;
+    give(&mut *prepare()?, &last)
+        .map_err(|error| format!("the unchanged record is rejected: {error}"))?;
     let places = [secret.start, secret.end - 1].map(|place| place as isize);
     let mut forgery = Forgery::new(last, places);
     Ok(Box::new(move |class| {
@@ -71,7 +72,7 @@ where
     }))
 }
 
-/// The peer's Finished, read by this side.
+/// The peer's Finished, received by `role`.
 fn finished(version: Version, role: Role) -> Result<Subject> {
     let versions = match version {
         Version::Tls13 => Versions::Tls13,
@@ -82,7 +83,7 @@ fn finished(version: Version, role: Role) -> Result<Subject> {
         ..Setup::usual(ClientAuth::None)
     });
     let (mut client, mut server) = (configs.client(), configs.server());
-    // those of the client, those of the server
+    // the flights of the client, then of the server
     let mut flights = [Vec::new(), Vec::new()];
     while client.is_handshaking() || server.is_handshaking() {
         let flight = take(&mut client)?;
@@ -97,7 +98,7 @@ fn finished(version: Version, role: Role) -> Result<Subject> {
         Role::Server => of_client,
         Role::Client => of_server,
     };
-    // what a TLS 1.3 server sends behind the client's Finished is not of the handshake
+    // messages after the client's Finished are not part of the handshake
     if (version, role) == (Version::Tls13, Role::Client) {
         flights.truncate(1);
     }
@@ -110,14 +111,15 @@ fn finished(version: Version, role: Role) -> Result<Subject> {
     }
 }
 
-/// A flight up to its Finished, a record of that alone, and where the verify_data is in it.
-#[allow(clippy::type_complexity, reason = "taken apart by the one caller")]
+/// Splits a flight: the part before its Finished, a record with only the Finished, and the position
+/// of verify_data in it.
+#[allow(clippy::type_complexity, reason = "destructured by its only caller")]
 fn split_finished(
     flight: &[u8],
     version: Version,
 ) -> Result<(Vec<u8>, Vec<u8>, core::ops::Range<usize>)> {
     const HEADER_LEN: usize = 4;
-    // RFC 9846 §4.5.3: as long as the hash, SHA-384; RFC 5246 §7.4.9
+    // RFC 9846 §4.5.3: the length of the hash, SHA-384; RFC 5246 §7.4.9
     let (verify_data_len, inner_type): (usize, &[u8]) = match version {
         Version::Tls13 => (48, &[22]),
         Version::Tls12 => (12, &[]),

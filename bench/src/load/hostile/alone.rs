@@ -1,5 +1,5 @@
-//! What one hostile peer costs: the connection it talks to, alone in the process and over memory, so that each byte
-//! of heap and each nanosecond is known.
+//! The cost of one hostile peer. Its connection is alone in the process, over memory, so each heap
+//! byte and nanosecond is attributed to it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::cli::Provider;
 use crate::socket::thread_cpu_time;
 use crate::workload::{Result, Role, record_count};
 
-/// Configurations that all victims of one implementation share.
+/// The configurations shared by all victims of one implementation.
 pub(super) enum Victims {
     This(Arc<rustls::ClientConfig>, Arc<rustls::ServerConfig>),
     Upstream(
@@ -24,7 +24,7 @@ pub(super) enum Victims {
     ),
 }
 
-/// Servers ask for certificates, and take clients without.
+/// Servers ask for certificates, but accept clients without.
 const AUTH: ClientAuth = ClientAuth::OptionalAbsent;
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -65,56 +65,57 @@ impl Victims {
     }
 }
 
-/// What was found of a connection and its hostile peer.
+/// The result of a connection with its hostile peer.
 #[derive(Default)]
-pub(super) struct Found {
-    /// That it has received.
+pub(super) struct Outcome {
+    /// Records received.
     pub(super) records: usize,
     pub(super) bytes: usize,
-    /// The error that it ended with.
+    /// The error that ended the connection.
     pub(super) error: Option<String>,
-    /// The alert by which the peer was told.
+    /// The alert sent to the peer.
     pub(super) alert: Option<String>,
-    /// The most heap it held between two calls, itself and its buffers included.
+    /// The most heap held between two calls, including the connection and its buffers.
     pub(super) held: i64,
-    /// The most that was in use for it within a call, but for buffers that its thread has anyway.
+    /// The most heap in use during a call, without buffers that its thread keeps anyway.
     pub(super) peak: i64,
     pub(super) seconds: f64,
 }
 
-/// Has peers of `kind` talk to connections until either ends, or until each has had so many steps. Within the work of
-/// [`bench_allocator::count`].
-pub(super) fn found(kind: &'static Kind, victims: &Victims, steps: usize) -> Result<Found> {
+/// Runs connections against peers of `kind`, until one side ends or after `steps` steps. Call it
+/// within the work of [`bench_allocator::count`].
+pub(super) fn outcome(kind: &'static Kind, victims: &Victims, steps: usize) -> Result<Outcome> {
     let at_once_steps = Ord::min(steps, AT_ONCE_STEPS);
-    // the first of their kind have the thread fill its pool of buffers, and configurations their caches
+    // first fill the thread's buffer pool and the caches of the configurations
     held_by(kind, victims, AT_ONCE + 2, at_once_steps)?;
     held_by(kind, victims, 1, steps)?;
     let mut meeting = Meeting::new(kind, victims)?;
     for _ in 0..steps {
         meeting.step()?;
     }
-    // with it goes what it has of the pool
+    // returns its buffers to the pool
     let Meeting {
-        mut found,
+        mut outcome,
         watch,
         victim,
         ..
     } = meeting;
     drop(victim);
-    (found.peak, found.seconds) = (watch.peak, watch.seconds);
-    // Buffers come from the pool of the thread. What two connections more hold when others have all that is in it is
-    // what each holds.
+    (outcome.peak, outcome.seconds) = (watch.peak, watch.seconds);
+    // Buffers come from the thread's pool. Once other connections use up the pool, two more
+    // connections show the memory that each holds.
     let fewer = held_by(kind, victims, AT_ONCE, at_once_steps)?;
     let more = held_by(kind, victims, AT_ONCE + 2, at_once_steps)?;
-    found.held = Ord::max(watch.most_held, (more - fewer) / 2);
-    Ok(found)
+    outcome.held = Ord::max(watch.most_held, (more - fewer) / 2);
+    Ok(outcome)
 }
 
-/// As many connections as a thread's pool has buffers of a length.
+/// The number of connections that use up a pool's buffers of one length.
 const AT_ONCE: usize = 4;
 const AT_ONCE_STEPS: usize = 40;
 
-/// The most that so many connections hold at once, whose peers take their steps in turns.
+/// The most heap that `connections` connections hold at once, whose peers take their steps in
+/// turns.
 fn held_by(
     kind: &'static Kind,
     victims: &Victims,
@@ -138,18 +139,18 @@ fn held_by(
 struct Meeting {
     attacker: Attacker,
     victim: Box<dyn Endpoint>,
-    /// What the connection sends.
+    /// The output of the connection.
     answers: Vec<u8>,
-    /// What it hands out.
+    /// The plaintext from the connection.
     application: Vec<u8>,
     is_over: bool,
     watch: Watch,
-    found: Found,
+    outcome: Outcome,
 }
 
 impl Meeting {
     fn new(kind: &'static Kind, victims: &Victims) -> Result<Self> {
-        // what is not the connection's has its memory beforehand
+        // memory that does not belong to the connection is allocated in advance
         let (mut answers, application) = (Vec::with_capacity(1 << 18), Vec::with_capacity(1 << 18));
         let attacker = Attacker::new(kind)?;
         let mut watch = Watch::default();
@@ -162,11 +163,11 @@ impl Meeting {
             application,
             is_over: false,
             watch,
-            found: Found::default(),
+            outcome: Outcome::default(),
         })
     }
 
-    /// Has the peer take one step after the handshake, if it has any.
+    /// Lets the peer complete the handshake, or take one step after it.
     fn step(&mut self) -> Result<()> {
         while !self.is_over {
             let was_connected = self.attacker.is_connected();
@@ -178,7 +179,7 @@ impl Meeting {
         Ok(())
     }
 
-    /// Has the peer send once, and the connection answer.
+    /// Lets the peer send once and the connection answer.
     fn exchange(&mut self) -> Result<()> {
         let Self {
             attacker,
@@ -186,7 +187,7 @@ impl Meeting {
             answers,
             application,
             watch,
-            found,
+            outcome,
             ..
         } = self;
         let sent = attacker.next(answers)?;
@@ -196,15 +197,15 @@ impl Meeting {
         };
         answers.clear();
         application.clear();
-        found.records += record_count(&sent);
-        found.bytes += sent.len();
+        outcome.records += record_count(&sent);
+        outcome.bytes += sent.len();
         let reads = attacker.kind.reads || !attacker.is_connected();
         let received = watch.run(|| {
             let received = victim.receive(&sent).and_then(|()| victim.process());
             if received.is_ok() {
                 victim.read_into(application);
             }
-            // an application that answers whatever it is sent, as far as the connection takes it
+            // an application that echoes everything, as long as the connection accepts it
             if !reads && received.is_ok() {
                 victim.send(application);
             }
@@ -214,15 +215,15 @@ impl Meeting {
             received
         });
         if let Err(error) = received {
-            found.error = Some(error);
-            found.alert = attacker.alert(answers);
+            outcome.error = Some(error);
+            outcome.alert = attacker.alert(answers);
             self.is_over = true;
         }
         Ok(())
     }
 }
 
-/// What happens while a connection runs.
+/// The resources used while a connection runs.
 #[derive(Default)]
 struct Watch {
     held: i64,

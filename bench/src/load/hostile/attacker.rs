@@ -1,5 +1,5 @@
-//! A peer that means no good. It keeps to the protocol as far as its kind has to, by a connection of upstream, and from
-//! there on makes records of its own under that connection's keys.
+//! A hostile peer. As long as its kind is honest, an upstream connection speaks for it; then it
+//! makes records under that connection's keys.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use tls::{
 use super::kinds::{Kind, Until};
 use crate::workload::{Result, Role};
 
-/// One peer of some kind.
+/// One hostile peer.
 pub(crate) struct Attacker {
     pub(crate) kind: &'static Kind,
     tools: Tools,
     step: usize,
 }
 
-/// What a kind works with.
+/// The means of a hostile peer.
 pub(crate) struct Tools {
-    /// Honest. Gone when its keys have been taken.
+    /// The honest connection, until its keys are taken.
     connection: Option<Connection>,
-    /// Of what is sent and what is received.
+    /// The keys for sending and receiving.
     keys: Option<[Records; 2]>,
     /// Bytes that are sent little by little.
     waiting: Vec<u8>,
@@ -51,8 +51,8 @@ impl Attacker {
         })
     }
 
-    /// What it sends next, when it has received `incoming`: nothing while it waits for more, and `None` when it will
-    /// never send again.
+    /// The next bytes to send after receiving `incoming`. They are empty while it waits for more,
+    /// and `None` if it will never send again.
     pub(crate) fn next(&mut self, incoming: &[u8]) -> Result<Option<Vec<u8>>> {
         self.tools.take_in(incoming);
         if self.kind.until != Until::Nothing {
@@ -69,20 +69,20 @@ impl Attacker {
         (self.kind.next)(&mut self.tools, step)
     }
 
-    /// The fatal alert that it has received; `incoming` came last.
+    /// The fatal alert that it has received; `incoming` arrived last.
     pub(crate) fn alert(&mut self, incoming: &[u8]) -> Option<String> {
         self.tools.take_in(incoming);
         self.tools.alert.map(|alert| format!("{alert:?}"))
     }
 
-    /// Whether its handshake is complete, or it has none.
+    /// True once its handshake is complete, or if it makes none.
     pub(crate) fn is_connected(&self) -> bool {
         self.kind.until == Until::Nothing || !self.tools.is_handshaking()
     }
 }
 
 impl Tools {
-    /// Looks for alerts, and keeps the honest connection going.
+    /// Looks for alerts, and feeds the honest connection.
     fn take_in(&mut self, incoming: &[u8]) {
         for record in wire::records(incoming) {
             let alert = match (&mut self.keys, &record) {
@@ -102,7 +102,7 @@ impl Tools {
         };
         let mut incoming = incoming;
         while !incoming.is_empty() {
-            // what the peer sends is of no use, whatever is wrong with it
+            // errors in the peer's output do not matter here
             let Ok(1..) = connection.read_tls(&mut incoming) else {
                 return;
             };
@@ -123,7 +123,7 @@ impl Tools {
             .is_some_and(|conn| conn.is_handshaking())
     }
 
-    /// What the honest connection has to send.
+    /// The pending output of the honest connection.
     pub(crate) fn honest_output(&mut self) -> Result<Vec<u8>> {
         let mut sent = Vec::new();
         if let Some(connection) = &mut self.connection {
@@ -143,31 +143,31 @@ impl Tools {
         Ok(())
     }
 
-    /// A record under the connection's keys; none of a kind that has not taken them.
+    /// A record under the connection's keys; `None` if they were not taken.
     pub(crate) fn sealed(&mut self, typ: u8, content: &[u8]) -> Option<Vec<u8>> {
         let [sending, _] = self.keys.as_mut()?;
         Some(sending.seal(typ, content))
     }
 
-    /// A ClientHello with nothing wrong with it, in its record.
+    /// A valid ClientHello, in its record.
     pub(crate) fn hello(&mut self) -> Result<Vec<u8>> {
         self.honest_output()
     }
 
-    /// Keeps the ClientHello, without its record's header, for [`Self::kept_byte`].
+    /// Keeps the ClientHello, without its record header, for [`Self::kept_byte`].
     pub(crate) fn keep_hello(&mut self) -> Result<()> {
         self.waiting = wire::plain_messages(&self.hello()?);
         self.waiting.reverse();
         Ok(())
     }
 
-    /// The next byte of what was kept.
+    /// The next byte of the kept ClientHello.
     pub(crate) fn kept_byte(&mut self) -> Option<u8> {
         self.waiting.pop()
     }
 
-    /// The next byte of an honest client that sends one at a time: its handshake, then data without end. Nothing
-    /// when it waits.
+    /// The next byte of an honest client that sends one at a time: its handshake, then endless
+    /// data. Empty while it waits.
     pub(crate) fn next_byte(&mut self) -> Result<Vec<u8>> {
         if self.waiting.is_empty() {
             if let Some(connection) = self
@@ -183,7 +183,7 @@ impl Tools {
         Ok(self.kept_byte().into_iter().collect())
     }
 
-    /// A KeyUpdate that requests another, and `data` behind it.
+    /// A KeyUpdate that requests another, followed by `data`.
     pub(crate) fn key_update(&mut self, data: &[u8]) -> Result<Vec<u8>> {
         if let Some(connection) = &mut self.connection {
             connection.refresh_traffic_keys()?;
@@ -193,7 +193,7 @@ impl Tools {
     }
 }
 
-/// An honest connection, as far as a kind is honest.
+/// Creates the connection for the honest part of a kind.
 fn connection(kind: &Kind) -> Result<Connection> {
     let provider = Provider::AwsLc.upstream();
     let key_type = KeyType::EcdsaP256;
@@ -220,7 +220,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
     }
 }
 
-/// A certificate with as much behind it as a kind wants.
+/// A certificate followed by as much filling as the kind wants.
 #[derive(Debug)]
 struct Chain(Arc<CertifiedKey>);
 
@@ -235,7 +235,7 @@ impl Chain {
         let provider = Provider::AwsLc.upstream();
         let key = provider.key_provider.load_private_key(identity.key())?;
         let mut chain = identity.chain.clone();
-        // certificates as far as their outermost header
+        // valid only up to the outermost header
         let filling =
             CertificateDer::from([&[0x30, 0x82, 0x0f, 0x9c], &[0; PIECE - 4][..]].concat());
         chain.resize(1 + kind.chain_len / PIECE, filling);

@@ -1,5 +1,5 @@
-//! Honest clients at a server, without hostile ones and beside them: over loopback TCP, the server in one thread, the
-//! honest clients in another, the hostile ones in a third.
+//! Honest clients at a server, with and without hostile ones, over loopback TCP. The server, the
+//! honest and the hostile clients have one thread each.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -21,54 +21,54 @@ use crate::statistics::rounded;
 use crate::workload::Result;
 use crate::{socket, this, upstream};
 
-/// How many clients there are, and how long they are watched.
+/// The clients and the measuring time.
 pub(super) struct Plan {
-    /// Of the hostile ones, which talk to servers.
+    /// The kinds of hostile peers that attack servers.
     pub(super) kinds: Vec<&'static Kind>,
     pub(super) hostile: usize,
     pub(super) honest: usize,
     pub(super) seconds: f64,
 }
 
-/// What the server did for the clients that came by one listener.
+/// The work of the server for the clients of one listener.
 #[derive(Default)]
 pub(crate) struct Served {
     pub(crate) connections: usize,
-    /// Received from the socket.
+    /// Bytes received from the sockets.
     pub(crate) bytes: usize,
-    /// Of the server's thread.
+    /// CPU time of the server's thread.
     pub(crate) cpu: Duration,
-    /// Errors that connections ended with, and how many did.
+    /// Errors that ended connections, with their counts.
     pub(crate) errors: BTreeMap<String, usize>,
 }
 
-/// What the server did in all.
+/// All work of the server.
 pub(crate) struct Summary {
     /// By listener.
     pub(crate) served: Vec<Served>,
-    /// The most heap that its thread had in use, beyond what it had at first.
+    /// The most heap in use by the server's thread, beyond that at its start.
     pub(crate) heap: i64,
 }
 
-/// One figure for all.
+/// The figures of a whole run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Beside {
     pub(super) honest: usize,
     pub(super) hostile: usize,
-    /// Echoed to honest clients, without hostile ones and beside them.
+    /// Bytes echoed to honest clients, without hostile ones and with them.
     honest_mb_per_s: [f64; 2],
-    /// Processor seconds of the server's thread for 10⁹ bytes of theirs.
+    /// CPU seconds of the server's thread for 10⁹ bytes of honest clients.
     server_cpu_s_per_honest_gb: [f64; 2],
-    /// Of the server's processor time, in the second run.
+    /// The share of the server's CPU time in the second run.
     hostile_share_of_cpu: f64,
     hostile_connections_per_s: f64,
-    /// The most that was in use at once, in the second run less in the first, over the number of hostile clients.
+    /// The additional peak of the heap in the second run, divided by the number of hostile clients.
     heap_bytes_per_hostile: f64,
 }
 
-/// One figure for each kind.
+/// The figures of one kind.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Company {
+pub(crate) struct OneKind {
     kind: String,
     clients: usize,
     connections: usize,
@@ -84,7 +84,7 @@ impl Plan {
         &self,
         implementation: &str,
         provider: Provider,
-    ) -> Result<(Beside, Vec<Company>)> {
+    ) -> Result<(Beside, Vec<OneKind>)> {
         let serve = server(implementation)?;
         let alone = self.run(serve, provider, 0)?;
         let beside = self.run(serve, provider, self.hostile)?;
@@ -112,7 +112,7 @@ impl Plan {
         let of_kind = |(index, kind): (usize, &&Kind)| {
             let served = &hostile[index];
             let cpu = served.cpu.as_secs_f64();
-            Company {
+            OneKind {
                 kind: kind.name.to_owned(),
                 clients: self.of_kind(index),
                 connections: served.connections,
@@ -124,18 +124,18 @@ impl Plan {
                 ended_by: served.errors.clone(),
             }
         };
-        let company = self.kinds.iter().enumerate().map(of_kind).collect();
-        Ok((figure, company))
+        let by_kind = self.kinds.iter().enumerate().map(of_kind).collect();
+        Ok((figure, by_kind))
     }
 
-    /// How many hostile clients are of this kind.
+    /// The number of hostile clients of this kind.
     fn of_kind(&self, index: usize) -> usize {
         let kinds = self.kinds.len();
         self.hostile / kinds + usize::from(index < self.hostile % kinds)
     }
 
     fn run(&self, serve: Serve, provider: Provider, hostile: usize) -> Result<Run> {
-        // one for the honest clients, one for each kind
+        // one listener for the honest clients, one for each kind
         let listeners = (0..=self.kinds.len()).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
         let listeners = listeners.collect::<std::io::Result<Vec<_>>>()?;
         let addresses = listeners.iter().map(TcpListener::local_addr);
@@ -149,16 +149,16 @@ impl Plan {
                 summary
             });
             let hostile = scope.spawn(|| {
-                let mut crowd = Crowd::default();
+                let mut clients = HostileClients::default();
                 let connected = match hostile {
                     0 => Ok(()),
-                    _ => crowd.connect(self, &addresses[1..]),
+                    _ => clients.connect(self, &addresses[1..]),
                 };
                 ready.wait();
                 connected?;
                 while hostile != 0 && !over.load(Ordering::SeqCst) {
                     let round = Instant::now();
-                    crowd.step(&addresses[1..])?;
+                    clients.step(&addresses[1..])?;
                     thread::sleep(ROUND.saturating_sub(round.elapsed()));
                 }
                 Ok(())
@@ -181,7 +181,8 @@ impl Plan {
         })
     }
 
-    /// Has the honest clients send and receive for as long as it takes; returns 10⁶ bytes that came back a second.
+    /// Echoes data with the honest clients for the planned time; returns the 10⁶ bytes per second
+    /// that came back.
     fn honest(
         &self,
         provider: Provider,
@@ -213,7 +214,7 @@ impl Plan {
         let (plaintext, mut answer) = (vec![0x17; WRITE], vec![0; WRITE]);
         let start = Instant::now();
         let mut bytes = 0;
-        // each has something to send or to receive all the time
+        // each client always has data to send or to receive
         while start.elapsed().as_secs_f64() < self.seconds {
             if over.load(Ordering::SeqCst) {
                 return Err("the server has ended".into());
@@ -225,7 +226,7 @@ impl Plan {
             for client in &mut clients {
                 client.read_exact(&mut answer)?;
                 if answer != plaintext {
-                    return Err("what came back is not what was sent".into());
+                    return Err("the echo differs from the sent data".into());
                 }
                 bytes += answer.len();
             }
@@ -244,13 +245,13 @@ fn server(implementation: &str) -> Result<Serve> {
 
 #[cfg(not(unix))]
 fn server(_: &str) -> Result<Serve> {
-    Err("the server waits for its sockets as Unix does".into())
+    Err("the server needs Unix to wait for its sockets".into())
 }
 
-/// What an honest client sends before it waits for all of it to come back.
+/// The bytes that an honest client sends before it waits for their echo.
 const WRITE: usize = 1 << 14;
 
-/// A hostile client has its turn every so often.
+/// The period of the hostile clients' turns.
 const ROUND: Duration = Duration::from_millis(20);
 
 struct Run {
@@ -261,19 +262,19 @@ struct Run {
 
 /// The hostile clients.
 #[derive(Default)]
-struct Crowd(Vec<Client>);
+struct HostileClients(Vec<Client>);
 
 struct Client {
-    /// Its kind's number among those that talk to servers.
+    /// The index of its kind among those that attack servers.
     index: usize,
     attacker: Attacker,
     socket: TcpStream,
-    /// What it has received and what it has still to send.
+    /// Received bytes that are not processed yet, then bytes still to be sent.
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
 }
 
-impl Crowd {
+impl HostileClients {
     fn connect(&mut self, plan: &Plan, addresses: &[SocketAddr]) -> Result<()> {
         for (index, &kind) in plan.kinds.iter().enumerate() {
             for _ in 0..plan.of_kind(index) {
@@ -283,7 +284,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Gives each its turn. Who was thrown out comes back.
+    /// Gives each client a turn. Disconnected clients reconnect.
     fn step(&mut self, addresses: &[SocketAddr]) -> Result<()> {
         for client in &mut self.0 {
             if !client.step()? {
@@ -308,7 +309,7 @@ impl Client {
         })
     }
 
-    /// Whether its connection lasts.
+    /// Takes a turn; returns whether the connection stays open.
     fn step(&mut self) -> Result<bool> {
         let kind = self.attacker.kind;
         if kind.reads || !self.attacker.is_connected() {
@@ -321,7 +322,7 @@ impl Client {
             }
         }
         if self.outgoing.is_empty() {
-            // as many records as have come as a whole
+            // only complete records
             let whole = harness::wire::records(&self.incoming);
             let len: usize = whole.iter().map(|record| record.to_bytes().len()).sum();
             let incoming: Vec<u8> = self.incoming.drain(..len).collect();
@@ -362,7 +363,7 @@ impl Beside {
     }
 }
 
-impl Company {
+impl OneKind {
     pub(super) fn cells(&self) -> Vec<Cell> {
         let ended_by = self
             .ended_by

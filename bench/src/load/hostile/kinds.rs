@@ -1,4 +1,4 @@
-//! The kinds of hostile peers: each a row of a table, and what it sends step by step.
+//! The kinds of hostile peers. Each is a row of a table with a function that sends its next step.
 
 use Role::{Client, Server};
 use harness::Noise;
@@ -12,35 +12,35 @@ use harness::wire::{message, record, u8_vec, u16_vec, u16s};
 use super::attacker::Tools;
 use crate::workload::{Result, Role};
 
-/// One kind.
+/// A kind of hostile peer.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// Who it talks to.
+    /// The side that it attacks.
     pub(crate) victim: Role,
     pub(crate) versions: Versions,
-    /// How far it is honest.
+    /// The extent of its honesty.
     pub(crate) until: Until,
-    /// Whether it takes what it is sent.
+    /// True if it reads the victim's output.
     pub(crate) reads: bool,
-    /// Whether it comes back at once.
+    /// True if it disconnects at the end of its steps and reconnects.
     pub(crate) leaves: bool,
-    /// How many bytes it has in its certificate chain behind the first one.
+    /// The bytes in its certificate chain after the first certificate.
     pub(crate) chain_len: usize,
-    /// What it sends in a step: `None` when that was all.
+    /// The bytes of a step: `None` after the last one.
     pub(crate) next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
     Nothing,
-    /// The handshake is complete.
+    /// Until the handshake is complete.
     Handshake,
-    /// And it makes its own records under the keys of it.
+    /// Until then; afterwards it makes its own records under the handshake's keys.
     Keys,
 }
 
 impl Kind {
-    /// One that does so to servers and sends nothing else.
+    /// A client that never completes the handshake.
     const fn raw(
         name: &'static str,
         next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// One that does so to `victim` after the handshake.
+    /// A peer that attacks `victim` after the handshake.
     const fn connected(
         name: &'static str,
         victim: Role,
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// One whose handshake brings a long chain.
+    /// A peer that sends a long chain in the handshake.
     const fn chain(name: &'static str, victim: Role, chain_len: usize) -> Self {
         Self {
             victim,
@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// One that does so with TLS 1.2.
+    /// The same peer with TLS 1.2.
     const fn of_tls12(self) -> Self {
         Self {
             versions: Versions::Tls12,
@@ -88,7 +88,7 @@ impl Kind {
         }
     }
 
-    /// One that keeps its connection, which makes the records.
+    /// The same peer, whose honest connection makes the records.
     const fn keeps_connection(self) -> Self {
         Self {
             until: Until::Handshake,
@@ -111,7 +111,7 @@ impl Kind {
     }
 }
 
-/// All of them.
+/// All kinds.
 pub(crate) static KINDS: [Kind; 38] = [
     Kind::raw("silent", |_, _| Ok(None)),
     Kind::raw("half a ClientHello", |tools, step| {
@@ -120,14 +120,14 @@ pub(crate) static KINDS: [Kind; 38] = [
             Ok(hello[..hello.len() / 2].to_vec())
         })
     }),
-    Kind::raw("ClientHello and no more", |tools, step| {
+    Kind::raw("ClientHello only", |tools, step| {
         once(step, || tools.hello())
     }),
-    Kind::raw("64 kB of ClientHello but a byte", |_, step| {
+    Kind::raw("64 kB ClientHello without its last byte", |_, step| {
         long_hello(step)
     }),
     Kind::raw("one byte at a time", |tools, _| tools.next_byte().map(Some)),
-    Kind::raw("ClientHello in records of a byte", |tools, step| {
+    Kind::raw("ClientHello in 1-byte records", |tools, step| {
         if step == 0 {
             tools.keep_hello()?;
         }
@@ -139,17 +139,17 @@ pub(crate) static KINDS: [Kind; 38] = [
     Kind::raw("warnings before ClientHello", |_, _| {
         Ok(Some(record(ALERT, &USER_CANCELED)))
     }),
-    Kind::raw("change_cipher_spec without end", |tools, step| {
+    Kind::raw("endless change_cipher_spec", |tools, step| {
         Ok(Some(match step {
             0 => tools.hello()?,
             _ => record(CHANGE_CIPHER_SPEC, &[1]),
         }))
     }),
-    Kind::raw("200 tickets of nobody", |_, step| {
+    Kind::raw("200 unknown tickets", |_, step| {
         once(step, || Ok(records(&with_tickets(ClientHello::new(), 200))))
     })
     .leaves(),
-    Kind::raw("encrypted ClientHello of nobody", |_, step| {
+    Kind::raw("undecryptable encrypted ClientHello", |_, step| {
         once(step, || Ok(records(&with_ech(ClientHello::new()))))
     })
     .leaves(),
@@ -185,7 +185,7 @@ pub(crate) static KINDS: [Kind; 38] = [
         long_extension(step, ALPN, u16_vec(&u8_vec(b"x").repeat(30_000)))
     })
     .leaves(),
-    Kind::raw("1 500 tickets of a byte", |_, step| {
+    Kind::raw("1 500 tickets of 1 byte", |_, step| {
         let body = [
             u16_vec(&[&u16_vec(b"x")[..], &[0; 4]].concat().repeat(1500)),
             u16_vec(&u8_vec(&[7; 32]).repeat(1500)),
@@ -198,7 +198,7 @@ pub(crate) static KINDS: [Kind; 38] = [
         })
     })
     .leaves(),
-    Kind::raw("early data that is rejected", |_, step| {
+    Kind::raw("rejected early data", |_, step| {
         Ok(Some(match step {
             0 => {
                 let hello = ClientHello::new().with(EARLY_DATA, vec![]);
@@ -207,16 +207,16 @@ pub(crate) static KINDS: [Kind; 38] = [
             _ => record(APPLICATION_DATA, &[0x5a; 16_000]),
         }))
     }),
-    Kind::raw("handshakes again and again", |_, _| Ok(None))
+    Kind::raw("repeated handshakes", |_, _| Ok(None))
         .keeps_connection()
         .leaves(),
-    Kind::raw("TLS 1.2 handshakes again and again", |_, _| Ok(None))
+    Kind::raw("repeated TLS 1.2 handshakes", |_, _| Ok(None))
         .keeps_connection()
         .leaves()
         .of_tls12(),
     Kind::chain("certificates of 60 kB", Server, 60_000).leaves(),
     Kind::chain("certificates of 1 MB", Server, 1_000_000).leaves(),
-    Kind::connected("all of a record but a byte", Server, |tools, step| {
+    Kind::connected("record without its last byte", Server, |tools, step| {
         once(step, || {
             let mut record = tools
                 .sealed(APPLICATION_DATA, &[0; 1 << 14])
@@ -228,13 +228,13 @@ pub(crate) static KINDS: [Kind; 38] = [
     Kind::connected("empty records", Server, |tools, _| {
         Ok(tools.sealed(APPLICATION_DATA, &[]))
     }),
-    Kind::connected("records of nothing but padding", Server, |tools, _| {
+    Kind::connected("records of padding only", Server, |tools, _| {
         Ok(tools.sealed(0, &padded(&[])))
     }),
-    Kind::connected("records of a byte and padding", Server, |tools, _| {
+    Kind::connected("1-byte records with padding", Server, |tools, _| {
         Ok(tools.sealed(0, &padded(b"x")))
     }),
-    Kind::connected("records of a byte", Server, |tools, _| {
+    Kind::connected("1-byte records", Server, |tools, _| {
         Ok(tools.sealed(APPLICATION_DATA, b"x"))
     }),
     Kind::connected("warnings", Server, |tools, _| {
@@ -251,7 +251,7 @@ pub(crate) static KINDS: [Kind; 38] = [
     )
     .keeps_connection()
     .never_reads(),
-    Kind::connected("asks and never reads", Server, |tools, _| {
+    Kind::connected("sends requests, never reads", Server, |tools, _| {
         Ok(tools.sealed(APPLICATION_DATA, &[0; 1 << 14]))
     })
     .never_reads(),
@@ -282,7 +282,7 @@ fn once(step: usize, bytes: impl FnOnce() -> Result<Vec<u8>>) -> Result<Option<V
     }
 }
 
-/// As long as a handshake message may be, in records as long as they may be, but for the last byte.
+/// The longest possible handshake message, in the longest possible records, without its last byte.
 fn long_hello(step: usize) -> Result<Option<Vec<u8>>> {
     let protocols = u8_vec(&[b'a'; 250]).repeat(255);
     let hello = ClientHello::new().with(ALPN, u16_vec(&protocols)).message();
@@ -293,17 +293,17 @@ fn long_hello(step: usize) -> Result<Option<Vec<u8>>> {
         .map(|fragment| record(HANDSHAKE, fragment)))
 }
 
-/// A ClientHello that is long in some way.
+/// A ClientHello made long by `edit`.
 fn long(step: usize, edit: impl FnOnce(&mut ClientHello)) -> Result<Option<Vec<u8>>> {
     once(step, || Ok(records(&ClientHello::new().edit(edit))))
 }
 
-/// A ClientHello with that in an extension.
+/// A ClientHello with `body` as an extension.
 fn long_extension(step: usize, typ: u16, body: Vec<u8>) -> Result<Option<Vec<u8>>> {
     once(step, || Ok(records(&ClientHello::new().with(typ, body))))
 }
 
-/// In as many records as it takes.
+/// Splits the ClientHello into as many records as needed.
 fn records(hello: &ClientHello) -> Vec<u8> {
     let message = hello.message();
     let fragments = message.chunks(1 << 14);
@@ -312,7 +312,7 @@ fn records(hello: &ClientHello) -> Vec<u8> {
         .collect()
 }
 
-/// With so many tickets that no server has made, and binders that are not right.
+/// Adds `tickets` tickets that no server made, with wrong binders.
 fn with_tickets(hello: ClientHello, tickets: usize) -> ClientHello {
     let identity = [&u16_vec(&noise(180))[..], &[0; 4]].concat();
     let binder = u8_vec(&[7; 32]);
@@ -325,14 +325,14 @@ fn with_tickets(hello: ClientHello, tickets: usize) -> ClientHello {
         .and(PRE_SHARED_KEY, body.concat())
 }
 
-/// RFC 9849 §5: an outer hello, whose payload decrypts to nothing.
+/// RFC 9849 §5: an outer hello, whose payload cannot be decrypted.
 fn with_ech(hello: ClientHello) -> ClientHello {
     let (enc, payload) = (u16_vec(&noise(32)), u16_vec(&noise(15_000)));
     let body = [&[0, 0, 1, 0, 1, 42][..], &enc, &payload].concat();
     hello.with(ENCRYPTED_CLIENT_HELLO, body)
 }
 
-/// RFC 9846 §5.4: what has this content, its type and as much padding as fits, but for the last byte.
+/// RFC 9846 §5.4: the content, its type and as much padding as fits, except for one byte.
 fn padded(content: &[u8]) -> Vec<u8> {
     let mut inner = content.to_vec();
     inner.push(APPLICATION_DATA);
@@ -340,7 +340,7 @@ fn padded(content: &[u8]) -> Vec<u8> {
     inner
 }
 
-/// RFC 9846 §4.7.1: a ticket so long, in as many records as it takes.
+/// RFC 9846 §4.7.1: a ticket of `len` bytes, in as many records as needed.
 fn tickets(tools: &mut Tools, len: usize) -> Result<Option<Vec<u8>>> {
     let (lifetime, age_add) = (7200_u32.to_be_bytes(), [0; 4]);
     let parts = [

@@ -1,4 +1,5 @@
-//! `load hostile`: what peers that mean no good take from a connection each, and from the honest ones beside them.
+//! `load hostile`: the cost of hostile peers, for their own connection and for honest clients of
+//! the same server.
 
 mod alone;
 pub(crate) mod attacker;
@@ -8,8 +9,8 @@ pub(crate) mod kinds;
 use bench_allocator::Kind as Allocator;
 use serde::{Deserialize, Serialize};
 
-use self::alone::{Found, Victims};
-use self::beside::{Beside, Company};
+use self::alone::{Outcome, Victims};
+use self::beside::{Beside, OneKind};
 use self::kinds::{KINDS, Kind};
 use crate::cli::{Api, LoadHostileArgs, Provider, RunArgs};
 use crate::measure;
@@ -34,36 +35,36 @@ pub(crate) struct Row {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 enum Figure {
-    /// One hostile peer and nobody else.
+    /// One hostile peer, alone.
     Alone {
         kind: String,
         victim: Role,
         records: usize,
         error: Option<String>,
         alert: Option<String>,
-        /// By the connection between two calls, itself included.
+        /// Heap held by the connection between two calls, including itself.
         most_held_bytes: i64,
-        /// Within a call.
+        /// Heap in use within a call.
         peak_bytes: i64,
         ns_per_record: f64,
         ns_per_byte: f64,
     },
-    /// Honest and hostile ones at a server.
+    /// Honest and hostile clients at one server.
     Beside(Beside),
-    /// Those of one kind among them.
-    Company(Company),
+    /// The hostile clients of one kind.
+    OneKind(OneKind),
 }
 
 impl Job for LoadHostileArgs {
     type Row = Row;
 
     const NOTES: &'static str = "\
-alone: one peer of each kind and one connection, over memory. records: that the connection takes, handshake included,
-until it ends with the error, the peer has nothing more to send or has made so many steps as --steps says. held: the most heap
-of the connection between two calls, itself and its buffers included; peak: within a call, but for buffers that its thread
-keeps anyway. ns: processor time of the connection.
-beside: a server of one thread over loopback TCP, honest clients that have it echo 16 KiB again and again, without and with
-hostile ones of all kinds, which come back when they are thrown out. What C code allocates is not counted.";
+alone: one peer of each kind and one connection, over memory. records: accepted by the connection, including the handshake,
+until it ends with the error, the peer is done or has taken --steps steps. held: the most heap
+of the connection between two calls, including itself and its buffers; peak: within a call, without buffers that its thread
+keeps anyway. ns: CPU time of the connection.
+beside: a single-threaded echo server over loopback TCP; honest clients repeatedly send 16 KiB, without and with
+hostile clients of all kinds, which reconnect when disconnected. Allocations in C code are not counted.";
 
     const UNIT: &'static str = "bytes held";
 
@@ -79,7 +80,7 @@ hostile ones of all kinds, which come back when they are thrown out. What C code
         if self.kinds().is_empty() {
             let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
             let names = names.join("; ");
-            return Err(format!("no kind has that in its name; there are: {names}").into());
+            return Err(format!("no kind has this in its name; the kinds are: {names}").into());
         }
         // two sockets for each client, and some for the process
         crate::socket::allow_files(2 * (self.hostile() + self.honest()) + KINDS.len() + 64)?;
@@ -116,7 +117,7 @@ hostile ones of all kinds, which come back when they are thrown out. What C code
 const IMPLEMENTATIONS: [&str; 2] = ["this", "upstream"];
 
 impl LoadHostileArgs {
-    /// Those that were asked for.
+    /// The requested kinds.
     fn kinds(&self) -> Vec<&'static Kind> {
         let kinds = KINDS.iter();
         kinds
@@ -137,12 +138,13 @@ impl LoadHostileArgs {
         ((self.steps as f64 * self.time.multiplier) as usize).max(100)
     }
 
-    /// Each kind alone with a connection.
+    /// Each kind, alone with a connection.
     fn alone(&self, implementation: &str, provider: Provider) -> Result<Vec<Figure>> {
         let victims = Victims::new(implementation, provider)?;
         let figures = self.kinds().into_iter().map(|kind| {
-            let (found, _) = bench_allocator::count(|| alone::found(kind, &victims, self.steps()));
-            Ok(alone_figure(kind, found?))
+            let (outcome, _) =
+                bench_allocator::count(|| alone::outcome(kind, &victims, self.steps()));
+            Ok(alone_figure(kind, outcome?))
         });
         figures.collect()
     }
@@ -160,17 +162,17 @@ impl LoadHostileArgs {
             seconds: (self.seconds * self.time.multiplier).max(0.2),
         };
         let (measured, _) = bench_allocator::count(|| plan.measure(implementation, provider));
-        let (beside, company) = measured?;
-        let company = company.into_iter().map(Figure::Company);
+        let (beside, by_kind) = measured?;
+        let by_kind = by_kind.into_iter().map(Figure::OneKind);
         Ok([Figure::Beside(beside)]
             .into_iter()
-            .chain(company)
+            .chain(by_kind)
             .collect())
     }
 }
 
-fn alone_figure(kind: &Kind, found: Found) -> Figure {
-    let ns = found.seconds * 1e9;
+fn alone_figure(kind: &Kind, outcome: Outcome) -> Figure {
+    let ns = outcome.seconds * 1e9;
     let per = |count: usize| {
         if count == 0 {
             0.0
@@ -181,13 +183,13 @@ fn alone_figure(kind: &Kind, found: Found) -> Figure {
     Figure::Alone {
         kind: kind.name.to_owned(),
         victim: kind.victim,
-        ns_per_record: per(found.records),
-        ns_per_byte: per(found.bytes),
-        records: found.records,
-        error: found.error,
-        alert: found.alert,
-        most_held_bytes: found.held,
-        peak_bytes: found.peak,
+        ns_per_record: per(outcome.records),
+        ns_per_byte: per(outcome.bytes),
+        records: outcome.records,
+        error: outcome.error,
+        alert: outcome.alert,
+        most_held_bytes: outcome.held,
+        peak_bytes: outcome.peak,
     }
 }
 
@@ -199,7 +201,7 @@ impl report::Row for Row {
                 "{} honest clients beside {} hostile ones",
                 beside.honest, beside.hostile
             ),
-            Figure::Company(_) => "the hostile ones of them".to_owned(),
+            Figure::OneKind(_) => "the hostile clients by kind".to_owned(),
         };
         format!("{what} · {}", self.provider)
     }
@@ -232,12 +234,12 @@ impl report::Row for Row {
                 Cell::text("alert", alert.as_deref().unwrap_or("–")),
             ]),
             Figure::Beside(beside) => cells.extend(beside.cells()),
-            Figure::Company(company) => cells.extend(company.cells()),
+            Figure::OneKind(by_kind) => cells.extend(by_kind.cells()),
         }
         cells
     }
 
-    /// What each kind makes a connection hold is drawn.
+    /// Draws the heap held by a connection for each kind.
     fn point(&self) -> Option<Point> {
         let Figure::Alone {
             kind,

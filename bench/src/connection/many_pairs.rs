@@ -1,4 +1,4 @@
-//! Many connections at once, in one thread: over memory, or over loopback TCP.
+//! Many connections at once in one thread, over memory or loopback TCP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,17 +8,17 @@ use tls::ConnectionCommon;
 use super::pairs::{Configs, buffered, unbuffered};
 use super::{configs, tls};
 use crate::cli::Api;
-use crate::load::connections::{Crowd, Move, REST};
+use crate::load::connections::{ManyPairs, Move, REST};
 use crate::socket;
 use crate::workload::{Result, Scenario, check_received};
 
-/// So many pairs that are past the handshake and have nothing left to exchange.
+/// Connects `pairs` pairs; they have completed the handshake and have nothing left to exchange.
 pub(crate) fn connected(
     api: Api,
     scenario: &Scenario,
     pairs: usize,
     over_tcp: bool,
-) -> Result<Box<dyn Crowd>> {
+) -> Result<Box<dyn ManyPairs>> {
     let configs = configs(scenario)?;
     Ok(match api {
         Api::Buffered => Box::new(Buffered::new(configs, pairs, over_tcp)?),
@@ -33,13 +33,13 @@ struct Buffered {
     wire: Wire,
     plaintext: Vec<u8>,
     application: Vec<u8>,
-    /// What connections share is not gone with the last of them.
+    /// Keeps data that connections share alive after the last of them.
     configs: Configs,
 }
 
 impl Buffered {
     fn new(configs: Configs, pairs: usize, over_tcp: bool) -> Result<Self> {
-        let mut crowd = Self {
+        let mut many = Self {
             pairs: Vec::with_capacity(pairs),
             wire: Wire::new(pairs, over_tcp)?,
             plaintext: (0..LONGEST).map(|at| at as u8).collect(),
@@ -47,14 +47,14 @@ impl Buffered {
             configs,
         };
         for _ in 0..pairs {
-            let pair = buffered::Pair::connect(&crowd.configs)?;
-            crowd.pairs.push(pair);
+            let pair = buffered::Pair::connect(&many.configs)?;
+            many.pairs.push(pair);
         }
-        Ok(crowd)
+        Ok(many)
     }
 }
 
-impl Crowd for Buffered {
+impl ManyPairs for Buffered {
     fn hold(&mut self, data: Move) -> Result<()> {
         let plaintext = &self.plaintext[..data.len];
         for (pair, ends) in self.pairs.iter_mut().enumerate() {
@@ -85,7 +85,7 @@ impl Crowd for Buffered {
     }
 }
 
-/// Reads what waits, which is `expected`.
+/// Reads the waiting plaintext, which must be `expected`.
 fn read<Data>(
     connection: &mut ConnectionCommon<Data>,
     application: &mut [u8],
@@ -101,14 +101,14 @@ fn read<Data>(
     Ok(())
 }
 
-/// What lies between the ends of each pair. A way is one direction of a pair.
+/// The transport between the ends of each pair. A way is one direction of a pair.
 enum Wire {
     Memory {
         pipe: Vec<u8>,
         /// [`REST`] bytes for each way.
         rests: Vec<u8>,
     },
-    /// The sockets of client and server in turns.
+    /// The sockets, alternating between client and server.
     Tcp(Vec<TcpStream>),
 }
 
@@ -127,7 +127,7 @@ impl Wire {
         Ok(Self::Tcp(sockets))
     }
 
-    /// Has one end send and the other take in what is sent, or all of it but the last [`REST`] bytes.
+    /// Sends from one end to the other; unless `is_whole`, the last [`REST`] bytes are held back.
     fn hand_over<A, B>(
         &mut self,
         way: usize,
@@ -154,7 +154,7 @@ impl Wire {
         }
     }
 
-    /// Has the receiving end take in the rest.
+    /// Delivers the bytes that were held back.
     fn finish<B>(&mut self, way: usize, to: &mut ConnectionCommon<B>) -> Result<()> {
         match self {
             Self::Memory { rests, .. } => take_in(to, &mut &rests[REST * way..], REST),
@@ -178,7 +178,7 @@ fn take_in<Data>(
     Ok(())
 }
 
-/// A socket, and how many bytes were written to it.
+/// A socket and the number of bytes written to it.
 struct Counted<'a>(&'a TcpStream, usize);
 
 impl Write for Counted<'_> {
@@ -193,7 +193,7 @@ impl Write for Counted<'_> {
     }
 }
 
-/// What waits, waits in memory of the application.
+/// Pairs of the unbuffered API. Waiting data stays in the application's memory.
 struct Unbuffered {
     pairs: Vec<unbuffered::Pair>,
     plaintext: Vec<u8>,
@@ -203,22 +203,22 @@ struct Unbuffered {
 
 impl Unbuffered {
     fn new(configs: Configs, pairs: usize) -> Result<Self> {
-        let mut crowd = Self {
+        let mut many = Self {
             pairs: Vec::with_capacity(pairs),
             plaintext: vec![0x17; LONGEST],
             wire: vec![0; 2 * LONGEST],
             configs,
         };
         for _ in 0..pairs {
-            let pair = unbuffered::Pair::connect(&crowd.configs)?;
-            crowd.pairs.push(pair);
+            let pair = unbuffered::Pair::connect(&many.configs)?;
+            many.pairs.push(pair);
         }
-        Ok(crowd)
+        Ok(many)
     }
 }
 
-impl Crowd for Unbuffered {
-    /// An end that has seen no more than a part of a record, and leaves it where it is.
+impl ManyPairs for Unbuffered {
+    /// Shows each end only a part of a record, which it does not consume.
     fn hold(&mut self, data: Move) -> Result<()> {
         if data.is_whole {
             return Ok(());
@@ -245,7 +245,7 @@ impl Crowd for Unbuffered {
     }
 }
 
-/// How many bytes dropping all clients frees, and all servers.
+/// The heap bytes that dropping all clients frees, and all servers.
 fn given_back<C, S>(pairs: impl Iterator<Item = (C, S)>) -> [i64; 2] {
     let mut bytes = [0, 0];
     for (client, server) in pairs {

@@ -1,4 +1,4 @@
-//! What is secret, and whether it was left somewhere.
+//! The secrets of a test, and the search for them in freed memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -11,16 +11,17 @@ use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, Supp
 use rustls::server::ProducesTickets;
 use rustls::{Error, KeyLog, NamedGroup, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
-/// All secrets that were heard of. There is room for them all: none is in memory that a test gives back.
+/// All recorded secrets. Its capacity suffices, so that none of them is in memory that a test
+/// frees.
 static SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
 
-/// The randoms of client and server of each connection of TLS 1.2.
+/// The randoms of client and server of each TLS 1.2 connection.
 static RANDOMS: Mutex<Vec<[[u8; 32]; 2]>> = Mutex::new(Vec::new());
 
-/// Held by the test that runs.
+/// Held by the running test.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The longest that are told apart; longer ones count by their beginning.
+/// The longest recorded part; of longer secrets, only this many leading bytes are kept.
 const MAX_LEN: usize = 96;
 
 struct Secret {
@@ -30,11 +31,11 @@ struct Secret {
     client_random: [u8; 32],
 }
 
-pub(crate) fn hear(name: &'static str, secret: &[u8]) {
-    hear_of(name, secret, &[0; 32]);
+pub(crate) fn record(name: &'static str, secret: &[u8]) {
+    record_with_random(name, secret, &[0; 32]);
 }
 
-fn hear_of(name: &'static str, secret: &[u8], client_random: &[u8]) {
+fn record_with_random(name: &'static str, secret: &[u8], client_random: &[u8]) {
     let mut secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
     assert!(secrets.len() < secrets.capacity(), "no room");
     let mut bytes = [0; MAX_LEN];
@@ -48,17 +49,17 @@ fn hear_of(name: &'static str, secret: &[u8], client_random: &[u8]) {
     });
 }
 
-/// Looks for the randoms in the first flights of both sides.
-pub(crate) fn hear_randoms(hellos: [&[u8]; 2]) {
-    // header of the record and of the message, legacy_version
+/// Records the randoms in the first flights of both sides.
+pub(crate) fn record_randoms(hellos: [&[u8]; 2]) {
+    // the headers of record and message, legacy_version
     let randoms = hellos.map(|hello| *hello[11..].first_chunk().unwrap());
     let mut all = RANDOMS.lock().unwrap();
     assert!(all.len() < all.capacity(), "no room");
     all.push(randoms);
 }
 
-/// The names of the secrets that `work`, whose connections have `suite`, leaves in memory that it gives back.
-pub(crate) fn left(
+/// The names of the secrets that `work`, whose connections have `suite`, leaves in freed memory.
+pub(crate) fn left_by(
     provider: Provider,
     suite: SupportedCipherSuite,
     work: impl FnOnce(),
@@ -73,8 +74,8 @@ pub(crate) fn left(
     }
     let secrets = core::mem::take(&mut *SECRETS.lock().unwrap());
     assert!(secrets.len() >= 4, "{} secrets", secrets.len());
-    // ring leaves the outputs of its HMAC on the stack, block by block, and has types with room for more than they hold,
-    // whose values take something of that along
+    // ring leaves the outputs of its HMAC on the stack, block by block. Its types have spare room,
+    // whose bytes carry parts of that stack along.
     let part_len = match provider {
         Provider::AwsLc => 16,
         Provider::Ring => MAX_LEN,
@@ -84,8 +85,9 @@ pub(crate) fn left(
     left.into_iter().map(|found| found.name).collect()
 }
 
-/// Whether ring's AES-GCM left this: a nonce with the number of a block behind it, which it counts in on the stack
-/// (NIST SP 800-38D §7.1). The first record's nonce is the IV (RFC 9846 §5.3).
+/// True if ring's AES-GCM left this: a nonce followed by a block number, the counter block that
+/// ring keeps on the stack (NIST SP 800-38D §7.1). The first record's nonce is the IV (RFC 9846
+/// §5.3).
 fn is_counter_block(found: &Found, freed: &[u8]) -> bool {
     let behind = freed[found.at..].get(12..16);
     let number = behind.and_then(|number| number.try_into().ok());
@@ -93,7 +95,7 @@ fn is_counter_block(found: &Found, freed: &[u8]) -> bool {
         && number.is_some_and(|number| (1..=1026).contains(&u32::from_be_bytes(number)))
 }
 
-/// Whether the bytes are left by `work`, in part at least.
+/// True if `work` leaves at least a part of `secret`.
 pub(crate) fn leaves(secret: &[u8], work: impl FnOnce()) -> bool {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let ((), freed) = record_freed(work);
@@ -102,13 +104,13 @@ pub(crate) fn leaves(secret: &[u8], work: impl FnOnce()) -> bool {
     parts.any(|part| freed.windows(part_len).any(|window| window == part))
 }
 
-/// A secret, or part of it, in memory that was given back.
+/// A secret, or part of it, in freed memory.
 struct Found {
     name: &'static str,
     at: usize,
 }
 
-/// Those whose first or last so many bytes, or all if they are fewer, are in `freed`.
+/// Finds the secrets whose first or last `part_len` bytes, or all bytes if fewer, are in `freed`.
 fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> Vec<Found> {
     let mut parts: HashMap<[u8; 2], Vec<(&[u8], &'static str)>> = HashMap::new();
     for secret in secrets {
@@ -136,7 +138,7 @@ fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> Vec<Found> {
     left
 }
 
-/// What was logged under names like this: the secret, and the client's random.
+/// The secrets logged under names that contain `name`, each with the client's random.
 fn logged(name: &str) -> Vec<(Vec<u8>, [u8; 32])> {
     let secrets = SECRETS.lock().unwrap();
     let secrets = secrets.iter().filter(|secret| secret.name.contains(name));
@@ -145,7 +147,7 @@ fn logged(name: &str) -> Vec<(Vec<u8>, [u8; 32])> {
         .collect()
 }
 
-/// Adds what TLS 1.3 expands the logged secrets to, up to two key updates later.
+/// Adds the secrets that TLS 1.3 derives from the logged ones, up to two key updates later.
 fn expand_tls13(provider: Provider, suite: &'static Tls13CipherSuite) {
     let expand = |secret: &[u8], label: &str, len: usize| {
         let label_len = 6 + label.len() as u8;
@@ -161,24 +163,25 @@ fn expand_tls13(provider: Provider, suite: &'static Tls13CipherSuite) {
         output
     };
     let key_len = suite.aead_alg.key_len();
-    // ring has the key in the type that it encrypts with, and does not zeroize that; with ChaCha20 most of it is room
+    // ring keeps the key in its cipher type, which it does not zeroize; with ChaCha20 most of that
+    // type is spare room
     let zeroizes_key = matches!(provider, Provider::AwsLc);
     let zeroizes_iv = zeroizes_key || key_len == 16;
     for (mut secret, _) in logged("_TRAFFIC_SECRET") {
         let hash_len = secret.len();
-        hear("finished_key", &expand(&secret, "finished", hash_len));
-        hear("quic ku", &expand(&secret, "quic ku", hash_len));
+        record("finished_key", &expand(&secret, "finished", hash_len));
+        record("quic ku", &expand(&secret, "quic ku", hash_len));
         for _ in 0..3 {
             if zeroizes_iv {
-                hear("write_iv", &expand(&secret, "iv", 12));
-                hear("quic iv", &expand(&secret, "quic iv", 12));
+                record("write_iv", &expand(&secret, "iv", 12));
+                record("quic iv", &expand(&secret, "quic iv", 12));
             }
             if zeroizes_key {
-                hear("write_key", &expand(&secret, "key", key_len));
-                hear("quic key", &expand(&secret, "quic key", key_len));
+                record("write_key", &expand(&secret, "key", key_len));
+                record("quic key", &expand(&secret, "quic key", key_len));
             }
             secret = expand(&secret, "traffic upd", hash_len);
-            hear("a later traffic secret", &secret);
+            record("a later traffic secret", &secret);
         }
     }
 }
@@ -200,23 +203,23 @@ fn expand_tls12(provider: Provider, suite: &'static Tls12CipherSuite) {
         suite
             .prf_provider
             .for_secret(&mut block, &secret, b"key expansion", &seed);
-        // the two keys one behind the other: ring has them apart
-        hear(
+        // the end of one key and the start of the next: ring stores them apart
+        record(
             "key block",
             &block[..2 * shape.enc_key_len][shape.enc_key_len - 8..][..16],
         );
-        // as in TLS 1.3: ring's type takes it along
+        // as in TLS 1.3: ring's type contains it
         if shape.fixed_iv_len == 12 && matches!(provider, Provider::AwsLc) {
-            hear("client write IV", &block[2 * shape.enc_key_len..][..12]);
-            hear("server write IV", &block[2 * shape.enc_key_len + 12..]);
+            record("client write IV", &block[2 * shape.enc_key_len..][..12]);
+            record("server write IV", &block[2 * shape.enc_key_len + 12..]);
         }
     }
-    // those of unbuffered connections nobody looks for
+    // tests of unbuffered connections record no randoms
     let has_randoms = !RANDOMS.lock().unwrap().is_empty();
     assert_eq!(found != 0, has_randoms, "{found} key blocks");
 }
 
-/// Hears what a key log is told.
+/// A key log that records its secrets.
 #[derive(Debug)]
 pub(crate) struct Log;
 
@@ -233,11 +236,11 @@ impl KeyLog for Log {
             "EXPORTER_SECRET",
         ];
         let label = LABELS.into_iter().find(|known| *known == label).unwrap();
-        hear_of(label, secret, client_random);
+        record_with_random(label, secret, client_random);
     }
 }
 
-/// Hears the shared secrets of another group.
+/// A group that records the shared secrets of another one.
 pub(crate) struct Group(pub(crate) &'static dyn SupportedKxGroup);
 
 impl SupportedKxGroup for Group {
@@ -247,7 +250,7 @@ impl SupportedKxGroup for Group {
 
     fn start_and_complete(&self, share: &[u8]) -> Result<CompletedKeyExchange, Error> {
         let completed = self.0.start_and_complete(share)?;
-        hear_shared(&completed.secret);
+        record_shared(&completed.secret);
         Ok(completed)
     }
 
@@ -267,7 +270,7 @@ struct Exchange(Box<dyn ActiveKeyExchange>);
 impl ActiveKeyExchange for Exchange {
     fn complete(self: Box<Self>, share: &[u8]) -> Result<SharedSecret, Error> {
         let secret = self.0.complete(share)?;
-        hear_shared(&secret);
+        record_shared(&secret);
         Ok(secret)
     }
 
@@ -277,7 +280,7 @@ impl ActiveKeyExchange for Exchange {
 
     fn complete_hybrid_component(self: Box<Self>, share: &[u8]) -> Result<SharedSecret, Error> {
         let secret = self.0.complete_hybrid_component(share)?;
-        hear_shared(&secret);
+        record_shared(&secret);
         Ok(secret)
     }
 
@@ -290,12 +293,14 @@ impl ActiveKeyExchange for Exchange {
     }
 }
 
-/// The first and last bytes are those of the parts, if it is of a hybrid.
-fn hear_shared(secret: &SharedSecret) {
-    hear("shared secret", secret.secret_bytes());
+/// Records a shared secret. In a hybrid group its first and last bytes belong to the two
+/// components.
+fn record_shared(secret: &SharedSecret) {
+    record("shared secret", secret.secret_bytes());
 }
 
-/// Hears what is in the tickets of another ticketer, and has it refuse a forgery of each that comes back.
+/// A ticketer that records the secrets in the tickets of another one, and checks that it rejects a
+/// forgery of each returning ticket.
 #[derive(Debug)]
 pub(crate) struct Tickets(pub(crate) Arc<dyn ProducesTickets>);
 
@@ -309,20 +314,21 @@ impl ProducesTickets for Tickets {
     }
 
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        // format, version and cipher suite; behind them TLS 1.3 has a PSK with its length, TLS 1.2 the master secret
+        // format, version and cipher suite; then in TLS 1.3 a PSK with its length, in TLS 1.2 the
+        // master secret
         let (header, rest) = plain.split_at(5);
         if header[1..3] == [3, 4] {
             let len = usize::from(rest[0]);
             assert!([32, 48].contains(&len));
-            hear("PSK of a ticket", &rest[1..][..len]);
+            record("PSK of a ticket", &rest[1..][..len]);
         } else {
-            hear("master secret of a ticket", &rest[..48]);
+            record("master secret of a ticket", &rest[..48]);
         }
         self.0.encrypt(plain)
     }
 
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        // its plaintext is that of the ticket, should a library leave it
+        // if a library left the forgery's plaintext, it would be that of the ticket
         let mut forged = cipher.to_vec();
         *forged.last_mut()? ^= 0x55;
         assert!(self.0.decrypt(&forged).is_none());

@@ -1,4 +1,4 @@
-//! Sessions that are forgotten: there is room for few, or others take their places; and tickets that come to nothing.
+//! Sessions that are dropped, because room is short or others replace them; and tickets that fail.
 
 use std::sync::Arc;
 
@@ -12,21 +12,22 @@ use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSess
 use zeroize::Zeroizing;
 
 use crate::connections::{Case, Sessions, connected};
-use crate::heard::{Log, hear, leaves, left};
+use crate::secrets::{Log, leaves, left_by, record};
 
-/// Tells what is stored in another storage.
+/// A storage that records the secrets in the sessions for another one.
 #[derive(Debug)]
 struct Storage(Arc<ServerSessionMemoryCache>);
 
 impl StoresServerSessions for Storage {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        // format, version and cipher suite; TLS 1.3 has a PSK behind its length, TLS 1.2 the master secret
+        // format, version and cipher suite; then in TLS 1.3 a PSK with its length, in TLS 1.2 the
+        // master secret
         match value[1..3] {
-            [3, 4] => hear(
+            [3, 4] => record(
                 "PSK of a stored session",
                 &value[6..][..usize::from(value[5])],
             ),
-            _ => hear("master secret of a stored session", &value[5..][..48]),
+            _ => record("master secret of a stored session", &value[5..][..48]),
         }
         self.0.put(key, value)
     }
@@ -55,7 +56,7 @@ fn no_secret_of_a_forgotten_session_is_left() {
                         sessions: Sessions::Stored,
                         ..Case::of_version(provider, versions)
                     };
-                    let left = left(case.provider, case.suite, || {
+                    let left = left_by(case.provider, case.suite, || {
                         let (mut client, mut server) = case.configs();
                         client.resumption = Resumption::in_memory_sessions(1);
                         client.key_log = Arc::new(Log);
@@ -65,7 +66,8 @@ fn no_secret_of_a_forgotten_session_is_left() {
                             server.session_storage = Arc::new(Storage(sessions));
                         }
                         let (client, server) = (Arc::new(client), Arc::new(server));
-                        // a client that resumes, and others that make the server forget its sessions
+                        // a client that resumes, and others that evict its sessions from the
+                        // server's storage
                         for _ in 0..6 {
                             drop(connected(&client, &server));
                             let mut other = (*client).clone();
@@ -81,7 +83,7 @@ fn no_secret_of_a_forgotten_session_is_left() {
 }
 
 #[test]
-fn a_storage_zeroizes_what_it_forgets() {
+fn a_storage_zeroizes_dropped_sessions() {
     const SECRET: [u8; 32] = *b"a session, or so the cache holds";
     let put = |sessions: &ServerSessionMemoryCache, number: u8| {
         sessions.put(vec![number; 32], SECRET.to_vec());
@@ -100,10 +102,10 @@ fn a_storage_zeroizes_what_it_forgets() {
     }
 }
 
-/// An AEAD that leaves everything as it is and refuses.
-struct Refuses;
+/// An AEAD that fails without changing anything.
+struct Fails;
 
-impl Aead for Refuses {
+impl Aead for Fails {
     fn seal_in_place(&self, _: Nonce, _: &[u8], _: &mut [u8]) -> Result<[u8; TAG_LEN], AeadError> {
         Err(AeadError)
     }
@@ -117,7 +119,7 @@ impl Aead for Refuses {
 fn a_ticket_that_cannot_be_sealed_leaves_no_session() {
     const SESSION: [u8; 32] = *b"a session that is to be a ticket";
     let crypto = PROVIDERS[0].this();
-    let ticketer = make_ticketer(|_| Refuses, crypto.secure_random).unwrap();
+    let ticketer = make_ticketer(|_| Fails, crypto.secure_random).unwrap();
     assert!(!leaves(&SESSION, || assert!(
         ticketer.encrypt(&SESSION).is_none()
     )));
@@ -128,7 +130,7 @@ fn a_ticket_that_cannot_be_sealed_leaves_no_session() {
             .tls13()
             .unwrap()
             .hkdf_provider,
-        new_aead: |_| Refuses,
+        new_aead: |_| Fails,
         random: crypto.secure_random,
     };
     let now = || Some(UnixTime::now());
@@ -138,13 +140,13 @@ fn a_ticket_that_cannot_be_sealed_leaves_no_session() {
     )));
 }
 
-/// A ticketer that takes care of its key.
+/// A ticketer that zeroizes its key.
 #[derive(Debug)]
-struct Careful(Zeroizing<[u8; 32]>);
+struct ZeroizesKey(Zeroizing<[u8; 32]>);
 
 const TICKET_KEY: [u8; 32] = *b"the key of a ticketer, in itself";
 
-impl ProducesTickets for Careful {
+impl ProducesTickets for ZeroizesKey {
     fn enabled(&self) -> bool {
         true
     }
@@ -167,7 +169,7 @@ impl ProducesTickets for Careful {
 fn no_key_of_a_rotator_is_left() {
     let left = leaves(&TICKET_KEY, || {
         let generator =
-            || Ok(Box::new(Careful(Zeroizing::new(TICKET_KEY))) as Box<dyn ProducesTickets>);
+            || Ok(Box::new(ZeroizesKey(Zeroizing::new(TICKET_KEY))) as Box<dyn ProducesTickets>);
         let rotator = TicketRotator::new(3600, generator).unwrap();
         assert!(rotator.encrypt(b"session").is_some());
     });

@@ -1,5 +1,5 @@
-//! A server that takes clients' certificates as they come: without their verification, what it does otherwise with
-//! them can be seen.
+//! A server that accepts any client certificate. Without the verification, its other costs become
+//! visible.
 
 use pki_types::{CertificateDer, UnixTime};
 use tls::client::danger::HandshakeSignatureValid;
@@ -10,12 +10,12 @@ use tls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use super::tls;
 
 #[derive(Debug)]
-pub(super) struct Believes {
-    /// Signatures in handshakes are verified.
+pub(super) struct AcceptAnyClient {
+    /// Signatures in handshakes are still verified.
     pub(super) algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl ClientCertVerifier for Believes {
+impl ClientCertVerifier for AcceptAnyClient {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
