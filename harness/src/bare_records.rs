@@ -1,5 +1,5 @@
-//! Records of one direction, made and opened with the bare AEAD of aws-lc-rs, with keys that a connection has
-//! handed out. Nothing here is code of either crate.
+//! Records of one direction, sealed and opened with the bare AEAD of aws-lc-rs and with keys
+//! extracted from a connection. It uses no code of either crate.
 
 use aws_lc_rs::aead::{
     AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
@@ -9,12 +9,12 @@ use crate::wire::{self, u16_vec};
 
 const TAG_LEN: usize = 16;
 
-/// How records look.
+/// The format of the records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
     /// RFC 9846 §5.2, §5.3.
     Tls13,
-    /// RFC 5246 §6.2.3.3, RFC 5288 §3: eight bytes of the nonce are in the record.
+    /// RFC 5246 §6.2.3.3, RFC 5288 §3: the record carries eight bytes of the nonce.
     Tls12Gcm,
     /// RFC 7905 §2.
     Tls12Chacha,
@@ -47,7 +47,7 @@ impl Cipher {
     }
 }
 
-/// What a connection hands out for one direction.
+/// The keys that a connection hands out for one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Keys {
     pub seq: u64,
@@ -81,7 +81,7 @@ macro_rules! keys_from {
 keys_from!(rustls);
 keys_from!(rustls_upstream);
 
-/// One direction.
+/// One direction of records.
 pub struct Records {
     form: Form,
     key: LessSafeKey,
@@ -101,7 +101,7 @@ impl Records {
         }
     }
 
-    /// One record.
+    /// Seals one record.
     pub fn seal(&mut self, typ: u8, payload: &[u8]) -> Vec<u8> {
         let mut body = payload.to_vec();
         let (outer, len) = match self.form {
@@ -127,7 +127,7 @@ impl Records {
         [&[outer, 3, 3][..], &u16_vec(&body)].concat()
     }
 
-    /// Type and content of a record; `None` when it does not open.
+    /// Opens a record; returns its type and content, or `None` if it is not authentic.
     pub fn open(&mut self, record: &wire::Record) -> Option<(u8, Vec<u8>)> {
         let mut nonce = self.nonce();
         let mut body = &record.payload[..];

@@ -1,4 +1,4 @@
-//! ClientHellos byte by byte, right and wrong, and read back.
+//! ClientHellos, byte by byte: building them, valid or not, and parsing them.
 
 use crate::wire::{Reader, message, record, u8_vec, u16_vec, u16s};
 
@@ -26,7 +26,7 @@ pub const X25519: u16 = 0x001d;
 pub const P256: u16 = 0x0017;
 pub const X448: u16 = 0x001e;
 
-/// A ClientHello before it is put together, or taken apart.
+/// A ClientHello before encoding or after parsing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientHello {
     pub legacy_version: u16,
@@ -35,7 +35,7 @@ pub struct ClientHello {
     pub cipher_suites: Vec<u16>,
     pub compression: Vec<u8>,
     pub extensions: Vec<(u16, Vec<u8>)>,
-    /// What follows the extensions.
+    /// The bytes after the extensions.
     pub trailing: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl Default for ClientHello {
 }
 
 impl ClientHello {
-    /// A ClientHello that every server accepts.
+    /// Returns a ClientHello that every server accepts.
     pub fn new() -> Self {
         Self {
             legacy_version: 0x0303,
@@ -68,7 +68,7 @@ impl ClientHello {
         }
     }
 
-    /// A ClientHello of TLS 1.2 that every server accepts which has that version.
+    /// Returns a TLS 1.2 ClientHello that every server of that version accepts.
     pub fn tls12() -> Self {
         let mut hello = Self::new();
         hello.session_id.clear();
@@ -82,7 +82,7 @@ impl ClientHello {
             .and(RENEGOTIATION_INFO, u8_vec(&[]))
     }
 
-    /// A ClientHello without a key share, which calls for a HelloRetryRequest.
+    /// Returns a ClientHello without a key share, to which servers reply with a HelloRetryRequest.
     pub fn without_share() -> Self {
         Self::new().with(KEY_SHARE, key_shares(&[]))
     }
@@ -101,7 +101,7 @@ impl ClientHello {
         self
     }
 
-    /// Adds the extension `typ` at the end, even if it is there already.
+    /// Appends the extension `typ`, even if it exists already.
     pub fn and(mut self, typ: u16, body: Vec<u8>) -> Self {
         self.extensions.push((typ, body));
         self
@@ -112,7 +112,7 @@ impl ClientHello {
         self
     }
 
-    /// Adds pre-shared keys that no server knows.
+    /// Adds a pre-shared key that no server knows.
     pub fn with_psk(self) -> Self {
         self.and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
             .and(PRE_SHARED_KEY, offered_psks(1, 1))
@@ -122,11 +122,11 @@ impl ClientHello {
         self.and(EARLY_DATA, vec![]).with_psk()
     }
 
-    /// Takes the handshake message apart.
+    /// Parses the handshake message.
     ///
     /// # Panics
     ///
-    /// If it is not one whole ClientHello.
+    /// If it is not exactly one ClientHello.
     pub fn read(message: &[u8]) -> Self {
         let mut body = Reader::of_message(message, 1);
         Self {
@@ -152,7 +152,7 @@ impl ClientHello {
         self.extensions.iter().map(|(typ, _)| *typ).collect()
     }
 
-    /// Group and content of each key share; none without the extension.
+    /// The group and content of each key share; empty without the extension.
     pub fn key_shares(&self) -> Vec<(u16, Vec<u8>)> {
         let Some(body) = self.extension(KEY_SHARE) else {
             return Vec::new();
@@ -166,7 +166,7 @@ impl ClientHello {
         shares
     }
 
-    /// The handshake message.
+    /// Encodes the handshake message.
     pub fn message(&self) -> Vec<u8> {
         let mut body = self.legacy_version.to_be_bytes().to_vec();
         body.extend(self.random);
@@ -183,13 +183,13 @@ impl ClientHello {
         message(1, &body)
     }
 
-    /// The message in a record.
+    /// Encodes the message in a record.
     pub fn record(&self) -> Vec<u8> {
         record(0x16, &self.message())
     }
 }
 
-/// The two-byte numbers that make up all of `bytes`.
+/// Reads all of `bytes` as two-byte numbers.
 pub fn read_u16s(bytes: &[u8]) -> Vec<u16> {
     let mut numbers = Reader(bytes);
     let mut read = Vec::new();
@@ -222,7 +222,8 @@ pub fn protocols(names: &[&[u8]]) -> Vec<u8> {
     )
 }
 
-/// The body of a pre_shared_key extension with as many identities and binders, all alike.
+/// The body of a pre_shared_key extension with the given numbers of equal identities and equal
+/// binders.
 pub fn offered_psks(identities: usize, binders: usize) -> Vec<u8> {
     let identity = [&u16_vec(b"ticket")[..], &[0, 0, 0, 1]].concat();
     let binder = u8_vec(&[7; 32]);
@@ -233,7 +234,7 @@ pub fn offered_psks(identities: usize, binders: usize) -> Vec<u8> {
     .concat()
 }
 
-/// The base point: a share whose secret everybody knows.
+/// The base point, a share whose secret is public.
 pub fn x25519_share() -> Vec<u8> {
     [&[9][..], &[0; 31]].concat()
 }

@@ -1,4 +1,4 @@
-//! Keys, certificates and configurations for both crates, made at run time.
+//! Keys, certificates and configurations for both crates, created at run time.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use rcgen::{
     KeyPair, SignatureAlgorithm,
 };
 
-/// The crypto providers that both crates have.
+/// The crypto providers of both crates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Provider {
     AwsLc,
@@ -32,7 +32,7 @@ impl Provider {
         }
     }
 
-    /// All groups for key exchange, beyond the default ones.
+    /// All key exchange groups, including those that are off by default.
     pub fn this_groups(self) -> Vec<&'static dyn rustls::crypto::SupportedKxGroup> {
         match self {
             Self::AwsLc => rustls_provider_aws_lc::ALL_KX_GROUPS.to_vec(),
@@ -48,7 +48,7 @@ impl Provider {
     }
 }
 
-/// The kind of an end-entity certificate's key.
+/// The type of an end-entity certificate's key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeyType {
     EcdsaP256,
@@ -67,12 +67,13 @@ pub const KEY_TYPES: [KeyType; 5] = [
 ];
 
 impl KeyType {
-    /// ring has no P-521.
+    /// True if `provider` supports this type: ring has no P-521.
     pub fn usable_with(self, provider: Provider) -> bool {
         !(self == Self::EcdsaP521 && provider == Provider::Ring)
     }
 
-    /// The key of the authority (0), or one that it certifies. Ed25519 keys are the same in all test runs.
+    /// The key of the authority (0) or of an entity that it certifies. Ed25519 keys are the same in
+    /// all test runs.
     fn key(self, number: u8) -> KeyPair {
         const PKCS8: [u8; 16] =
             *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
@@ -93,7 +94,7 @@ impl KeyType {
         }
     }
 
-    /// Certificates of this type, the same for a whole test run: RSA keys are slow to make.
+    /// Certificates of this type, created once per process, because RSA keys are slow to generate.
     pub fn identities(self) -> &'static Identities {
         static MADE: [OnceLock<Identities>; KEY_TYPES.len()] =
             [const { OnceLock::new() }; KEY_TYPES.len()];
@@ -101,7 +102,7 @@ impl KeyType {
     }
 }
 
-/// An authority and what it has certified.
+/// An authority and the identities that it has certified.
 pub struct Identities {
     pub ca: CertificateDer<'static>,
     pub ca_pem: String,
@@ -122,7 +123,7 @@ impl Identity {
     }
 
     pub fn key_pem(&self) -> String {
-        // OpenSSL 3.0 cannot read version 2 of PKCS#8, which also has the public key (RFC 8410 §7)
+        // OpenSSL 3.0 cannot read version 2 of PKCS#8, which includes the public key (RFC 8410 §7)
         const ED25519_V1: [u8; 16] =
             *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
         let ed25519 = self.key.len() < 100 && self.key[4] == 1;
@@ -166,7 +167,7 @@ impl Identities {
     }
 }
 
-/// Whether the server asks for a client certificate, and whether the client has one.
+/// The policy of the server on client certificates, and the presence of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClientAuth {
     None,
@@ -188,7 +189,7 @@ impl ClientAuth {
     }
 }
 
-/// Which protocol versions a configuration enables.
+/// The protocol versions of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Versions {
     Tls12,
@@ -197,7 +198,7 @@ pub enum Versions {
 }
 
 impl Versions {
-    /// The versions themselves, of `tls12` and `tls13`.
+    /// Returns those of `tls12` and `tls13` that are enabled.
     pub fn choose<T>(self, tls12: T, tls13: T) -> Vec<T> {
         match self {
             Self::Tls12 => vec![tls12],
@@ -227,7 +228,7 @@ macro_rules! configs {
                 Arc::new(roots)
             }
 
-            /// A client of TLS 1.3 alone.
+            /// A client with only TLS 1.3.
             pub fn client(
                 provider: CryptoProvider,
                 key_type: KeyType,
@@ -255,13 +256,13 @@ macro_rules! configs {
                     builder.with_no_client_auth()
                 };
                 config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-                // the same whichever features are enabled
+                // independent of the enabled features
                 config.cert_compressors.clear();
                 config.cert_decompressors.clear();
                 config
             }
 
-            /// A server of TLS 1.3 alone.
+            /// A server with only TLS 1.3.
             pub fn server(
                 provider: CryptoProvider,
                 key_type: KeyType,

@@ -1,36 +1,38 @@
-//! Where this crate's answer to wrong bytes is not upstream's, and why.
+//! The intended differences between the answers of this crate and of upstream to wrong bytes, with
+//! reasons.
 
 mod noted;
 
 pub use noted::noted;
 
-/// A difference that is meant.
+/// An intended difference.
 ///
-/// Patterns are `error / alert`, the error as printed, the alert as a number or `none`; a `*` stands for anything.
+/// Patterns are `error / alert`: the error as printed, and the alert as a number or `none`. A `*`
+/// matches anything.
 pub struct Deviation {
     pub ours: &'static str,
     pub theirs: &'static str,
-    /// What the description of the case contains; a `*` in it stands for anything, too.
+    /// A substring of the case's description; a `*` in it matches anything, too.
     pub case: &'static str,
-    /// Why. The RFC's MUST, if it is one.
+    /// The reason: the RFC's MUST, if there is one.
     pub because: &'static str,
 }
 
 impl Deviation {
-    /// Whether these outcomes of a case differ in this way.
+    /// True if the two outcomes of a case differ in this way.
     pub fn covers(&self, ours: &str, theirs: &str, case: &str) -> bool {
         let within = ["*", self.case, "*"].concat();
         matches(self.ours, ours) && matches(self.theirs, theirs) && matches(&within, case)
     }
 }
 
-/// Which of [`DEVIATIONS`] it is that these outcomes of a case differ in, by its position.
+/// The index in [`DEVIATIONS`] of the deviation between these outcomes of a case.
 pub fn find(ours: &str, theirs: &str, case: &str) -> Option<usize> {
     let covers = |deviation: &Deviation| deviation.covers(ours, theirs, case);
     DEVIATIONS.iter().position(covers)
 }
 
-/// Whether `name` is what `pattern` says, with anything in place of each `*`.
+/// True if `name` matches `pattern`, in which each `*` stands for any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -40,7 +42,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// One of a table; the fields in their order.
+/// Creates an entry of the table; the arguments are the fields in their order.
 pub const fn deviation(
     ours: &'static str,
     theirs: &'static str,
@@ -64,7 +66,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "",
         "RFC 9846 §6.2: an error alert ends the connection, whatever its level, and nothing is sent after it",
     ),
-    // Limits, of which upstream does not tell the peer
+    // Limits that upstream enforces without an alert
     deviation(
         "InvalidMessage(HandshakePayloadTooLarge) / 50",
         "InvalidMessage(HandshakePayloadTooLarge) / none",
@@ -75,7 +77,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(TooManyEmptyFragments) / 10",
         "PeerMisbehaved(TooManyEmptyFragments) / none",
         "",
-        "the peer is told",
+        "send the alert",
     ),
     // Records
     deviation(
@@ -106,13 +108,13 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "* / 10",
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
         "",
-        "RFC 9846 §5.1: handshake messages must not be interleaved; the peer is told, whatever it is that came between",
+        "RFC 9846 §5.1: handshake messages must not be interleaved; send the alert, whatever came between",
     ),
     deviation(
         "InvalidMessage(InvalidContentType) / 50",
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / none",
         "",
-        "the peer is told; what came between is no TLS in the first place",
+        "send the alert; the record in between is not TLS at all",
     ),
     deviation(
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
@@ -130,7 +132,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "InvalidMessage(UnknownProtocolVersion) / 50",
         "*",
         "",
-        "a record's version is one of TLS, or this is something else; upstream takes those of SSL 2 and DTLS as well",
+        "only versions of TLS are valid in a record; upstream accepts those of SSL 2 and DTLS, too",
     ),
     // change_cipher_spec
     deviation(
@@ -223,7 +225,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(ServerNameDifferedOnRetry) / 47",
         "PeerMisbehaved(ServerNameDifferedOnRetry) / none",
         "",
-        "the peer is told",
+        "send the alert",
     ),
     deviation(
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
@@ -235,7 +237,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "none / none",
         "ClientHello",
-        "RFC 9846 §4.2.2: the second ClientHello is the first, but for what the HelloRetryRequest changes",
+        "RFC 9846 §4.2.2: the second ClientHello equals the first, except for the changes that the HelloRetryRequest demands",
     ),
     deviation(
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
@@ -253,13 +255,13 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "InvalidMessage(InvalidContentType) / 50",
         "second ClientHello: doubled",
-        "as above; upstream goes on to the byte behind it, which begins no record",
+        "as above; upstream reads on at the next byte, where no record begins",
     ),
     deviation(
         "none / none",
         "InvalidMessage(*) / 50",
         "0xfd00",
-        "ECH is not known here: RFC 9846 §4.2.2: servers ignore unrecognized extensions",
+        "servers do not know ECH; RFC 9846 §4.2.2: they ignore unrecognized extensions",
     ),
     deviation(
         "none / none",
@@ -315,37 +317,37 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(UnexpectedCleartextExtension) / 47",
         "*",
         "",
-        "RFC 9846 §4.3: offered, and not for a ServerHello, is an illegal_parameter, well-formed or not",
+        "RFC 9846 §4.3: an offered extension that does not belong in a ServerHello is an illegal_parameter, well-formed or not",
     ),
     deviation(
         "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
         "InvalidMessage(*) / 50",
         "",
-        "RFC 9846 §4.3: not offered is an unsupported_extension, well-formed or not",
+        "RFC 9846 §4.3: an extension that was not offered is an unsupported_extension, well-formed or not",
     ),
     deviation(
         "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
         "PeerMisbehaved(UnexpectedCleartextExtension) / 110",
         "",
-        "the same alert with the better error: it was not offered",
+        "the same alert with the more precise error: it was not offered",
     ),
     deviation(
         "PeerMisbehaved(DisallowedEncryptedExtension) / 47",
         "*",
         "",
-        "RFC 9846 §4.3: known, and not for this message, is an illegal_parameter, well-formed or not",
+        "RFC 9846 §4.3: a known extension that does not belong in this message is an illegal_parameter, well-formed or not",
     ),
     deviation(
         "PeerMisbehaved(UnsolicitedEncryptedExtension) / 110",
         "InvalidMessage(*) / 50",
         "",
-        "RFC 9846 §4.3: not offered is an unsupported_extension, well-formed or not",
+        "RFC 9846 §4.3: an extension that was not offered is an unsupported_extension, well-formed or not",
     ),
     deviation(
         "PeerMisbehaved(UnsolicitedEncryptedExtension) / 110",
         "PeerMisbehaved(DisallowedEncryptedExtension) / 110",
         "",
-        "the same alert with the better error: it was not offered",
+        "the same alert with the more precise error: it was not offered",
     ),
     deviation(
         "PeerIncompatible(NoCertificateRequestSignatureSchemesInCommon) / 109",
@@ -357,44 +359,44 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "InvalidMessage(IllegalEmptyValue) / 50",
         "*",
         "",
-        "RFC 9846 §4.5.1, §6.2: a certificate of no bytes has a length out of range, which is a decode_error, whatever follows",
+        "RFC 9846 §4.5.1, §6.2: an empty certificate has a length out of range, which is a decode_error, whatever follows",
     ),
     deviation(
         "InvalidMessage(UnknownCertificateExtension) / 110",
         "InvalidMessage(UnknownCertificateExtension) / 50",
         "",
-        "RFC 9846 §4.3: not asked for is an unsupported_extension",
+        "RFC 9846 §4.3: an extension that was not requested is an unsupported_extension",
     ),
     // TLS 1.2
     deviation(
         "InappropriateHandshakeMessage { expect_types: [HelloRequest], got_type: * } / 10",
         "InappropriateMessage { expect_types: [ApplicationData], got_type: Handshake } / 10",
         "1.2",
-        "the same alert; the error says which message it was",
+        "the same alert; the error names the message",
     ),
     deviation(
         "InappropriateHandshakeMessage { expect_types: [HelloRequest], got_type: * } / 10",
         "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
         "1.2",
-        "the same alert; keys of TLS 1.2 change with a change_cipher_spec, and not with a Finished",
+        "the same alert; TLS 1.2 changes keys at a change_cipher_spec, not at a Finished",
     ),
     deviation(
         "InappropriateHandshakeMessage { expect_types: [*], got_type: * } / 10",
         "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
         "ClientHello of",
-        "the same alert; nor with a ClientHello",
+        "the same alert; nor at a ClientHello",
     ),
     deviation(
         "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: Handshake } / 10",
         "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
         "ClientHello of 1.2",
-        "the same alert; nor with a ClientHello",
+        "the same alert; nor at a ClientHello",
     ),
     deviation(
         "none / none",
         "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
         "1.2",
-        "RFC 5246 §6.2.1: handshake messages may be in several records; none is due that would change keys",
+        "RFC 5246 §6.2.1: handshake messages may be split over records; no key change is due",
     ),
     deviation(
         "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: Handshake } / 10",
@@ -406,7 +408,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "InappropriateMessage { expect_types: [Handshake], got_type: * } / 10",
         "InappropriateMessage { expect_types: [ChangeCipherSpec], got_type: * } / 10",
         "",
-        "the same alert; application data is refused before the handshake is asked what it waits for",
+        "the same alert; application data is rejected before the handshake state is consulted",
     ),
     deviation(
         "InappropriateHandshakeMessage { expect_types: [CertificateRequest, ServerHelloDone], got_type: * } / 10",
@@ -418,13 +420,13 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "DecryptError / 20",
         "InappropriateMessage { expect_types: [*], got_type: ChangeCipherSpec } / 10",
         "1.2",
-        "RFC 5246 §7.1, §6.2.3.3: after a change_cipher_spec every record is protected, another of them as well; one that is not is a bad_record_mac",
+        "RFC 5246 §7.1, §6.2.3.3: after a change_cipher_spec every record is protected, even another change_cipher_spec; an unprotected one is a bad_record_mac",
     ),
     deviation(
         "DecryptError / 20",
         "InvalidMessage(*) / 50",
         "1.2",
-        "as above, whatever is in it",
+        "as above, whatever its content",
     ),
     deviation(
         "InvalidMessage(InvalidEmptyPayload) / 50",
@@ -448,7 +450,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "none / 100 of level 1",
         "InvalidMessage(*) / 50",
         "1.2",
-        "RFC 5246 §7.2.2: a ClientHello on a complete connection is refused with no_renegotiation, unread",
+        "RFC 5246 §7.2.2: a ClientHello on a complete connection is rejected with no_renegotiation, unparsed",
     ),
     deviation(
         "InvalidMessage(TrailingData(\"HelloRequest\")) / 50",
@@ -460,25 +462,25 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "InvalidMessage(*) / 50",
         "InvalidMessage(*) / none",
         "1.2",
-        "RFC 5246 §7.2.2: decode_error; the peer is told",
+        "RFC 5246 §7.2.2: decode_error; send the alert",
     ),
     deviation(
         "InvalidMessage(*) / 50",
         "InvalidMessage(MissingKeyExchange) / 50",
         "server's flight of 1.2",
-        "the same alert; the error says what is wrong with it",
+        "the same alert; the error names the fault",
     ),
     deviation(
         "PeerIncompatible(NoSignatureSchemesInCommon) / 40",
         "General(\"incompatible signing key\") / none",
         "1.2",
-        "RFC 5246 §7.2.2: no acceptable set of security parameters is a handshake_failure; the peer is told",
+        "RFC 5246 §7.2.2: no acceptable set of security parameters is a handshake_failure; send the alert",
     ),
     deviation(
         "PeerMisbehaved(ResumptionOfferedWithVariedEms) / 47",
         "PeerMisbehaved(ResumptionOfferedWithVariedEms) / none",
         "1.2",
-        "RFC 7627 §5.3: the client aborts the handshake; it says so",
+        "RFC 7627 §5.3: the client aborts the handshake with an alert",
     ),
     deviation(
         "PeerMisbehaved(UnsolicitedServerHelloExtension) / 110",
@@ -490,7 +492,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(SelectedUnusableCipherSuiteForVersion) / 47",
         "*",
         "to a client of both",
-        "RFC 9846 §4.2.3: without supported_versions it is a ServerHello of TLS 1.2, with a suite of TLS 1.3; that comes before its extensions",
+        "RFC 9846 §4.2.3: without supported_versions it is a ServerHello of TLS 1.2, with a suite of TLS 1.3; the suite is checked before the extensions",
     ),
     deviation(
         "General(\"the ServerHello's renegotiation_info is not empty\") / 40",
@@ -509,7 +511,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "PeerMisbehaved(IncorrectBinder) / 51",
         "second ClientHello",
-        "RFC 9846 §4.2.2: the second ClientHello is the first; that is checked before its binders",
+        "RFC 9846 §4.2.2: the second ClientHello equals the first; that is checked before its binders",
     ),
     deviation(
         "PeerIncompatible(Tls12NotOffered) / 70",
@@ -521,7 +523,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "none / none",
         "PeerMisbehaved(IncorrectBinder) / 51",
         "ClientHello*: without psk_dhe_ke",
-        "RFC 9846 §4.3.9: a server selects no mode that was not listed; without psk_dhe_ke no PSK is looked at",
+        "RFC 9846 §4.3.9: a server selects no mode that was not listed; without psk_dhe_ke PSKs are ignored",
     ),
     deviation(
         "PeerMisbehaved(MissingKeyShare) / 47",
@@ -533,7 +535,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(MissingPskExtensionInSecondClientHello) / 109",
         "PeerIncompatible(NoKxGroupsInCommon) / 40",
         "ClientHello",
-        "RFC 9846 §4.2.2: the second ClientHello updates pre_shared_key, and has it",
+        "RFC 9846 §4.2.2: the second ClientHello updates pre_shared_key, so it must contain it",
     ),
     // Early data
     deviation(
@@ -546,7 +548,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData } / 10",
         "PeerMisbehaved(IncorrectBinder) / 51",
         "ClientHello and early data*: without psk_dhe_ke",
-        "RFC 9846 §4.3.9: without psk_dhe_ke no PSK is looked at; early data is skipped then, but this cipher opens it",
+        "RFC 9846 §4.3.9: without psk_dhe_ke PSKs are ignored; early data is then skipped, but this cipher opens it",
     ),
     deviation(
         "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
@@ -564,7 +566,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "PeerMisbehaved(EarlyDataExtensionWithoutResumption) / 110",
         "PeerMisbehaved(EarlyDataExtensionWithoutResumption) / none",
         "server's flight for early data",
-        "RFC 9846 §4.3: an extension without what it answers is an unsupported_extension; the peer is told",
+        "RFC 9846 §4.3: a response to nothing is an unsupported_extension; send the alert",
     ),
     deviation(
         "PeerMisbehaved(IllegalTlsInnerPlaintext) / 10",
@@ -577,7 +579,7 @@ pub const DEVIATIONS: [Deviation; 91] = [
         "InappropriateHandshakeMessage { expect_types: [], got_type: * } / 10",
         "InappropriateMessage { expect_types: [], got_type: Handshake } / 10",
         "over QUIC",
-        "RFC 9001 §6: a server reads no message after the handshake; the error says which one came",
+        "RFC 9001 §6: a server reads no message after the handshake; the error names it",
     ),
     deviation(
         "General(\"a ClientHello over QUIC has a legacy_session_id\") / none",
@@ -617,20 +619,21 @@ pub const DEVIATIONS: [Deviation; 91] = [
     ),
 ];
 
-/// Those that show only when the flights behind the changed one are received: the fuzz target `differential` meets them.
+/// Differences that appear only if the flights after the changed one are received, as in the fuzz
+/// target `differential`.
 #[rustfmt::skip] // a table
 const LATER_DEVIATIONS: [Deviation; 4] = [
     deviation(
         "Peer*",
         "PeerMisbehaved(ServerNameDifferedOnRetry) / none",
         "ClientHello",
-        "the peer is told, whichever fault of its second ClientHello is found first",
+        "send the alert, whichever fault of the second ClientHello is found first",
     ),
     deviation(
         "*",
         "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData } / 10",
         "early data",
-        "RFC 9846 §4.7.1: max_early_data_size counts payload alone; of skipped records upstream counts what protects it, too",
+        "RFC 9846 §4.7.1: max_early_data_size counts only payload; upstream also counts the protection of skipped records",
     ),
     deviation(
         "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
@@ -642,11 +645,11 @@ const LATER_DEVIATIONS: [Deviation; 4] = [
         "PeerIncompatible(IncorrectCertificateTypeExtension) / 43",
         "none / none",
         "ClientHello",
-        "RFC 7250 §4.2: no type in common is an unsupported_certificate; upstream goes on if it knows none of them",
+        "RFC 7250 §4.2: no type in common is an unsupported_certificate; upstream continues if it knows none of them",
     ),
 ];
 
-/// Whether any deviation covers these outcomes of a case in which all flights were received.
+/// True if a deviation covers these outcomes of a case in which all flights were received.
 pub fn is_known(ours: &str, theirs: &str, case: &str) -> bool {
     let mut later = LATER_DEVIATIONS.iter();
     find(ours, theirs, case).is_some() || later.any(|it| it.covers(ours, theirs, case))

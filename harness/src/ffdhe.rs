@@ -1,6 +1,7 @@
-//! Finite-field Diffie-Hellman (RFC 7919) as a provider made elsewhere would bring it, for both crates.
+//! Finite-field Diffie-Hellman (RFC 7919), as an external provider would add it, for both crates.
 //!
-//! No provider here has these groups. The arithmetic is a crate's and in no constant time: for tests only.
+//! No provider here has these groups. The arithmetic comes from a crate and is not constant-time:
+//! for tests only.
 
 use std::sync::Arc;
 
@@ -8,17 +9,17 @@ use num_bigint::BigUint;
 
 use crate::configs::Provider;
 
-/// Whose private key is used.
+/// The choice of the private key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
     Random,
-    /// This one.
+    /// This key.
     Fixed(u64),
-    /// A random one; what is sent is something else.
+    /// A random one, but another public value is sent.
     Says(Public),
 }
 
-/// Public values that give a secret away, and their neighbours that do not.
+/// Public values that reveal a secret, and neighbouring ones that do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Public {
     Zero,
@@ -32,7 +33,7 @@ pub enum Public {
 }
 
 impl Public {
-    /// The value for the prime `p`, as long as `p`.
+    /// The value for the prime `p`, padded to the length of `p`.
     pub fn value(self, p: &[u8]) -> Vec<u8> {
         let number = BigUint::from_bytes_be(p);
         let value = match self {
@@ -52,7 +53,7 @@ fn padded(number: &BigUint, len: usize) -> Vec<u8> {
     [vec![0; len - bytes.len()], bytes].concat()
 }
 
-/// `base` to the power of `exponent`, modulo `p`, as long as `p`.
+/// `base` to the power of `exponent`, modulo `p`, padded to the length of `p`.
 pub fn power(base: &[u8], exponent: &BigUint, p: &[u8]) -> Vec<u8> {
     let modulus = BigUint::from_bytes_be(p);
     let result = BigUint::from_bytes_be(base).modpow(exponent, &modulus);
@@ -60,7 +61,7 @@ pub fn power(base: &[u8], exponent: &BigUint, p: &[u8]) -> Vec<u8> {
 }
 
 fn random_exponent() -> BigUint {
-    // RFC 7919 §5.2: 225 bits and more for ffdhe2048
+    // RFC 7919 §5.2: at least 225 bits for ffdhe2048
     let mut bytes = [0; 40];
     let random = Provider::Ring.this().secure_random;
     random.fill(&mut bytes).unwrap();
@@ -83,7 +84,7 @@ macro_rules! ffdhe {
 
             use super::{Arc, BigUint, Key, power, random_exponent};
 
-            /// The group `name` with these parameters.
+            /// The group `name` with the parameters `params`.
             #[derive(Debug)]
             pub struct Group {
                 pub name: NamedGroup,
@@ -137,7 +138,8 @@ macro_rules! ffdhe {
 
             impl ActiveKeyExchange for Exchange {
                 fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-                    // the least that a provider checks: RFC 7919 §5.1 is the handshake's to enforce as well
+                    // the minimum check of a provider: the handshake must enforce RFC 7919 §5.1,
+                    // too
                     if peer.len() > self.params.p.len() {
                         return Err(PeerMisbehaved::InvalidKeyShare.into());
                     }
@@ -158,7 +160,8 @@ macro_rules! ffdhe {
                 }
             }
 
-            /// TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 (RFC 5288) of what `provider` has for ECDHE.
+            /// TLS_DHE_RSA_WITH_AES_128_GCM_SHA256 (RFC 5288), built from the parts of `provider`'s
+            /// ECDHE suite.
             pub fn suite(provider: &CryptoProvider) -> SupportedCipherSuite {
                 let wanted = CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
                 let mut suites = provider.cipher_suites.iter();
@@ -179,8 +182,8 @@ macro_rules! ffdhe {
                 })))
             }
 
-            /// `provider` with the suite, in front of the others, and `groups` instead of its own. Suites that
-            /// need a curve go if there is none.
+            /// Returns `provider` with the suite in front of the others, and with `groups` only.
+            /// Drops suites that need a curve if there is none.
             pub fn provider(
                 mut provider: CryptoProvider,
                 groups: Vec<&'static dyn SupportedKxGroup>,

@@ -1,4 +1,4 @@
-//! Verifiers that call a hook before they do what others do.
+//! Verifiers that call a hook and then delegate to another verifier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,13 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// What is called with `trait::method`, and may panic.
+/// A hook. It is called with `trait::method`, and may panic.
 pub trait Hook: fmt::Debug + Send + Sync {
-    /// True has the verifier do something wrong: return an error, or no scheme, or ask for raw public keys.
+    /// Returns true to make the verifier fail: with an error, without schemes, or with a request
+    /// for raw public keys.
     fn called(&self, name: &'static str) -> bool;
 
-    /// As an error.
+    /// Like [`Self::called`], but returns an error.
     fn fails(&self, name: &'static str) -> Result<(), Error> {
         if self.called(name) {
             Err(Error::General("as told".into()))
@@ -80,7 +81,7 @@ macro_rules! forwarded {
 impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H> {
     forwarded!("ServerCertVerifier");
 
-    /// Another one would be asked in its place, without the hook.
+    /// Returns `None`, since another verifier would bypass the hook.
     fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         self.hook.called("ServerCertVerifier::current_verifier");
         None
@@ -108,7 +109,7 @@ impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H
 impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H> {
     forwarded!("ClientCertVerifier");
 
-    /// As for servers.
+    /// Returns `None`, as for servers.
     fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         self.hook.called("ClientCertVerifier::current_verifier");
         None

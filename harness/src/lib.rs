@@ -1,41 +1,41 @@
-//! What the tests, the bench and the fuzz targets of rustls-inplace build on.
+//! The basis of the tests, the bench and the fuzz targets of rustls-inplace.
 //!
 //! ```text
-//!   endpoints ─── connections of this crate and of upstream, in each API, behind one trait
+//!   endpoints ─── connections of this crate and of upstream, each API, behind one trait
 //!     ▲
-//!     ├── scripted ── peers of an end that have the right keys and say whatever a test wants; in `ech` a server of
-//!     │               Encrypted Client Hello that takes nothing but what its rules allow
-//!     └── fuzzed ──── what the fuzz targets do with their input
+//!     ├── scripted ── peers with the right keys that send whatever a test wants; in `ech` a server
+//!     │               of Encrypted Client Hello that only accepts what the rules allow
+//!     └── fuzzed ──── the code of the fuzz targets
 //!
 //!   quic ──────── the same for QUIC: CRYPTO bytes level by level, and packets under their keys
-//!   pairs ─────── connected sides over their user's memory, for what is measured and counted
+//!   pairs ─────── connected sides over the caller's memory, for measuring and counting
 //!   configs ───── certificates and configurations, for both crates and both providers
-//!   pki ───────── chains that are good, or bad in the way that a test says
-//!   raw_keys ──── keys without certificates, and who trusts them
-//!   hooked ────── verifiers that call a hook before they do what others do
-//!   ffdhe ─────── finite-field groups, which no provider here has
-//!   bare_records ─ records made of the bare AEAD, with keys that came from elsewhere
-//!   ports ─────── for servers of other stacks
-//!   servers ───── servers of both crates that scripted peers and clients talk to again and again
-//!   refusing ──── a crypto provider that does not seal everything
-//!   limited ───── a crypto provider whose keys are worn out soon
-//!   recorded ──── what ends receive in genuine conversations, to be changed and replayed, and what comes of it
-//!   deviations ── where an answer to wrong bytes is not upstream's, and why
-//!   texts ─────── errors that have nothing but a text, compared with upstream's
+//!   pki ───────── valid chains, and chains that are invalid in a chosen way
+//!   raw_keys ──── keys without certificates, and verifiers that trust them
+//!   hooked ────── verifiers that call a hook and then delegate
+//!   ffdhe ─────── finite-field groups, which the providers lack
+//!   bare_records ─ records made with the bare AEAD and extracted keys
+//!   ports ─────── reserved ports for servers of other stacks
+//!   servers ───── servers of both crates that answer one connection after the other
+//!   refusing ──── a crypto provider that fails to seal some payloads
+//!   limited ───── a crypto provider whose keys wear out soon
+//!   recorded ──── recorded flights to change and replay, and the outcomes
+//!   deviations ── intended differences to upstream's answers to wrong bytes
+//!   texts ─────── errors that consist only of a text, compared with upstream's
 //!   middle ────── a man in the middle of two ends, without keys
-//!   transparent ─ a crypto provider that hides nothing and leaves nothing to chance
+//!   transparent ─ a crypto provider without encryption and randomness
 //!   wire, client_hello ── messages byte by byte
 //! ```
 //!
-//! It uses the library through its public interface, as any program does. The parts of the protocol that the
-//! scripted peers need, key schedule and record protection, are written here a second time, so that a mistake
-//! of the library does not agree with itself.
+//! It uses the library through its public interface, like any program. The scripted peers have
+//! their own key schedule and record protection, so that a mistake in the library does not confirm
+//! itself.
 
 // `pairs` is compiled twice on purpose, once for each implementation
 #![allow(clippy::duplicate_mod)]
 #![allow(
     missing_docs,
-    reason = "only this workspace reads it; a name of the RFC needs no more words"
+    reason = "only this workspace reads it; the names are the RFC's"
 )]
 
 pub mod bare_records;

@@ -1,11 +1,11 @@
-//! A crypto provider whose keys are worn out after few records.
+//! A crypto provider whose keys wear out after few records.
 
 use rustls::crypto::CryptoProvider;
 use rustls::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
 use crate::configs::Provider;
 
-/// The suites of `provider`, each key of which may protect `limit` records.
+/// The suites of `provider`, whose keys may protect only `limit` records.
 pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
     let limited = |common: &CipherSuiteCommon| CipherSuiteCommon {
         suite: common.suite,

@@ -1,11 +1,13 @@
-//! A man in the middle of two ends: takes the records that either sends, and hands on what a plan makes of them.
+//! A man in the middle of two ends. It takes the records that either sends and forwards them,
+//! changed according to a plan.
 //!
 //! ```text
-//!   client ──► lines[ToServer] ──► server      a line counts its records and has, for each, the changes of the plan;
-//!   client ◄── lines[ToClient] ◄── server      what it holds back waits for other records, or for nothing to move
+//!   client ──► lines[ToServer] ──► server    a line counts its records and applies the plan;
+//!   client ◄── lines[ToClient] ◄── server    held-back records wait for others, or until nothing
+//!                                            moves
 //! ```
 //!
-//! It has no keys. Who drives the ends, and what they must and must not do, is the test's.
+//! It has no keys. The tests drive the ends and check their behaviour.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -33,11 +35,11 @@ impl Direction {
     }
 }
 
-/// What happens to one record.
+/// A change to one record.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub direction: Direction,
-    /// Which record of that direction.
+    /// The index of the record in that direction.
     pub record: usize,
     pub change: Change,
 }
@@ -45,71 +47,73 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub enum Change {
     Drop,
-    /// Twice in a row.
+    /// Sends it twice in a row.
     Duplicate,
-    /// Once more, behind as many other records, or when nothing else moves.
+    /// Repeats it after this many other records, or when nothing else moves.
     Replay {
         after: usize,
     },
-    /// Behind as many other records of its direction, or when nothing else moves.
+    /// Moves it after this many other records of its direction, or sends it when nothing else
+    /// moves.
     Later {
         after: usize,
     },
-    /// Not before as many records came from the other side, or nothing else moves.
+    /// Holds it until this many records came from the other side, or nothing else moves.
     Delay {
         answers: usize,
     },
-    /// Only its first bytes, as if the rest did not exist; what follows follows at once.
+    /// Keeps only its first bytes; the next record follows at once.
     Cut {
         at: usize,
     },
-    /// A shorter record with a header to match.
+    /// Shortens the payload and corrects the header.
     Shorten {
         by: usize,
     },
-    /// A longer one, by bytes of this value.
+    /// Appends bytes of this value and corrects the header.
     Lengthen {
         by: usize,
         with: u8,
     },
-    /// The stream ends inside of it.
+    /// Ends the stream inside the record.
     End {
         at: usize,
     },
-    /// With the next one, under the header of the first.
+    /// Merges it with the next one, under the header of the first.
     Merge,
-    /// Two records, the first with so many bytes of the payload.
+    /// Splits it into two records, the first with this many bytes of the payload.
     Split {
         at: usize,
     },
-    /// This bit, the lowest being 0, of a byte.
+    /// Flips this bit (0 is the lowest) of a byte.
     Flip {
         at: At,
         bit: u32,
     },
     Type(u8),
     Version(u16),
-    /// In the header, and no byte more or less.
+    /// Changes only the length in the header.
     Length(u16),
-    /// In front of it.
+    /// Inserts bytes before it.
     Insert(Vec<u8>),
-    /// In its place.
+    /// Replaces it.
     Replace(Vec<u8>),
-    /// Back to its sender instead.
+    /// Sends it back to its sender instead.
     Reflect,
-    /// Back to its sender as well.
+    /// Sends it back to its sender as well.
     ReflectToo,
-    /// What this makes of the whole record.
+    /// Applies this function to the record.
     Rewrite(fn(&Record) -> Record),
 }
 
-/// Where in a record. The ends shuffle the extensions of a ClientHello.
+/// A position in a record. Extensions have their own positions, because the ends shuffle those of a
+/// ClientHello.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
     Byte(usize),
-    /// From the end; 1 is the last one.
+    /// From the end; 1 is the last byte.
     Last(usize),
-    /// Of this extension in a ClientHello that is a record of its own, from its type on.
+    /// From the type of this extension, in a ClientHello that fits one record.
     Extension {
         typ: u16,
         byte: usize,
@@ -117,7 +121,7 @@ pub enum At {
 }
 
 impl At {
-    /// The position in a record, if it is there.
+    /// The offset in a record, if it exists.
     pub fn find(self, record: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Byte(at) => at,
@@ -131,13 +135,14 @@ impl At {
     }
 }
 
-/// All places of a record, those behind the start of a ClientHello's extensions by extension.
+/// All positions of a record; those in the extensions of a ClientHello are relative to the
+/// extension.
 pub fn places(record: &[u8]) -> Vec<At> {
     let Some(hello) = client_hello(record) else {
         return (0..record.len()).map(At::Byte).collect();
     };
     let mut extensions = hello.extensions;
-    // the same list whatever their order
+    // a stable order
     extensions.sort();
     let len: usize = extensions.iter().map(|(_, body)| 4 + body.len()).sum();
     let mut places: Vec<_> = (0..record.len() - len).map(At::Byte).collect();
@@ -159,7 +164,7 @@ fn client_hello(record: &[u8]) -> Option<ClientHello> {
     }
 }
 
-/// Where an extension of a ClientHello starts, and its length with its header.
+/// The offset of an extension of a ClientHello, and its length with its header.
 fn extension(record: &[u8], typ: u16) -> Option<(usize, usize)> {
     let extensions = client_hello(record)?.extensions;
     let mut at = record.len();
@@ -172,7 +177,7 @@ fn extension(record: &[u8], typ: u16) -> Option<(usize, usize)> {
     None
 }
 
-/// Between two ends.
+/// The man in the middle.
 pub struct Middle {
     plan: Vec<Step>,
     lines: [Line; 2],
@@ -181,20 +186,21 @@ pub struct Middle {
 
 #[derive(Default)]
 struct Line {
-    /// Less than a record.
+    /// An incomplete record.
     unparsed: Vec<u8>,
-    /// As they came.
+    /// Records as they were sent.
     sent: Vec<Vec<u8>>,
-    held: Vec<Held>,
+    held: Vec<HeldRecord>,
     merging: Option<Record>,
     ready: VecDeque<Vec<u8>>,
     delivered: Vec<u8>,
     has_ended: bool,
 }
 
-struct Held {
+struct HeldRecord {
     bytes: Vec<u8>,
-    /// How many records have to come before it goes on, in its own direction and in the other.
+    /// The numbers of records, in its own direction and in the other, that must come before it is
+    /// released.
     until: [usize; 2],
 }
 
@@ -207,7 +213,7 @@ impl Middle {
         }
     }
 
-    /// Takes what an end sends.
+    /// Takes the output of an end.
     pub fn take(&mut self, direction: Direction, bytes: &[u8]) {
         let line = &mut self.lines[direction as usize];
         line.unparsed.extend(bytes);
@@ -222,7 +228,7 @@ impl Middle {
         }
     }
 
-    /// What goes to the receiver next, as one piece.
+    /// The next piece for the receiver.
     pub fn next(&mut self, direction: Direction) -> Option<Vec<u8>> {
         let line = &mut self.lines[direction as usize];
         let piece = line.ready.pop_front()?;
@@ -230,7 +236,7 @@ impl Middle {
         Some(piece)
     }
 
-    /// Lets go of what is held back, since nothing else moves; false when there is nothing.
+    /// Releases all held-back records, since nothing else moves; returns false if there are none.
     pub fn release(&mut self) -> bool {
         let mut any = false;
         for line in &mut self.lines {
@@ -246,17 +252,17 @@ impl Middle {
         any
     }
 
-    /// How many steps of the plan were done.
+    /// The number of applied steps.
     pub fn applied(&self) -> usize {
         self.applied
     }
 
-    /// Records as they were sent.
+    /// The records as they were sent.
     pub fn sent(&self, direction: Direction) -> &[Vec<u8>] {
         &self.lines[direction as usize].sent
     }
 
-    /// All that went to the receiver.
+    /// All bytes that went to the receiver.
     pub fn delivered(&self, direction: Direction) -> &[u8] {
         &self.lines[direction as usize].delivered
     }
@@ -288,11 +294,11 @@ impl Middle {
         line.held.extend(passing.held);
         line.has_ended |= passing.ends;
         self.lines[direction.other() as usize].push(passing.back);
-        self.let_go();
+        self.release_due();
     }
 
-    /// Passes on what has waited long enough.
-    fn let_go(&mut self) {
+    /// Releases the records that have waited long enough.
+    fn release_due(&mut self) {
         let seen = self.lines.each_ref().map(|line| line.sent.len());
         for line in &mut self.lines {
             for held in mem::take(&mut line.held) {
@@ -319,13 +325,13 @@ impl Line {
     }
 }
 
-/// What becomes of a record on its way.
+/// The results of a record's changes.
 struct Passing {
     before: Vec<u8>,
     bytes: Vec<u8>,
     behind: Vec<u8>,
     back: Vec<u8>,
-    held: Vec<Held>,
+    held: Vec<HeldRecord>,
     merges: bool,
     ends: bool,
 }
@@ -343,7 +349,7 @@ impl Passing {
         }
     }
 
-    /// False if there is nothing to change.
+    /// Applies a change; returns false if there is nothing to change.
     fn apply(&mut self, change: &Change, lines: [&Line; 2], direction: Direction) -> bool {
         let until = |own, other| {
             let mut until = lines.map(|line| line.sent.len());
@@ -356,15 +362,15 @@ impl Passing {
         match change {
             Change::Drop => bytes.clear(),
             Change::Duplicate => self.behind.extend(&*bytes),
-            Change::Replay { after } => self.held.push(Held {
+            Change::Replay { after } => self.held.push(HeldRecord {
                 bytes: before.clone(),
                 until: until(*after, 0),
             }),
-            Change::Later { after } => self.held.push(Held {
+            Change::Later { after } => self.held.push(HeldRecord {
                 bytes: mem::take(bytes),
                 until: until(*after, 0),
             }),
-            Change::Delay { answers } => self.held.push(Held {
+            Change::Delay { answers } => self.held.push(HeldRecord {
                 bytes: mem::take(bytes),
                 until: until(0, *answers),
             }),
@@ -402,7 +408,7 @@ impl Passing {
             )
     }
 
-    /// The payload goes behind that of the record before, under its header.
+    /// Appends the payload to the first record, under its header.
     fn merge_behind(&mut self, mut first: Record) {
         match &records(&self.bytes)[..] {
             [record] if first.payload.len() + record.payload.len() < 1 << 16 => {
@@ -414,7 +420,7 @@ impl Passing {
     }
 }
 
-/// Changes that know what a record is. Without one, as after others, nothing.
+/// Applies changes that need a complete record. Does nothing without one, as after other changes.
 fn reshape(bytes: &mut Vec<u8>, change: &Change) {
     let [record] = &mut records(bytes)[..] else {
         return;

@@ -4,7 +4,7 @@
 pub struct Noise(u64);
 
 impl Noise {
-    /// The same `seed` gives the same noise.
+    /// Creates a generator; the same `seed` gives the same noise.
     pub fn new(seed: u64) -> Self {
         Self(seed | 1)
     }

@@ -1,4 +1,5 @@
-//! Certificates that are good, or bad in one way that a test says: a root, and what is issued under it.
+//! Certificates that are valid, or invalid in one way that a test chooses: a root, and certificates
+//! issued under it.
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rcgen::{
@@ -26,7 +27,7 @@ pub fn key() -> KeyPair {
     KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap()
 }
 
-/// A root with this name, and changes to what it would be.
+/// A root with this name; `change` modifies its parameters.
 pub fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Issuer {
     let mut params = ca_params(name);
     change(&mut params);
@@ -44,7 +45,7 @@ pub fn intermediate(
     CertifiedIssuer::signed_by(params, key(), issuer).unwrap()
 }
 
-/// A certificate of [`SERVER`] under `issuer`, for servers and clients alike.
+/// A certificate for [`SERVER`] under `issuer`, usable by servers and clients.
 pub fn leaf(
     issuer: &Issuer,
     change: impl FnOnce(&mut CertificateParams),
@@ -52,7 +53,7 @@ pub fn leaf(
     leaf_of(&key(), issuer, change)
 }
 
-/// A certificate of [`SERVER`] and this key under `issuer`, for servers and clients alike.
+/// A certificate for [`SERVER`] and `key` under `issuer`, usable by servers and clients.
 pub fn leaf_of(
     key: &KeyPair,
     issuer: &Issuer,
@@ -70,7 +71,7 @@ pub fn leaf_of(
     params.signed_by(key, issuer).unwrap().der().clone()
 }
 
-/// A revocation list of `issuer` for these serial numbers.
+/// A revocation list of `issuer` with these serial numbers.
 pub fn crl(
     issuer: &Issuer,
     revoked: &[u8],
@@ -80,7 +81,7 @@ pub fn crl(
     crl_of(issuer, revoked, change).der().clone()
 }
 
-/// The same in both of its forms, for any number of serial numbers.
+/// Like [`crl`], in both of its forms and for any number of serial numbers.
 pub fn crl_of(
     issuer: &Issuer,
     revoked: impl IntoIterator<Item = u64>,

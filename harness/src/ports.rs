@@ -1,26 +1,27 @@
-//! Ports for servers that are told theirs and cannot be asked for it.
+//! Ports for servers that need a given port and cannot report one.
 //!
-//! A port that the system has named as free may be a neighbour's before the server is there: a test's that lets the
-//! system choose, too, or a client's. GnuTLS's server then runs on IPv6 alone, and whoever connects talks to the
-//! neighbour. So these ports are not among those that the system gives out, and who has one holds a lock on it.
+//! A free port of the system may be taken by another test or client before the server uses it.
+//! GnuTLS's server then listens only on IPv6, and clients reach the other program. So these ports
+//! lie outside the system's ephemeral range, and a lock protects each of them.
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process;
 
-/// Below what systems give out by themselves: Linux begins at 32 768.
+/// Below the ephemeral ports, which begin at 32 768 on Linux.
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// A TCP port of this host that no other test of any program uses until this is dropped.
+/// A TCP port of this host that no other test uses until this is dropped.
 pub struct ReservedPort {
     number: u16,
-    /// The UDP port of the same number, which nobody else needs and one program at a time can have.
+    /// Binds the UDP port of the same number, which is otherwise unused, as a lock between
+    /// processes.
     _lock: UdpSocket,
 }
 
 impl ReservedPort {
     pub fn take() -> Self {
-        // programs that are started together look at different ones first
+        // spreads concurrent programs over different ports
         let start = process::id() as u16 % COUNT;
         let mut ports = (start..COUNT).chain(0..start).map(|at| FIRST + at);
         ports.find_map(Self::lock).expect("a port is free")
@@ -28,7 +29,7 @@ impl ReservedPort {
 
     fn lock(number: u16) -> Option<Self> {
         let _lock = UdpSocket::bind((Ipv4Addr::LOCALHOST, number)).ok()?;
-        // nobody has it who knows nothing of this
+        // skips ports in use by other programs
         TcpListener::bind((Ipv4Addr::UNSPECIFIED, number)).ok()?;
         Some(Self { number, _lock })
     }
@@ -43,13 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_has_the_same() {
+    fn ports_are_distinct() {
         let ports: Vec<_> = (0..20).map(|_| ReservedPort::take()).collect();
         let mut numbers: Vec<_> = ports.iter().map(ReservedPort::number).collect();
         numbers.sort();
         numbers.dedup();
         assert_eq!(numbers.len(), ports.len());
-        // nor is one given out that somebody else listens on
+        // nor is a port handed out that another program listens on
         let number = numbers[0];
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, number)).unwrap();
         drop(ports);

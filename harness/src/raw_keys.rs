@@ -1,10 +1,11 @@
-//! Raw public keys (RFC 7250) for both crates: keys without certificates, and verifiers that trust one.
+//! Raw public keys (RFC 7250) for both crates: keys without certificates, and verifiers that trust
+//! one of them.
 
 use std::sync::Arc;
 
 use crate::configs::{Identity, Provider};
 
-// What the verifiers of both sides have in common.
+// The methods that the verifiers of both sides share.
 macro_rules! signatures_by_raw_keys {
     () => {
         fn verify_tls12_signature(
@@ -36,10 +37,10 @@ macro_rules! signatures_by_raw_keys {
     };
 }
 
-// One text for two crates: their types have the same names and are not the same.
+// A macro, because the types of the two crates have the same names, but are distinct.
 macro_rules! raw_keys {
     ($module:ident, $tls:ident) => {
-        /// Of one crate.
+        /// The verifier and keys of one crate.
         pub mod $module {
             use pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
             use $tls::client::danger::{
@@ -54,7 +55,7 @@ macro_rules! raw_keys {
 
             use super::*;
 
-            /// Trusts one raw public key.
+            /// A verifier that trusts one raw public key.
             #[derive(Debug)]
             pub struct RawKeyVerifier {
                 pub trusted: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A provider whose ciphers refuse to seal, for this crate.
+//! A provider whose ciphers fail to seal, for this crate.
 
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{
@@ -11,7 +11,7 @@ use rustls::{
 
 use crate::configs::Provider;
 
-/// A cipher that seals nothing of some types.
+/// A cipher that fails to seal some content types.
 struct Refusing {
     inner: &'static dyn Tls13AeadAlgorithm,
     refused: &'static [ContentType],
@@ -84,7 +84,7 @@ impl MessageEncrypter for Refuses {
     }
 }
 
-/// `provider` with one suite of TLS 1.3, which seals nothing of the types `refused`.
+/// Returns `provider` with a single TLS 1.3 suite, which fails to seal the types in `refused`.
 ///
 /// # Panics
 ///

@@ -1,4 +1,5 @@
-//! Servers of this crate, in both APIs, and of upstream, configured alike: for tests of sessions and early data.
+//! Servers of this crate, in both APIs, and of upstream, with the same configuration: for tests of
+//! sessions and early data.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,12 +17,12 @@ use crate::wire::u8_vec;
 
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 
-/// What a server is to be like.
+/// The settings of a server.
 #[derive(Clone)]
 pub struct Settings {
     pub provider: Provider,
     pub auth: ClientAuth,
-    /// Whether sessions are sealed in tickets, instead of stored.
+    /// True to seal sessions in tickets; otherwise they are stored.
     pub sealed: bool,
     pub max_early_data_size: u32,
     pub send_tls13_tickets: usize,
@@ -123,7 +124,7 @@ impl Server {
         }
     }
 
-    /// A scripted client that has got as far as the server's Finished.
+    /// Connects a scripted client, up to the server's Finished.
     pub fn connect(
         &self,
         settings: &Settings,
@@ -134,7 +135,7 @@ impl Server {
         ScriptedClient::offering(self.accept(), &provider, hello, offer)
     }
 
-    /// The tickets that a full handshake gives.
+    /// The tickets from a full handshake.
     pub fn tickets(&self, settings: &Settings) -> Vec<Ticket> {
         self.tickets_for(settings, hello())
     }
@@ -145,7 +146,7 @@ impl Server {
         client.tickets()
     }
 
-    /// Whether `offer` is taken: a complete handshake with `hello`.
+    /// True if the server resumes `offer`; completes a handshake with `hello`.
     pub fn resumes(&self, settings: &Settings, hello: ClientHello, offer: &OfferedPsk) -> bool {
         let mut client = self.connect(settings, hello, Some(offer)).unwrap();
         client.start_handshake();
@@ -157,14 +158,14 @@ impl Server {
     }
 }
 
-/// Leaves a server's provider a group of which no client sends a share at once, whatever it prefers.
+/// Restricts a server's provider to a group without an initial share from any client.
 pub fn ask_for_another_share(provider: &mut ours::crypto::CryptoProvider) {
     provider
         .kx_groups
         .retain(|group| group.name() == ours::NamedGroup::secp384r1);
 }
 
-/// A ClientHello that asks for tickets.
+/// A ClientHello that requests tickets.
 pub fn hello() -> ClientHello {
     ClientHello::new()
         .with(ALPN, protocols(&[b"h2"]))

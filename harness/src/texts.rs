@@ -1,7 +1,7 @@
-//! Errors that have nothing but a text, compared with upstream's.
+//! Comparison with upstream's errors that consist only of a text.
 
-/// Returns true if `ours` is `theirs`. Where both show an `Error::General`, the text of `ours` may go on in
-/// parentheses.
+/// Returns true if `ours` equals `theirs`. If both print an `Error::General`, the text of `ours`
+/// may continue in parentheses.
 pub fn agree(ours: &str, theirs: &str) -> bool {
     const GENERAL: &str = "General(\"";
     const END: &str = "\")";
@@ -27,7 +27,7 @@ pub fn agree(ours: &str, theirs: &str) -> bool {
 }
 
 #[test]
-fn only_the_text_of_a_general_error_may_go_on_in_parentheses() {
+fn only_the_text_of_a_general_error_may_continue_in_parentheses() {
     assert!(agree("fine", "fine"));
     assert!(agree("a General(\"b\") c", "a General(\"b\") c"));
     assert!(agree("a General(\"b (more)\") c", "a General(\"b\") c"));

@@ -1,9 +1,9 @@
-//! A crypto provider that hides nothing and leaves nothing to chance, for both crates.
+//! A crypto provider without encryption and randomness, for both crates.
 //!
-//! Its ciphers, one for each version, are the identity with a tag that is never checked, its key exchange
-//! always yields the same secret, its random bytes and its clock are always the same. So the plaintext of
-//! protected handshake messages is on the wire where a test can change any byte of it, and what a connection is
-//! sent can be recorded once and replayed to any number of others.
+//! Its ciphers, one for each version, copy the plaintext and append a tag that is never checked.
+//! Its key exchange always yields the same secret, and its random bytes and clock are constant. So
+//! protected handshake messages are on the wire in plaintext, where a test can change any byte. The
+//! input of a connection can be recorded once and replayed to any number of others.
 
 mod quick_mac;
 mod signatures;
@@ -15,40 +15,43 @@ use std::time::Duration;
 use crate::configs::{self, ClientAuth, KeyType, Versions};
 use crate::quic::{self, Framed, Version};
 
-/// What ends every protected record.
+/// The last bytes of every protected record.
 pub const TAG: [u8; 16] = [0x77; 16];
 /// The transport parameters of both sides.
 const PARAMETERS: &[u8] = b"transport parameters";
 const SHARE: [u8; 32] = [9; 32];
 const SECRET: [u8; 32] = [5; 32];
 
-/// What two connections agree on beforehand.
+/// The parameters of two connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// The client's, and the server's.
+    /// The client's versions, then the server's.
     pub versions: [Versions; 2],
     pub auth: ClientAuth,
-    /// The client's first key share is of a group that the server does not have.
+    /// True if the client's first key share is of a group that the server lacks.
     pub retry: bool,
-    /// Whether the transcript is hashed. If not, its hash is the same whatever is in it, so that a message
-    /// that was changed and accepted does not fail the handshake later; nor are MACs and secrets made by a hash then.
+    /// True if the transcript is hashed. Otherwise its hash is constant, so that a changed message
+    /// that was accepted does not fail the handshake later. MACs and secrets do not depend on a
+    /// hash then, either.
     pub hashes_transcript: bool,
-    /// Whether sessions are kept: then each connection with the same configurations resumes an earlier one.
-    /// Servers give out the first ones any number of times, clients the last one of the thread once.
+    /// `Some` to resume: each connection with the same configurations resumes an earlier one. A
+    /// server keeps its first sessions and returns them any number of times; a client uses the last
+    /// one of the thread once.
     pub resumes: Option<Resumes>,
-    /// Whether early data is sent, and taken.
+    /// True if early data is sent and accepted.
     pub early_data: bool,
-    /// Whether certificates are compressed, with zlib, which takes the feature `compression`.
+    /// True if certificates are compressed with zlib, which needs the feature `compression`.
     pub compresses: bool,
-    /// Whether the connections are QUIC's. Their packets are protected by the provider underneath.
+    /// True for QUIC connections. The underlying provider protects their packets.
     pub quic: bool,
-    /// Whether records are protected in earnest, by the provider underneath, and in TLS 1.3 keys replaced soon: what
-    /// is sealed with another key than it is opened with is found out. Everything is still the same in each run.
+    /// True if the underlying provider protects records, with early key updates in TLS 1.3. This
+    /// detects records opened with another key than they were sealed with. Every run is still the
+    /// same.
     pub seals: bool,
 }
 
 impl Setup {
-    /// TLS 1.3 with nothing unusual.
+    /// TLS 1.3 with default settings.
     pub const fn usual(auth: ClientAuth) -> Self {
         Self {
             versions: [Versions::Tls13; 2],
@@ -64,16 +67,16 @@ impl Setup {
     }
 }
 
-/// Where a server's sessions are. What names them is on the wire, always the same and equally long.
+/// The location of a server's sessions. Their names on the wire are constant and of equal length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resumes {
-    /// In its storage, under a ticket or a session ID.
+    /// In the server's storage, under a ticket or a session ID.
     Stored,
-    /// In a ticket; which is a number to which the ticketer knows the content.
+    /// In a ticket, which is a number that the ticketer maps to the content.
     Tickets,
 }
 
-/// The clock of all connections, in seconds since 1970: some time in 2026.
+/// The clock of all connections, in seconds since 1970: a time in 2026.
 pub const NOW: u64 = 1_780_000_000;
 
 macro_rules! transparent {
@@ -140,7 +143,7 @@ macro_rules! transparent {
                     }
                     client.time_provider = Arc::new(FixedClock);
                     server.time_provider = Arc::new(FixedClock);
-                    // one, so that a client has no choice
+                    // only one, so that the choice of a client is determined
                     server.send_tls13_tickets = 1;
                     if setup.early_data {
                         client.enable_early_data = true;
@@ -152,7 +155,7 @@ macro_rules! transparent {
                         // no connection depends on an earlier one
                         None => {
                             client.resumption = Resumption::disabled();
-                            // the random session ID of a server would be that of a client of both versions
+                            // without randomness, the server's session ID would equal the client's
                             if setup.versions == [Versions::Both, Versions::Tls12] {
                                 server.session_storage = Arc::new(NoServerSessionStorage {});
                             }
@@ -178,7 +181,7 @@ macro_rules! transparent {
                     $tls::ServerConnection::new(self.server.clone()).unwrap()
                 }
 
-                /// A client of QUIC, of a setup for it.
+                /// Creates a QUIC client. The setup must be for QUIC.
                 pub fn quic_client(&self) -> Framed {
                     let client = quic::$module::client(&self.client, Version::V1, PARAMETERS);
                     Framed::new(Box::new(client.unwrap()))
@@ -190,7 +193,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// The provider of a setup with nothing unusual.
+            /// The provider of the usual setup.
             pub fn provider() -> CryptoProvider {
                 provider_with(&[&FIRST], Setup::usual(ClientAuth::None))
             }
@@ -203,7 +206,7 @@ macro_rules! transparent {
                 Configs::new(Setup::usual(auth)).server()
             }
 
-            /// ring's provider, with everything replaced that is random or secret.
+            /// ring's provider, with all random and secret parts replaced.
             fn provider_with(
                 groups: &[&'static dyn SupportedKxGroup],
                 setup: Setup,
@@ -223,7 +226,7 @@ macro_rules! transparent {
                 provider
             }
 
-            /// The first suite of ring's with another cipher, and another hash function if need be.
+            /// The first suite of ring, with another cipher and possibly another hash function.
             fn suite(hashes_transcript: bool) -> &'static Tls13CipherSuite {
                 static MADE: [OnceLock<Tls13CipherSuite>; 2] = [const { OnceLock::new() }; 2];
                 MADE[usize::from(hashes_transcript)].get_or_init(|| {
@@ -250,7 +253,8 @@ macro_rules! transparent {
                 })
             }
 
-            /// The suite of ring's with the quickest hash, and keys that wear out after a few records.
+            /// The suite of ring with the quickest hash, and with keys that wear out after a few
+            /// records.
             fn sealing_suite() -> &'static Tls13CipherSuite {
                 static MADE: OnceLock<Tls13CipherSuite> = OnceLock::new();
                 MADE.get_or_init(|| {
@@ -271,7 +275,7 @@ macro_rules! transparent {
                 })
             }
 
-            /// The suite of ring's for TLS 1.2 that has the same hash function, changed in the same way.
+            /// The TLS 1.2 suite of ring that has the same hash function, changed in the same way.
             fn tls12_suite(hashes_transcript: bool) -> &'static Tls12CipherSuite {
                 static MADE: [OnceLock<Tls12CipherSuite>; 2] = [const { OnceLock::new() }; 2];
                 MADE[usize::from(hashes_transcript)].get_or_init(|| {
@@ -303,7 +307,7 @@ macro_rules! transparent {
                 })
             }
 
-            /// The same zlib for both crates.
+            /// Zlib compression, the same for both crates.
             #[cfg(feature = "compression")]
             #[derive(Debug)]
             struct Zlib;
@@ -336,7 +340,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// Not a hash function: a fixed output, as long as that of the suite's hash.
+            /// A fixed output of the length of the suite's hash.
             struct FixedHash;
 
             impl Hash for FixedHash {
@@ -353,7 +357,8 @@ macro_rules! transparent {
                 }
 
                 fn algorithm(&self) -> HashAlgorithm {
-                    // not that of the suite, of which everybody knows the first secrets
+                    // another algorithm than the suite's, because the first secrets of that are
+                    // well known
                     HashAlgorithm::SHA512
                 }
             }
@@ -417,7 +422,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// What records are protected with in TLS 1.3.
+            /// The record protection in TLS 1.3.
             struct Identity13;
 
             impl Tls13AeadAlgorithm for Identity13 {
@@ -442,7 +447,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// What records are protected with in TLS 1.2.
+            /// The record protection in TLS 1.2.
             struct Identity12;
 
             impl Tls12AeadAlgorithm for Identity12 {
@@ -472,7 +477,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// With an inner content type of so many bytes, one or none.
+            /// The identity with an inner content type of one byte, or none.
             struct Identity<const INNER_TYPE: usize>;
 
             impl<const INNER_TYPE: usize> MessageDecrypter for Identity<INNER_TYPE> {
@@ -502,7 +507,7 @@ macro_rules! transparent {
     };
 }
 
-/// Encryption is where the two crates' interfaces differ.
+/// The two crates' interfaces differ in encryption.
 macro_rules! this {
     (encrypt) => {
         fn encrypt(

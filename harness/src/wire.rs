@@ -1,10 +1,10 @@
-//! Vectors, messages and records of the wire, byte by byte, right and wrong.
+//! Vectors, messages and records of the wire, byte by byte, valid or not.
 
-/// A vector behind a length of `width` bytes.
+/// Encodes a vector with a length of `width` bytes.
 ///
 /// # Panics
 ///
-/// If `body` is longer than that length can say.
+/// If `body` is too long for that length.
 pub fn vector(width: usize, body: &[u8]) -> Vec<u8> {
     let len = body.len().to_be_bytes();
     let (high, len) = len.split_at(len.len() - width);
@@ -12,17 +12,17 @@ pub fn vector(width: usize, body: &[u8]) -> Vec<u8> {
     [len, body].concat()
 }
 
-/// A vector behind a length of one byte.
+/// Encodes a vector with a length of one byte.
 pub fn u8_vec(body: &[u8]) -> Vec<u8> {
     vector(1, body)
 }
 
-/// A vector behind a length of two bytes.
+/// Encodes a vector with a length of two bytes.
 pub fn u16_vec(body: &[u8]) -> Vec<u8> {
     vector(2, body)
 }
 
-/// Numbers of two bytes each, one behind the other.
+/// Encodes two-byte numbers.
 pub fn u16s(values: &[u16]) -> Vec<u8> {
     values
         .iter()
@@ -30,24 +30,24 @@ pub fn u16s(values: &[u16]) -> Vec<u8> {
         .collect()
 }
 
-/// A handshake message.
+/// Encodes a handshake message.
 pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     [&[typ][..], &vector(3, body)].concat()
 }
 
-/// A record in the clear.
+/// Encodes an unprotected record.
 pub fn record(typ: u8, payload: &[u8]) -> Vec<u8> {
     [&[typ, 3, 1][..], &u16_vec(payload)].concat()
 }
 
-/// A record as it is on the wire.
+/// A record on the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The content type, that of the header.
+    /// The content type in the header.
     pub typ: u8,
-    /// What the header says it is, 0x0303 as a rule.
+    /// The version in the header, normally 0x0303.
     pub legacy_version: u16,
-    /// What follows the header.
+    /// The bytes after the header.
     pub payload: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl Record {
     }
 }
 
-/// The records in `bytes`, up to one that is cut short.
+/// Returns the records in `bytes`, up to a truncated one.
 pub fn records(mut bytes: &[u8]) -> Vec<Record> {
     let mut records = Vec::new();
     while let [typ, major, minor, high, low, rest @ ..] = bytes {
@@ -76,7 +76,7 @@ pub fn records(mut bytes: &[u8]) -> Vec<Record> {
     records
 }
 
-/// The handshake messages in the records of `bytes` that are in the clear, one behind the other.
+/// Returns the concatenated handshake messages in the unprotected records of `bytes`.
 pub fn plain_messages(bytes: &[u8]) -> Vec<u8> {
     records(bytes)
         .into_iter()
@@ -85,53 +85,53 @@ pub fn plain_messages(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// A cursor over bytes from the wire. Each read takes what it returns.
+/// A cursor over bytes from the wire. Each read consumes the returned bytes.
 ///
 /// # Panics
 ///
-/// Every method panics when too few bytes are left.
+/// Every method panics if too few bytes are left.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// The next `len` bytes.
+    /// Reads the next `len` bytes.
     pub fn bytes(&mut self, len: usize) -> &'a [u8] {
         let (bytes, rest) = self.0.split_at(len);
         self.0 = rest;
         bytes
     }
 
-    /// A number of `width` bytes.
+    /// Reads a number of `width` bytes.
     pub fn number(&mut self, width: usize) -> usize {
         let bytes = self.bytes(width).iter();
         bytes.fold(0, |number, &byte| number << 8 | usize::from(byte))
     }
 
-    /// A number of two bytes.
+    /// Reads a two-byte number.
     pub fn u16(&mut self) -> u16 {
         self.number(2) as u16
     }
 
-    /// What a vector holds that has a length of `width` bytes.
+    /// Reads the body of a vector with a length of `width` bytes.
     pub fn vector(&mut self, width: usize) -> &'a [u8] {
         let len = self.number(width);
         self.bytes(len)
     }
 
-    /// True when nothing is left.
+    /// True if no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The body of a handshake message of this type, which is all there is.
+    /// The body of a handshake message of type `typ`, which must be all of `message`.
     pub fn of_message(message: &'a [u8], typ: u8) -> Self {
         let mut reader = Self(message);
         assert_eq!(reader.number(1), usize::from(typ), "type of the message");
         let body = reader.vector(3);
-        assert!(reader.is_empty(), "bytes behind the message");
+        assert!(reader.is_empty(), "bytes after the message");
         Self(body)
     }
 
-    /// A list of extensions, each a type and a body.
+    /// Reads a list of extensions, each a type and a body.
     pub fn extensions(&mut self) -> Vec<(u16, Vec<u8>)> {
         let mut list = Self(self.vector(2));
         let mut extensions = Vec::new();
@@ -143,5 +143,5 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Content type of handshake messages.
+/// The content type of handshake messages.
 const HANDSHAKE: u8 = 22;

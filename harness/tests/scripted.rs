@@ -1,4 +1,4 @@
-//! The scripted peers are good ones unless told otherwise: upstream takes them for such.
+//! The scripted peers are correct unless told otherwise: upstream completes handshakes with them.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn connect(config: &Arc<upstream::ClientConfig>) -> UpstreamBuffered {
 }
 
 #[test]
-fn tls12_server_is_taken_for_a_good_one() {
+fn upstream_accepts_the_tls12_server() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         let data = Step::Raw(ContentType::ApplicationData, b"hello".to_vec());
@@ -54,8 +54,16 @@ fn tls12_server_is_taken_for_a_good_one() {
                     extensions.retain(|(typ, _)| *typ != EXTENDED_MASTER_SECRET);
                 }),
             ),
-            ("asking", ClientAuth::Required, Script::with_request()),
-            ("asking in vain", ClientAuth::None, Script::with_request()),
+            (
+                "with a request",
+                ClientAuth::Required,
+                Script::with_request(),
+            ),
+            (
+                "with a declined request",
+                ClientAuth::None,
+                Script::with_request(),
+            ),
         ] {
             let mut client = connect(&upstream_client(Versions::Tls12, provider, &identity, auth));
             let script = script.edit(|script| script.steps.push(data.clone()));
@@ -93,7 +101,7 @@ fn tls12_server_resumes_by_id_and_by_ticket() {
 }
 
 #[test]
-fn tls12_client_is_taken_for_a_good_one_and_resumes() {
+fn upstream_accepts_and_resumes_the_tls12_client() {
     for provider in PROVIDERS {
         let ours = provider.this();
         for tickets in [false, true] {
@@ -142,7 +150,7 @@ fn tls12_client_is_taken_for_a_good_one_and_resumes() {
 
 const NONCE: [u8; 2] = [7, 8];
 
-/// A ticket that allows for so much early data.
+/// A ticket that allows `max_early_data` bytes of early data.
 fn ticket(max_early_data: u32) -> Vec<u8> {
     let allowed = [
         &EARLY_DATA.to_be_bytes()[..],
@@ -187,7 +195,7 @@ fn tls13_server_resumes_and_takes_early_data() {
             assert_eq!(conversation.outcome.error, None, "{accepts:?}");
             let finished = conversation.messages.last().unwrap()[0];
             assert_eq!(finished, HandshakeType::Finished.into(), "{accepts:?}");
-            // it has the key, and so hears what it rejects, too
+            // it has the key, so it also reads early data that it rejects
             let early: &[u8] = if accepts.is_some() { b"early" } else { b"" };
             assert_eq!(conversation.early_data, early);
             let resumed = upstream::HandshakeKind::Resumed;

@@ -1,5 +1,5 @@
-//! What bytes are that an end gets, read off the bytes: the part of a case's description that the table goes by where
-//! the place of a change says too little.
+//! Notes on the bytes that an end received. They extend a case's description where the place of a
+//! change says too little.
 
 use crate::wire::{plain_messages, records};
 
@@ -11,7 +11,8 @@ const SERVER_HELLO: u8 = 2;
 const MODES: u8 = 45;
 const PSK_DHE_KE: u8 = 1;
 
-/// What stands behind the description of a case in which an end gets these bytes, which may be any.
+/// The notes to append to the description of a case in which an end receives these bytes, which may
+/// be arbitrary.
 pub fn noted(received: &[u8]) -> String {
     let records = records(received);
     let mut types = records.iter().map(|record| record.typ);
@@ -33,7 +34,7 @@ pub fn noted(received: &[u8]) -> String {
     notes
 }
 
-/// Whether there is a psk_key_exchange_modes without the mode that has a key exchange.
+/// True if there is a psk_key_exchange_modes without psk_dhe_ke.
 fn has_modes_without_psk_dhe_ke(messages: &[u8]) -> bool {
     (0..messages.len()).any(|at| match messages[at..] {
         [0, MODES, high, low, len, ref rest @ ..] => {
@@ -51,7 +52,7 @@ mod tests {
     use crate::wire::record;
 
     #[test]
-    fn bytes_are_noted_for_what_they_are() {
+    fn notes_describe_the_bytes() {
         let of_messages = |bytes: &[u8]| noted(&record(HANDSHAKE, bytes));
         assert_eq!(of_messages(&[0, MODES, 0, 2, 1, 0]), ": without psk_dhe_ke");
         assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0, 1]), "");
@@ -60,7 +61,7 @@ mod tests {
             ": ServerHello of legacy_version 0x0304"
         );
         assert_eq!(of_messages(&[2, 0, 0, 2, 3, 3]), "");
-        // cut short, or no vector
+        // truncated, or not a vector
         assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0]), "");
         assert_eq!(of_messages(&[0, MODES, 0, 3, 1, 0, 0]), "");
         let ccs = record(CHANGE_CIPHER_SPEC, &[1]);

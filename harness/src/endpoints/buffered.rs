@@ -1,4 +1,5 @@
-//! Buffered connections, this crate's and upstream's: the same API, so the same code.
+//! Buffered connections of this crate and of upstream. Both have the same API, so they share the
+//! code.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -8,7 +9,7 @@ macro_rules! buffered_endpoint {
     ($name:ident, $tls:ident) => {
         pub struct $name {
             pub conn: $tls::Connection,
-            /// Plaintext taken out of the connection to make room for more.
+            /// Plaintext already read, to make room for more.
             read: Vec<u8>,
             failed: bool,
             peer_has_closed: bool,
@@ -37,7 +38,7 @@ macro_rules! buffered_endpoint {
             fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
                 while !bytes.is_empty() && !self.peer_has_closed {
                     if self.conn.read_tls(&mut bytes).is_err() {
-                        // full of plaintext
+                        // the buffer is full of plaintext
                         let mut read = std::mem::take(&mut self.read);
                         self.read_into(&mut read);
                         self.read = read;
@@ -69,7 +70,7 @@ macro_rules! buffered_endpoint {
                     let read = self.conn.reader().read_exact(&mut plaintext[start..]);
                     return read.unwrap();
                 }
-                // what came before the end can still be read
+                // plaintext before the end of the stream is still readable
                 if let Err(error) = self.conn.reader().read_to_end(plaintext) {
                     assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
                 }
@@ -105,12 +106,12 @@ macro_rules! buffered_endpoint {
                 if let Err(error) = self.process() {
                     return End::Failed(error);
                 }
-                // one that has failed may be full
+                // a failed connection may be full
                 read.unwrap();
                 let mut rest = [0; 1];
                 match self.conn.reader().read(&mut rest) {
                     Ok(0) => End::Closed,
-                    Ok(_) => panic!("receive_end is for when all was read"),
+                    Ok(_) => panic!("receive_end requires that all was read"),
                     Err(error) if error.kind() == ErrorKind::UnexpectedEof => End::Truncated,
                     Err(error) => panic!("at the end of the stream: {error}"),
                 }

@@ -1,5 +1,5 @@
-//! Connections of this crate and of upstream rustls behind one interface, so that a test says once
-//! what any two of them do with each other.
+//! Connections of this crate and of upstream behind one interface, so that one test covers all
+//! combinations.
 
 mod buffered;
 mod unbuffered;
@@ -9,37 +9,37 @@ pub use unbuffered::{ThisUnbuffered, Unbuffered, UpstreamUnbuffered};
 
 /// One end of a connection.
 pub trait Endpoint {
-    /// Takes all that it has to send.
+    /// Takes all pending output.
     fn take_output(&mut self) -> Vec<u8>;
 
-    /// Gives it bytes from its peer; the error as its crate prints it.
+    /// Feeds bytes from the peer; returns the error as its crate prints it.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
-    /// Lets it process what it was given.
+    /// Processes the received bytes.
     fn process(&mut self) -> Result<(), String>;
 
-    /// Sends application data; returns how much was accepted.
+    /// Sends application data; returns the number of accepted bytes.
     fn send(&mut self, plaintext: &[u8]) -> usize;
 
     /// Appends the application data received since the last call.
     fn read_into(&mut self, plaintext: &mut Vec<u8>);
 
-    /// Sends early data, before the ClientHello is taken. Returns how much was accepted: none where it cannot be
-    /// sent, or where the API only tells later.
+    /// Sends early data, before the ClientHello is taken. Returns the number of accepted bytes:
+    /// zero if it cannot be sent, or if the API reports it only later.
     fn send_early(&mut self, _plaintext: &[u8]) -> usize {
         0
     }
 
-    /// Appends the early data received since the last call; none but a server receives any.
+    /// Appends the early data received since the last call; clients receive none.
     fn read_early_into(&mut self, plaintext: &mut Vec<u8>);
 
     /// Sends a close_notify.
     fn close(&mut self);
 
-    /// Whether the peer's close_notify has come.
+    /// True if the peer's close_notify has arrived.
     fn peer_has_closed(&self) -> bool;
 
-    /// Tells it that no more bytes come, and how an application learns of that.
+    /// Signals the end of the peer's bytes; returns what an application sees of it.
     fn receive_end(&mut self) -> End {
         match self.process() {
             Err(error) => End::Failed(error),
@@ -48,19 +48,19 @@ pub trait Endpoint {
         }
     }
 
-    /// Whether the handshake is not complete yet.
+    /// True until the handshake is complete.
     fn is_handshaking(&self) -> bool;
 
     /// Suite, group, ALPN and handshake kind as both crates print them, once negotiated.
     fn negotiated(&self) -> String;
 
-    /// Keying material, once the handshake is complete; `None` where the API has no exporter.
+    /// Keying material, once the handshake is complete; `None` if the API has no exporter.
     fn exported(&self) -> Option<[u8; 32]>;
 
     /// The peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The name that the client asked this server for, where the API tells.
+    /// The server name that the client sent, where the API returns it.
     fn server_name(&self) -> Option<String> {
         None
     }
@@ -69,17 +69,17 @@ pub trait Endpoint {
     fn refresh_traffic_keys(&mut self);
 }
 
-/// How the bytes that an end receives come to an end.
+/// The way a received stream of bytes ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// In order: the peer has said so.
+    /// By the peer's close_notify.
     Closed,
-    /// Nobody has.
+    /// Without one.
     Truncated,
     Failed(String),
 }
 
-/// Moves bytes until neither end has any to send; the first error of either.
+/// Moves bytes until neither end has output; returns the first error of either.
 pub fn exchange(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Result<(), String> {
     loop {
         let to_server = client.take_output();
@@ -100,7 +100,7 @@ pub fn exchange(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Result<
     }
 }
 
-/// Completes the handshake and checks that both ends agree on what it negotiated.
+/// Completes the handshake and checks that both ends agree on the negotiated parameters.
 pub fn handshake(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
     exchange(client, server).unwrap();
     assert!(!client.is_handshaking(), "client still handshaking");
@@ -111,7 +111,7 @@ pub fn handshake(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
     }
 }
 
-/// Sends `plaintext` from one end to the other and checks what arrives.
+/// Sends `plaintext` from one end to the other and checks that it arrives unchanged.
 pub fn send_and_check(from: &mut dyn Endpoint, to: &mut dyn Endpoint, plaintext: &[u8]) {
     let mut received = Vec::new();
     let mut sent = 0;
@@ -123,7 +123,7 @@ pub fn send_and_check(from: &mut dyn Endpoint, to: &mut dyn Endpoint, plaintext:
     assert!(received == plaintext, "plaintext arrived changed");
 }
 
-/// A few bytes each way, a key update, more bytes, and an orderly end.
+/// Sends a few bytes each way, updates keys, sends more, and closes both directions.
 pub fn talk_and_close(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
     send_and_check(client, server, b"from the client");
     send_and_check(server, client, b"from the server");

@@ -1,4 +1,4 @@
-//! Unbuffered connections, this crate's and upstream's, driven as their documentation says.
+//! Unbuffered connections of this crate and of upstream, driven as their documentation describes.
 
 use super::Endpoint;
 
@@ -12,7 +12,7 @@ macro_rules! unbuffered_endpoint {
             use super::{Endpoint, encode_after_short_tries};
             use crate::pairs::$module::unbuffered::Unbuffered;
 
-            /// An unbuffered connection with the buffers that an application would have.
+            /// An unbuffered connection with the buffers of an application.
             pub struct $name<C: Unbuffered> {
                 pub conn: C,
                 incoming: Vec<u8>,
@@ -24,7 +24,7 @@ macro_rules! unbuffered_endpoint {
                 pub(super) encrypt: Encrypt<C::Data>,
             }
 
-            /// How plaintext becomes records.
+            /// Turns plaintext into records.
             type Encrypt<D> = fn(WriteTraffic<'_, D>, &[u8], &mut Vec<u8>);
 
             fn encrypt<D>(
@@ -44,7 +44,7 @@ macro_rules! unbuffered_endpoint {
                 }
             }
 
-            /// What waits for [`ConnectionState::WriteTraffic`].
+            /// The operations that wait for [`ConnectionState::WriteTraffic`].
             #[derive(Default)]
             struct ToSend {
                 early: Vec<u8>,
@@ -67,7 +67,7 @@ macro_rules! unbuffered_endpoint {
                     }
                 }
 
-                /// One that has output from before, `outgoing`.
+                /// Creates an end with earlier output, `outgoing`.
                 pub fn with_output(conn: C, outgoing: Vec<u8>) -> Self {
                     Self {
                         outgoing,
@@ -134,7 +134,7 @@ macro_rules! unbuffered_endpoint {
             }
 
             impl ToSend {
-                /// Sends the next thing that waits; false when nothing does.
+                /// Performs the next waiting operation; returns false if there is none.
                 fn send<D>(
                     &mut self,
                     mut state: WriteTraffic<'_, D>,
@@ -252,7 +252,7 @@ pub use upstream::UpstreamUnbuffered;
 pub use crate::pairs::this::unbuffered::Unbuffered;
 
 impl<C: Unbuffered> ThisUnbuffered<C> {
-    /// One that encrypts in place.
+    /// Creates an end that encrypts in place.
     pub fn in_place(conn: C) -> Self {
         let mut end = Self::new(conn);
         end.encrypt = encrypt_in_place::<C::Data>;
@@ -281,7 +281,7 @@ fn encrypt_in_place<D>(
     }
 }
 
-/// Hands out what goes first; when `out` is too short, how much is needed.
+/// Writes pending output; returns the required length if `out` is too short.
 fn encrypt_nothing<D>(
     state: &mut rustls::unbuffered::WriteTraffic<'_, D>,
     out: &mut [u8],
@@ -292,8 +292,8 @@ fn encrypt_nothing<D>(
     }
 }
 
-/// Appends what `encode` writes, after asking it with buffers that are too short: none, and one byte
-/// less than it says it needs.
+/// Appends the output of `encode`, after trying buffers that are too short: an empty one, and one
+/// that lacks a byte.
 fn encode_after_short_tries(
     outgoing: &mut Vec<u8>,
     mut encode: impl FnMut(&mut [u8]) -> Result<usize, usize>,

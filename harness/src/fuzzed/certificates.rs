@@ -1,4 +1,5 @@
-//! Certificates: any bytes as one whose properties are asked for, and as one that was compressed.
+//! Certificates: arbitrary bytes as a certificate whose properties are read, or as a compressed
+//! one.
 
 #[cfg(feature = "x509")]
 mod properties;
@@ -9,8 +10,8 @@ use rustls::compress::{
     ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
 
-/// The first byte says what the rest is: a certificate; what was compressed, by algorithm and receiver; or what is to be.
-/// Without the feature that goes by it, nothing.
+/// The first byte chooses the kind of the rest: a certificate; a compressed one, with algorithm and
+/// receiver; or one to compress. Does nothing if the feature for it is disabled.
 pub fn certificates(input: &[u8]) {
     let &[choice, ref rest @ ..] = input else {
         return;
@@ -22,7 +23,7 @@ pub fn certificates(input: &[u8]) {
         2 => compression::compressed(choice, rest),
         #[cfg(feature = "compression")]
         3 => compression::to_be_compressed(choice, rest),
-        // of a feature that is not there
+        // the feature is disabled
         _ => {
             let _ = rest;
         }
@@ -46,8 +47,8 @@ mod compression {
         }
     }
 
-    /// The first two bytes are the length to declare. What is decompressed is compressed again, and then decompressed to
-    /// the same.
+    /// The first two bytes are the declared length. The decompressed bytes must survive another
+    /// round trip.
     pub(super) fn compressed(choice: u8, input: &[u8]) {
         let &[high, low, ref bytes @ ..] = input else {
             return;
@@ -61,7 +62,7 @@ mod compression {
         assert_eq!(decompressor.decompress(bytes, &mut again).is_ok(), is_right);
         if is_right {
             assert!(again == output);
-            // not always: it takes much longer
+            // not always, since it takes much longer
             if choice & 0xf0 == 0xf0 {
                 round_trip(&output, compressor, decompressor);
             }
@@ -75,8 +76,9 @@ mod compression {
         assert_eq!(is_accepted, as_it_is);
     }
 
-    /// The same Certificate message, compressed or not.
-    pub(super) fn to_be_compressed(choice: u8, body: &[u8]) {
+    /// Checks that a Certificate message is accepted either both compressed and uncompressed, or
+    /// neither way.
+    pub(super) fn compressed_and_plain(choice: u8, body: &[u8]) {
         let body = &body[..body.len().min(INPUT_LIMIT)];
         let side = receiver(choice);
         let len = vector(3, body);
@@ -108,7 +110,7 @@ mod compression {
         assert!(again == bytes);
     }
 
-    /// `bytes`, which fit one block, as zlib without compression (RFC 1950, RFC 1951 §3.2.4).
+    /// Wraps `bytes`, which fit one block, as zlib without compression (RFC 1950, RFC 1951 §3.2.4).
     fn stored(bytes: &[u8]) -> Vec<u8> {
         let len = bytes.len() as u16;
         let (mut low, mut high) = (1, 0);

@@ -1,4 +1,4 @@
-//! Any bytes, or genuine flights with changes, to clients and servers over records.
+//! Arbitrary bytes, or genuine flights with changes, as input of clients and servers over records.
 
 use std::sync::OnceLock;
 
@@ -8,8 +8,8 @@ use crate::recorded::flights::Record;
 use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, Side, scenes};
 
-/// The scenes of one side, without those of QUIC. Their transcripts are not hashed, so that a handshake goes on after a
-/// change.
+/// The scenes of one side, without those of QUIC. Transcripts are not hashed, so that a handshake
+/// continues after a change.
 pub fn client(input: &[u8]) {
     static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
     both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Client)));
@@ -20,17 +20,18 @@ pub fn server(input: &[u8]) {
     both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Server)));
 }
 
-/// Those that [`client`] or [`server`] choose from.
+/// The scenes that [`client`] or [`server`] choose from.
 pub(super) fn scenes_of(side: Side) -> Vec<Scene> {
     let mut scenes = scenes(false);
     scenes.retain(|scene| scene.side() == side && !scene.is_quic());
     scenes
 }
 
-/// In the second byte of an input: the rest is not bytes to receive but changes of the genuine flight.
+/// A flag in the second byte of an input: the rest is a program of changes to the genuine flight,
+/// not bytes to receive.
 pub(super) const EDITS: u8 = 0x80;
 
-/// A scene and the messages of its flight and those after it.
+/// A scene, with the messages of its flight and of those after it.
 type Edited = (Scene, Vec<Record>);
 
 fn edited_scenes(side: Side) -> Vec<Edited> {
@@ -43,9 +44,10 @@ fn edited_scenes(side: Side) -> Vec<Edited> {
         .collect()
 }
 
-/// The first byte chooses how far a connection is; the second what the rest is ([`EDITS`]), and what has to do the same
-/// with the bytes as a buffered connection that gets them in one piece: nothing (64 and above), one that gets them in
-/// pieces of so many, or, when that is 0, an unbuffered connection.
+/// The first byte chooses the scene. The second chooses the kind of the rest ([`EDITS`]), and a
+/// second connection that must behave like a buffered one that receives everything at once. There
+/// is none from 64 on; 0 means an unbuffered connection, other numbers a buffered one that receives
+/// pieces of this length.
 fn both_ways(input: &[u8], scenes: &[Edited]) {
     let &[which, how, ref rest @ ..] = input else {
         return;

@@ -1,4 +1,5 @@
-//! The same bytes to this crate and to upstream: both go on or both refuse with the same alert, or there is a reason.
+//! The same bytes as input of this crate and of upstream. Both must continue, or reject with the
+//! same alert, unless there is a reason.
 
 use std::sync::OnceLock;
 
@@ -9,8 +10,8 @@ use crate::recorded::flights::Record;
 use crate::recorded::outcome::Outcome;
 use crate::recorded::{Receiver, Scene, scenes};
 
-/// The first byte chooses how far a connection is, of both sides, over records or QUIC; the second whether the rest
-/// changes messages (`EDITS`) or bytes of the genuine flight and those after it.
+/// The first byte chooses the scene, of either side, over records or QUIC. The second chooses
+/// whether the rest changes messages (`EDITS`) or bytes of the genuine flight and those after it.
 pub fn differential(input: &[u8]) {
     static FLIGHTS: OnceLock<Vec<Flights>> = OnceLock::new();
     let &[which, how, ref program @ ..] = input else {
@@ -21,7 +22,8 @@ pub fn differential(input: &[u8]) {
     let compare = |changes| flights.compare(how & EDITS != 0, program, changes);
     let mut compared = compare(CHANGES);
     if compared.as_ref().is_some_and(Compared::may_be_order) {
-        // the first change that is refused counts; it may still make several faults in one record
+        // only the first rejected change counts, and even that may make several faults in one
+        // record
         let mut fewer = (1..=CHANGES).filter_map(compare);
         compared = fewer.find(|it| it.refused != [false; 2]);
         compared = compared.filter(|it| !(it.may_be_order() && it.is_one_record));
@@ -31,7 +33,8 @@ pub fn differential(input: &[u8]) {
     }
 }
 
-/// A scene, and its flight and those after it as each crate's receiver gets them: their bytes, and their messages.
+/// A scene with its flight and those after it, as received by each crate: their bytes and their
+/// messages.
 struct Flights {
     scene: Scene,
     bytes: [Vec<u8>; 2],
@@ -39,17 +42,18 @@ struct Flights {
 }
 
 struct Compared {
-    /// Which of the two refuse, this crate and upstream, and whether both do so at the same record.
+    /// True for each side (this crate, upstream) that rejects the bytes; then true if both do so at
+    /// the same record.
     refused: [bool; 2],
     is_one_record: bool,
-    /// Both refuse, for other reasons, and this crate tells the peer.
+    /// True if both reject for different reasons, and this crate sends an alert.
     have_other_errors: bool,
-    /// What differs without a reason.
+    /// A difference without a reason.
     difference: Option<String>,
 }
 
 impl Compared {
-    /// Which of several faults is found first is a matter of order.
+    /// True if the difference may come from the order in which several faults are found.
     fn may_be_order(&self) -> bool {
         self.difference.is_some() && self.have_other_errors
     }
@@ -66,7 +70,8 @@ impl Flights {
         }
     }
 
-    /// What comes of the first `changes` of those that `program` says; `None` if it cannot be compared.
+    /// Compares both crates after the first `changes` changes of `program`; `None` if that is
+    /// impossible.
     fn compare(&self, edits: bool, program: &[u8], changes: usize) -> Option<Compared> {
         let framing = self.scene.framing();
         let bytes = [0, 1].map(|of| match edits {
@@ -95,7 +100,7 @@ impl Flights {
     }
 }
 
-/// What the bytes are, in the words of [`deviations`].
+/// The description of the bytes for [`deviations`].
 fn case(scene: &Scene, bytes: &[u8]) -> String {
     let mut case = scene.case("", bytes);
     // extensions of Encrypted ClientHello
@@ -107,11 +112,12 @@ fn case(scene: &Scene, bytes: &[u8]) -> String {
     case
 }
 
-/// Whether both do the same, or there is a reason why they do not. Refused with the same alert is the same.
+/// True if both behave the same or there is a reason for the difference. Rejections with the same
+/// alert count as the same.
 fn is_explained(case: &str, [ours, theirs]: &[Outcome; 2]) -> bool {
     let is_same = match (&ours.error, &theirs.error) {
         (Some(_), Some(_)) => ours.alert == theirs.alert,
-        // upstream looks at the certificate and what it signed when the flight is complete
+        // upstream verifies the certificate and its signature only once the flight is complete
         (Some(error), None) if theirs.is_handshaking && case.contains("1.2") => {
             error.starts_with("InvalidCertificate") || error.contains("SignedKx")
         }
@@ -120,16 +126,16 @@ fn is_explained(case: &str, [ours, theirs]: &[Outcome; 2]) -> bool {
     is_same || deviations::is_known(&ours.name(), &theirs.failure_name(), case)
 }
 
-/// What comes of the same in both crates: as soon as one of them refuses, and when the other has received the rest.
+/// The outcomes of both crates: once either rejects, and after the other has received the rest.
 fn outcomes(scene: &Scene, [ours, theirs]: &[Vec<u8>; 2]) -> [[Outcome; 2]; 2] {
-    // to the same record, where there are still the same
+    // up to the same record, as long as both receive the same bytes
     let mut at = 0;
     let mut ends = [Receiver::Buffered, Receiver::Upstream].map(|which| scene.receiver(which));
     let mut errors: [Option<String>; 2] = [None, None];
     while at < ours.len() && errors == [None, None] {
         let end = match ours[at..] {
             [_, _, _, high, low, ..] => at + 5 + usize::from(u16::from_be_bytes([high, low])),
-            // ours does not wait for the rest of a header that is wrong already
+            // this crate does not wait for the rest of a header that is already wrong
             _ => break,
         };
         let record = at..end.min(ours.len());

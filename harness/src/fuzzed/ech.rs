@@ -1,4 +1,4 @@
-//! Bytes of a server, or of the DNS, that say something of Encrypted Client Hello.
+//! Bytes from a server or the DNS about Encrypted Client Hello.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,10 +14,10 @@ use crate::scripted::ech::{ENCRYPTED_CLIENT_HELLO, Ech, EchKey, read_extension};
 use crate::scripted::{Identity, Outcome, Script, bytes};
 use crate::wire::plain_messages;
 
-/// The name that the only certificate is for.
+/// The name in the only certificate.
 const NAME: &str = "localhost";
 
-/// What all connections have.
+/// The parts shared by all connections.
 struct Fixed {
     identity: Identity,
     key: EchKey,
@@ -47,12 +47,12 @@ fn client_config(identity: &Identity, ech: EchConfig) -> ClientConfig {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    // nothing is to be remembered of another input
+    // do not resume: one input must not affect another
     config.resumption = rustls::client::Resumption::disabled();
     config
 }
 
-/// The first byte says what the others are.
+/// The first byte chooses the kind of the rest.
 pub fn ech(input: &[u8]) {
     let &[what, ref bytes @ ..] = input else {
         return;
@@ -69,7 +69,8 @@ pub fn ech(input: &[u8]) {
     }
 }
 
-/// An ECHConfigList. What can be read is what is written; what can be used makes a ClientHello.
+/// Fuzzes an ECHConfigList. A list that can be read is re-encoded unchanged; a usable one makes a
+/// ClientHello.
 fn list(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let read = EchConfigPayload::read_list(&mut reader);
@@ -82,7 +83,7 @@ fn list(bytes: &[u8]) {
     };
     assert!(read.is_ok() && is_all);
     let config = Arc::new(client_config(&fixed().identity, ech));
-    // not every key is one
+    // some keys are invalid
     let Ok(client) = ClientConnection::new(config, NAME.try_into().unwrap()) else {
         return;
     };
@@ -91,7 +92,7 @@ fn list(bytes: &[u8]) {
     read_extension(&hello).unwrap();
 }
 
-/// The content of the extension in EncryptedExtensions of a server that rejects.
+/// Fuzzes the extension in EncryptedExtensions of a server that rejects ECH.
 fn retry_configs(body: &[u8]) {
     let mut script = Script::new();
     script.ech = Some(Ech::rejecting(&fixed().key));
@@ -109,8 +110,8 @@ fn retry_configs(body: &[u8]) {
     }
 }
 
-/// The content of the extension in a HelloRetryRequest of a server that accepts. Other lengths are refused, zeros are
-/// replaced by what is right, and all else is a rejection.
+/// Fuzzes the extension in a HelloRetryRequest of a server that accepts. Other lengths are errors,
+/// zeros are replaced by the right value, and anything else is a rejection.
 fn confirmation(body: &[u8]) {
     let mut script = Script::with_retry();
     let extension = bytes(ENCRYPTED_CLIENT_HELLO, body);
@@ -130,8 +131,8 @@ fn with_retry() -> Script {
     script
 }
 
-/// Changes to what a server says: which message, where (two bytes), and a value. A client goes on with nobody but one who
-/// accepts.
+/// Changes the server's messages: a message, a position (two bytes) and a value. A client must only
+/// continue with a server that accepts.
 fn changes(mut script: Script, ech: Ech, changes: &[u8]) {
     let changes = changes.to_vec();
     script.ech = Some(Ech {
@@ -143,7 +144,7 @@ fn changes(mut script: Script, ech: Ech, changes: &[u8]) {
             let &[which, high, low, value] = change else {
                 return;
             };
-            // the type and the length of a message are for other targets
+            // other targets cover the type and the length of a message
             let at = 4 + usize::from(u16::from_be_bytes([high, low])) % (message.len() - 4);
             if usize::from(which % 4) == position {
                 message[at] ^= value;

@@ -1,4 +1,5 @@
-//! A genuine flight with changes: to its records, messages and extensions, whose lengths are right again, or to its bytes.
+//! A genuine flight with changes: to its records, messages and extensions, whose lengths are then
+//! corrected, or to its bytes.
 
 use super::input::Input;
 use crate::recorded::extensions;
@@ -6,11 +7,11 @@ use crate::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, message,
 };
 
-/// So many changes and no more, and no record much longer than the longest allowed.
+/// The most changes, and the longest record, which is slightly beyond the limit.
 pub(super) const CHANGES: usize = 64;
 const LONGEST: usize = 17_000;
 
-/// A flight, a message in each of its `records`, after the first `changes` of those that `program` says.
+/// A flight, with one message in each of `records`, after the first `changes` changes of `program`.
 pub(super) fn edited(
     framing: Framing,
     records: &[Record],
@@ -34,8 +35,8 @@ pub(super) fn edited(
     encode(&records)
 }
 
-/// A flight after the first `changes` of those that `program` says, each of which puts bytes in place of others, whatever
-/// they belong to.
+/// A flight after the first `changes` changes of `program`. Each replaces some bytes by others,
+/// regardless of their meaning.
 pub(super) fn spliced(flight: &[u8], program: &[u8], changes: usize) -> Vec<u8> {
     let mut flight = flight.to_vec();
     let mut input = Input(program);
@@ -46,7 +47,8 @@ pub(super) fn spliced(flight: &[u8], program: &[u8], changes: usize) -> Vec<u8> 
         let at = input.position(flight.len() + 1);
         let end = flight.len().min(at + usize::from(input.byte()));
         let mut bytes = input.bytes();
-        // what replaces a byte says how it is another: upstream's MAC may have that value anyway, and this crate's not
+        // the input gives the difference to the replaced byte, since upstream's MAC and this
+        // crate's may differ there
         for (byte, replaced) in bytes.iter_mut().zip(&flight[at..end]) {
             *byte ^= replaced;
         }
@@ -55,14 +57,14 @@ pub(super) fn spliced(flight: &[u8], program: &[u8], changes: usize) -> Vec<u8> 
     flight
 }
 
-/// Bytes of a record. If it is a handshake message then its length is that of its body again, unless the highest bit
-/// of `what` is set.
+/// Changes bytes of a record. Then corrects the length of a handshake message, unless the highest
+/// bit of `what` is set.
 fn change_content(what: u8, record: &mut Record, input: &mut Input<'_>) {
     let content = &mut record.content;
     let at = input.position(content.len() + 1);
     match what % 8 {
         0 | 1 if at < content.len() => content[at] ^= input.byte(),
-        // not a value, which upstream's MAC may have there anyway, and this crate's not
+        // add instead of replacing, since upstream's MAC and this crate's may differ there
         2 if at < content.len() => content[at] = content[at].wrapping_add(input.byte()),
         3 | 4 => {
             let bytes = input.bytes();
@@ -112,7 +114,7 @@ fn change_extensions(framing: Framing, what: u8, record: &mut Record, input: &mu
     }
 }
 
-/// Which records there are, and what shares one.
+/// Changes the order of the records and merges some.
 fn change_order(what: u8, records: &mut Vec<Record>, at: usize, input: &mut Input<'_>) {
     let other = usize::from(input.byte());
     match what % 16 {
@@ -145,7 +147,7 @@ fn change_order(what: u8, records: &mut Vec<Record>, at: usize, input: &mut Inpu
     }
 }
 
-/// A message or record more, under the protection of that which comes next.
+/// Inserts a message or record, protected like the next one.
 fn insert(what: u8, records: &mut Vec<Record>, at: usize, input: &mut Input<'_>) {
     let (typ, body) = (input.byte(), input.bytes());
     let (typ, content) = match (what % 16, typ) {

@@ -1,6 +1,6 @@
-//! An input as a program: numbers, one behind the other, and zeros when it has ended.
+//! An input as a program: a sequence of numbers, followed by zeros.
 
-/// What is left of an input.
+/// The rest of an input.
 pub(super) struct Input<'a>(pub(super) &'a [u8]);
 
 impl Input<'_> {
@@ -18,18 +18,18 @@ impl Input<'_> {
         }
     }
 
-    /// A length: most often a short one, now and then that of several records.
+    /// Reads a length: usually a short one, sometimes that of several records.
     pub(super) fn len(&mut self) -> usize {
         let (high, low) = (usize::from(self.byte()), usize::from(self.byte()));
         match high {
             0..0xc0 => low,
             0xc0..0xfc => (high & 0x3f) << 8 | low,
-            // around the longest fragment, once and twice
+            // near the longest fragment, or twice that
             _ => (1 << 14 << (high & 1)) + low - 0x80,
         }
     }
 
-    /// As many bytes as the first one says, if there are.
+    /// Reads a length from the first byte, then as many bytes, if available.
     pub(super) fn bytes(&mut self) -> Vec<u8> {
         let len = usize::from(self.byte()).min(self.0.len());
         let (bytes, rest) = self.0.split_at(len);
@@ -37,7 +37,7 @@ impl Input<'_> {
         bytes.to_vec()
     }
 
-    /// A number of two bytes, below `end`.
+    /// Reads a two-byte number, reduced below `end`.
     pub(super) fn position(&mut self, end: usize) -> usize {
         usize::from(u16::from_be_bytes([self.byte(), self.byte()])) % end
     }

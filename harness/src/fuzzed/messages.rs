@@ -1,5 +1,5 @@
-//! Any bytes as the body of any message, at any point of a handshake: framed with the right lengths, so that they reach
-//! the parser and what handles it.
+//! Arbitrary bytes as the body of any message, at any point of a handshake. They are framed with
+//! the right lengths, so that they reach the parser and the handler.
 
 mod conversations;
 
@@ -20,7 +20,8 @@ use crate::wire::message;
 const ALERT: u8 = 21;
 const FINISHED: u8 = 20;
 
-/// What the third byte of an input chooses from: the genuine type, others, and what is no handshake message.
+/// The kinds that the third byte of an input chooses from: the genuine type, other types, and
+/// records that are not handshake messages.
 const KINDS: [Kind; 24] = [
     Kind::Genuine,
     Kind::Message(0),
@@ -42,7 +43,7 @@ const KINDS: [Kind; 24] = [
     Kind::Message(24),
     Kind::Message(25),
     Kind::Message(254),
-    // any bytes in a record of the handshake
+    // arbitrary bytes in a record of the handshake
     Kind::Record(HANDSHAKE),
     Kind::Record(ALERT),
     Kind::Record(CHANGE_CIPHER_SPEC),
@@ -51,16 +52,17 @@ const KINDS: [Kind; 24] = [
 
 #[derive(Clone, Copy)]
 enum Kind {
-    /// That of the message which comes next.
+    /// The type of the next genuine message.
     Genuine,
     Message(u8),
     Record(u8),
 }
 
-/// The first byte chooses the conversation and (bit 0) who receives, the second how much of it was received before,
-/// the third what the body is that makes up the rest of the input. The fourth says (bits 0 and 1) what is compared,
-/// whether the body stands in place of the next message (bit 2), whether the genuine messages follow (bit 3) and how
-/// long the pieces are (bits 4 to 7).
+/// The first byte chooses the conversation and the receiver (bit 0), the second the number of
+/// messages received before. The third chooses the kind of the body, which is the rest of the
+/// input. The fourth chooses the comparison (bits 0 and 1), whether the body replaces the next
+/// message (bit 2), whether the genuine messages follow (bit 3) and the length of the pieces (bits
+/// 4 to 7).
 pub fn messages(input: &[u8]) {
     let &[which, position, kind, how, ref body @ ..] = input else {
         return;
@@ -100,8 +102,8 @@ pub fn messages(input: &[u8]) {
     }
 }
 
-/// Whether `body` is taken for a message of this type where a certificate belongs that may be compressed, by a peer that
-/// takes any.
+/// True if a peer that accepts any certificate accepts `body` as a message of this type, at the
+/// point of a certificate that may be compressed.
 #[cfg(feature = "compression")]
 pub(super) fn is_certificate_accepted(side: Side, typ: u8, body: &[u8]) -> bool {
     let conversation = &conversations()[COMPRESSING];
@@ -115,7 +117,7 @@ pub(super) fn is_certificate_accepted(side: Side, typ: u8, body: &[u8]) -> bool 
     whole.error.is_none()
 }
 
-/// `body` as a message of this kind, protected like the `next` one.
+/// Frames `body` as a message of this kind, protected like the `next` one.
 fn framed(kind: Kind, next: &Unit, body: &[u8]) -> Unit {
     let (typ, content) = match (kind, next.content.first()) {
         (Kind::Genuine, Some(&typ)) if next.typ == HANDSHAKE => (HANDSHAKE, message(typ, body)),
@@ -135,13 +137,13 @@ fn framed(kind: Kind, next: &Unit, body: &[u8]) -> Unit {
     }
 }
 
-/// What comes of a message at a point of a conversation, and of the genuine ones behind it.
+/// A message at some point of a conversation, followed by the genuine ones.
 struct Trial {
     conversation: &'static Conversation,
     side: Side,
     position: usize,
     unit: Unit,
-    /// Which are the genuine ones: all from this one on.
+    /// The index of the first genuine message that follows.
     rest: usize,
     bytes: Vec<u8>,
 }
@@ -180,7 +182,7 @@ impl Trial {
 
     fn outcome(&self, api: Api, piece_len: usize) -> Outcome {
         let mut end = self.conversation.staged(self.side, self.position, api);
-        // what went before is not looked at
+        // ignore earlier output
         end.take_output();
         let mut error = None;
         for piece in self.bytes.chunks(piece_len) {
@@ -192,7 +194,7 @@ impl Trial {
         Outcome::of(&mut *end, error)
     }
 
-    /// A handshake comes to its end by the genuine Finished, and with the genuine peer.
+    /// Checks that a handshake completes only with the genuine Finished and the genuine peer.
     fn check_accepted(&self, outcome: &Outcome) {
         let units = self.conversation.units(self.side);
         let is_finished =
@@ -211,13 +213,13 @@ impl Trial {
         }
     }
 
-    /// The same bytes through an [`Acceptor`].
+    /// Compares with the same bytes through an [`Acceptor`].
     fn compare_acceptor(&self, whole: &Outcome) {
         let mut rest = &self.bytes[..];
         let mut acceptor = Acceptor::default();
         let accepted = loop {
             if rest.is_empty() {
-                // a part of a ClientHello, which an acceptor cannot be asked more about
+                // an incomplete ClientHello, which an acceptor says nothing about
                 assert_eq!(whole.error, None);
                 return;
             }
@@ -240,7 +242,8 @@ impl Trial {
             }
             Err((error, mut alert)) => {
                 let name = Some(format!("{error:?}"));
-                // an acceptor tells the server's name, and so reads it before it looks for any other fault
+                // an acceptor returns the server name, so it parses that before it detects other
+                // faults
                 let bad_name = PeerMisbehaved::ServerNameMustContainOneHostName;
                 if error == bad_name.into() && whole.error != name {
                     assert_ne!(whole.error, None);
@@ -250,7 +253,7 @@ impl Trial {
                 let mut output = Vec::new();
                 alert.write_all(&mut output).unwrap();
                 if matches!(error, rustls::Error::InappropriateMessage { .. }) {
-                    // an acceptor has no alert for what is no handshake
+                    // an acceptor sends no alert for bytes that are not a handshake
                     assert!(output.is_empty());
                 } else {
                     assert_eq!(whole.output, output);
@@ -261,8 +264,7 @@ impl Trial {
 }
 
 impl Outcome {
-    /// What is to be seen of an end. One that has failed sends an alert, or nothing, and says nothing but its error from
-    /// then on.
+    /// The visible state of an end. A failed one may send an alert, then only returns its error.
     fn of(end: &mut dyn Endpoint, error: Option<String>) -> Self {
         let (mut early_data, mut plaintext) = (Vec::new(), Vec::new());
         if error.is_none() {
@@ -290,7 +292,7 @@ impl Outcome {
     }
 }
 
-/// Genuine messages as inputs, with their names: each where it belongs, with what comes behind it.
+/// Genuine messages as inputs, with their names: each at its own place, with the following ones.
 pub fn genuine() -> Vec<(String, Vec<u8>)> {
     let mut inputs: Vec<(String, Vec<u8>)> = Vec::new();
     for (number, conversation) in conversations().iter().enumerate() {
@@ -361,7 +363,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "completed without Finished")]
-    fn what_completes_without_finished_is_found() {
+    fn completion_without_finished_is_detected() {
         let conversation = &conversations()[0];
         let unit = framed(
             Kind::Message(FINISHED),

@@ -1,9 +1,9 @@
-//! What the fuzz targets do with their input. The targets are in `fuzz/`, which also has the corpora;
-//! here the tests can replay them.
+//! The code of the fuzz targets. The binaries and corpora are in `fuzz/`; here the tests can replay
+//! the corpora.
 //!
-//! Connections use the transparent provider, which encrypts nothing and has no randomness, so that an input
-//! reaches the code behind the encryption and takes the same path every time; but for those of `ech`, whose server has
-//! the keys that it takes.
+//! Connections use the transparent provider, which does not encrypt and has no randomness. So an
+//! input reaches the code behind the encryption and always takes the same path. The exception is
+//! `ech`, whose server has real keys.
 
 mod certificates;
 mod connections;
@@ -34,10 +34,11 @@ pub use sessions::sessions;
 pub use split::split;
 pub use unbuffered::unbuffered;
 
-/// The name of a binary and of the folder of its corpus, and what it does with its input.
+/// The name of a binary and of its corpus folder, and the function that runs an input.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets. Each binary links its own alone, since a fuzzer looks at all that is linked after each input.
+/// All targets. Each binary links only its own one, since a fuzzer inspects all linked code after
+/// each input.
 pub const TARGETS: &[Target] = &[
     ("records", records),
     ("client", client),
@@ -58,5 +59,5 @@ pub fn run(name: &str, input: &[u8]) {
     target(input);
 }
 
-/// Longer inputs find nothing that shorter ones do not.
+/// The longest useful input; longer ones find nothing more.
 const INPUT_LIMIT: usize = 8 * 1024;

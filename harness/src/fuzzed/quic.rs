@@ -1,4 +1,4 @@
-//! A client and a server of QUIC, and between them whatever an input makes of what they say.
+//! A QUIC client and server. An input changes what they send each other.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::transparent::this::{Configs, forget_sessions};
 use crate::transparent::{Resumes, Setup};
 use crate::wire::message;
 
-/// So many steps and no more.
+/// The most steps of an input.
 const STEPS: usize = 100;
 const KEY_UPDATES: usize = 4;
 
@@ -23,8 +23,8 @@ const LEVELS: [Level; 4] = [
     Level::OneRtt,
 ];
 
-/// The first byte chooses version and setup, the second how long the transport parameters are. Each byte after those is
-/// a step of `Pair::step`, followed by its arguments.
+/// The first byte chooses version and setup, the second the length of the transport parameters.
+/// Each further byte is a step of `Pair::step`, followed by its arguments.
 pub fn quic(input: &[u8]) {
     static CONFIGS: OnceLock<Vec<(Setup, Configs)>> = OnceLock::new();
     let make = |setup| (setup, Configs::new(setup));
@@ -47,7 +47,7 @@ pub fn quic(input: &[u8]) {
     pair.finish();
 }
 
-/// Nothing changes what ends agree on: transcripts are not hashed.
+/// Setups in which changes do not affect what the ends agree on: transcripts are not hashed.
 fn setups() -> [Setup; 4] {
     let usual = Setup {
         quic: true,
@@ -79,10 +79,10 @@ fn setups() -> [Setup; 4] {
 struct Pair {
     /// Client and server.
     ends: [this::End; 2],
-    /// What each is to receive.
+    /// The CRYPTO data in transit to each.
     to: [VecDeque<Crypto>; 2],
     errors: [Option<String>; 2],
-    /// Whether anything came in another way than it was said.
+    /// True if any data arrived changed.
     is_tampered: bool,
     key_updates: usize,
 }
@@ -102,12 +102,12 @@ impl Pair {
         }
     }
 
-    /// The highest bit of the first byte says at which end it is done, the rest what.
+    /// The highest bit of the first byte chooses the end, the rest the operation.
     fn step(&mut self, input: &mut Input<'_>) {
         let what = input.byte();
         let to = usize::from(what >> 7);
         match what & 0x7f {
-            0..16 => self.say(to),
+            0..16 => self.queue_output(to),
             16..32 => self.deliver(to, usize::MAX),
             32..40 => self.deliver(to, usize::from(input.byte())),
             40..64 => self.tamper(to, what, input),
@@ -131,38 +131,38 @@ impl Pair {
         }
     }
 
-    /// The other end says what it has to say.
-    fn say(&mut self, to: usize) {
-        let said = self.ends[1 - to].take_crypto();
-        // but for a few levels nothing is said after an error
-        self.to[to].extend(said);
+    /// Queues the output of the other end.
+    fn queue_output(&mut self, to: usize) {
+        let output = self.ends[1 - to].take_crypto();
+        // after an error, an end only sends on a few levels
+        self.to[to].extend(output);
     }
 
-    /// The next that waits, in pieces.
+    /// Delivers the next queued data, in pieces.
     fn deliver(&mut self, to: usize, piece_len: usize) {
         let Some(Crypto { level, bytes }) = self.to[to].pop_front() else {
             return;
         };
         for piece in bytes.chunks(piece_len.max(1)) {
             if level != self.ends[to].read_level() {
-                // which QUIC refuses
+                // QUIC rejects data of another level
                 self.is_tampered = true;
                 return;
             }
             let result = deliver(&mut self.ends[to], level, piece);
-            let said = self.note(to, result).unwrap_or_default();
-            self.to[1 - to].extend(said);
+            let output = self.note(to, result).unwrap_or_default();
+            self.to[1 - to].extend(output);
         }
     }
 
-    /// Bytes that nobody said, of whichever level is read.
+    /// Delivers arbitrary bytes on the level that is being read.
     fn receive(&mut self, to: usize, bytes: &[u8]) {
         self.is_tampered = true;
         let result = self.ends[to].receive(bytes);
         self.note(to, result);
     }
 
-    /// A connection that failed stays so.
+    /// Records an error. A failed connection must stay failed.
     fn note<T>(&mut self, to: usize, result: Result<T, String>) -> Option<T> {
         match (result, &self.errors[to]) {
             (Ok(done), None) => Some(done),
@@ -179,7 +179,7 @@ impl Pair {
         }
     }
 
-    /// What waits is changed.
+    /// Changes queued data.
     fn tamper(&mut self, to: usize, what: u8, input: &mut Input<'_>) {
         let waiting = &mut self.to[to];
         let Some(next) = waiting.front_mut() else {
@@ -214,7 +214,7 @@ impl Pair {
         }
     }
 
-    /// A packet that one end seals opens at the other.
+    /// Checks that the other end opens a packet that one end seals.
     fn packet(&self, to: usize, level: Level, input: &mut Input<'_>) {
         let (from, to) = (&self.ends[1 - to], &self.ends[to]);
         if !from.has_keys(level)[0] || !to.has_keys(level)[1] {
@@ -229,7 +229,7 @@ impl Pair {
         }
     }
 
-    /// Bytes that are nobody's packet.
+    /// Opens bytes that are not a packet.
     fn not_a_packet(&self, to: usize, level: Level, input: &mut Input<'_>) {
         if self.ends[to].has_keys(level)[1] {
             let which = self.keys(level, input.byte());
@@ -246,11 +246,12 @@ impl Pair {
         }
     }
 
-    /// Delivers all that waits. If it was never changed the ends are connected; whatever it was, they can be asked.
+    /// Delivers all queued data. If nothing was changed the ends are connected; in any case their
+    /// accessors work.
     fn finish(&mut self) {
         while self.errors == [None, None] {
-            self.say(0);
-            self.say(1);
+            self.queue_output(0);
+            self.queue_output(1);
             if self.to.iter().all(VecDeque::is_empty) {
                 break;
             }

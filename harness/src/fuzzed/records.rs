@@ -1,5 +1,5 @@
-//! The record layer by itself, without keys: what opens records, joins messages, and keeps what was received and what is
-//! to be sent.
+//! The record layer without keys: opening records, joining messages, and the buffers for received
+//! and outgoing data.
 
 mod buffers;
 
@@ -10,7 +10,7 @@ use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 use super::input::Input;
 
-/// The first byte says what gets the rest.
+/// The first byte chooses the part to test with the rest.
 pub fn records(input: &[u8]) {
     let &[what, ref rest @ ..] = input else {
         return;
@@ -23,8 +23,8 @@ pub fn records(input: &[u8]) {
     }
 }
 
-/// Feeds any bytes to a [`RecordReceiver`]: what it opens lies within what it was given, handshake messages
-/// come out as they went in, and an incomplete record changes nothing.
+/// Feeds arbitrary bytes to a [`RecordReceiver`]. Opened records must lie within the input,
+/// handshake messages must come out unchanged, and an incomplete record must change nothing.
 fn open_and_join(input: &[u8]) {
     let mut receiver = RecordReceiver::new();
     let mut joiner = HandshakeJoiner::default();
@@ -64,11 +64,11 @@ fn open_and_join(input: &[u8]) {
     assert!(pushed.starts_with(&popped));
 }
 
-/// How many operations an input is.
+/// The most operations of an input.
 const MOST_OPERATIONS: usize = 300;
 
-/// Messages of any length in pieces of any length, with a message that is lent at any time: they come out as they went
-/// in, and none that is too long.
+/// Joins messages of any length from pieces of any length, and lends one at any time. They must
+/// come out unchanged; messages that are too long are errors.
 fn join(input: &mut Input<'_>) {
     let mut joiner = HandshakeJoiner::default();
     let (mut pushed, mut popped) = (Vec::new(), Vec::new());
@@ -92,7 +92,7 @@ fn join(input: &mut Input<'_>) {
                 pushed.extend(piece);
             }
             5 => {
-                // the length of a message that is longer than any
+                // a length beyond the limit
                 let message = [1, 1 | input.byte(), 0, 0];
                 if lent.is_none() && wire.is_empty() && popped.len() == pushed.len() {
                     assert!(joiner.push(&message).is_err());
@@ -131,7 +131,7 @@ fn join(input: &mut Input<'_>) {
     assert!(joiner.is_empty() && popped == pushed);
 }
 
-/// Length of all whole records at the front of `bytes`.
+/// The length of all complete records at the front of `bytes`.
 pub(crate) fn total_len(bytes: &[u8]) -> usize {
     let mut len = 0;
     while let Ok(Some(header)) = RecordHeader::read(&bytes[len..]) {

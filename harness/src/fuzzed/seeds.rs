@@ -1,9 +1,10 @@
-//! What fuzzing of connections starts from: genuine flights, and programs that change them.
+//! The seeds for fuzzing connections: genuine flights, and programs that change them.
 
 use super::connections::{EDITS, scenes_of};
 use crate::recorded::{Scene, Side, scenes};
 
-/// Inputs of a target and what they are called; none for targets whose corpora are made in other ways.
+/// The seeds of a target with their names; none for targets whose corpora are created in other
+/// ways.
 pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "client" => of_scenes(&scenes_of(Side::Client), &[0, 7], 16),
@@ -14,7 +15,7 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     }
 }
 
-/// Each whole, for each second byte; and changed in so many of all ways.
+/// Each scene, unchanged for each second byte in `hows`, and with `ways` kinds of changes.
 fn of_scenes(scenes: &[Scene], hows: &[u8], ways: u8) -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
     for (which, scene) in (0..).zip(scenes) {
@@ -23,7 +24,7 @@ fn of_scenes(scenes: &[Scene], hows: &[u8], ways: u8) -> Vec<(String, Vec<u8>)> 
             let input = [&[which, *how], &scene.rest()[..]].concat();
             seeds.push((format!("{name}_{how}"), input));
         }
-        // of the kinds of changes another few each time
+        // a few kinds of changes, different ones for each scene
         for what in (0..ways).map(|way| (way * (16 / ways) + which) % 16) {
             let program = [what, which, 0, 6, 4, 1, 2, 3, 4];
             let input = [&[which, EDITS], &program[..]].concat();
@@ -42,7 +43,7 @@ fn name(scene: &Scene) -> String {
         .join("_")
 }
 
-/// Flights whole, with a byte removed, and with messages changed in some ways.
+/// Flights unchanged, with a byte removed, and with messages changed in some ways.
 fn of_changes(scenes: &[Scene]) -> Vec<(String, Vec<u8>)> {
     let mut seeds = of_scenes(scenes, &[], 4);
     for (which, scene) in (0..).zip(scenes) {
@@ -56,8 +57,8 @@ fn of_changes(scenes: &[Scene]) -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// Pairs of each version and setup that complete a handshake step by step, with all else that can be done, genuine and
-/// not.
+/// Pairs of each version and setup. They complete a handshake step by step and then do everything
+/// else, genuine or not.
 fn of_pairs() -> Vec<(String, Vec<u8>)> {
     const TO_CLIENT: u8 = 0;
     const TO_SERVER: u8 = 0x80;

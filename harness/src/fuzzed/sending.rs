@@ -1,5 +1,5 @@
-//! Application data sent in every way there is where the caller brings the memory: into short buffers and long ones,
-//! vectors, and in place.
+//! Application data sent through every API in which the caller provides the memory: short and long
+//! buffers, vectors, and in place.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -13,22 +13,22 @@ use rustls::{InPlaceError, InPlaceRoom};
 use super::input::Input;
 use super::streams::Stream;
 
-/// How many KeyUpdates in a row an honest end makes.
+/// The most KeyUpdates in a row by an honest end.
 pub(super) const MOST_UPDATES: usize = 8;
 
-/// What an end has sent, and what of it is on the way.
+/// The data that an end has sent, and the part in transit.
 #[derive(Default)]
 pub(super) struct Sent {
     pub(super) outgoing: Vec<u8>,
     pub(super) stream: Stream,
     pub(super) has_closed: bool,
-    /// Either end has failed.
+    /// True if either end has failed.
     pub(super) has_failed: bool,
     /// KeyUpdates since the last application data.
     pub(super) updates: usize,
 }
 
-/// What application data is encrypted with.
+/// An API that encrypts application data.
 pub(super) trait Encrypts {
     fn encrypt(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize, EncryptError>;
     fn encrypt_to_vec(
@@ -80,7 +80,7 @@ encrypts!(WriteTraffic<'_, D>, D);
 encrypts!(Sender);
 
 impl Sent {
-    /// Encrypts some of the stream, in one of the ways.
+    /// Encrypts some of the stream through one of the APIs.
     pub(super) fn encrypt(&mut self, input: &mut Input<'_>, with: &mut impl Encrypts) {
         let way = input.byte();
         let plaintext = self.stream.next(input.len());
@@ -95,7 +95,7 @@ impl Sent {
         };
         match result {
             Ok(_) => self.count(&plaintext),
-            // the vector's memory can be had
+            // a vector can grow
             Err(EncryptError::InsufficientSize(_)) => assert_eq!(way % 3, 0),
             Err(EncryptError::EncryptExhausted) => assert!(self.is_over()),
         }
@@ -158,7 +158,7 @@ impl Sent {
         }
     }
 
-    /// `plaintext`, the next of the stream, is on the way.
+    /// Counts `plaintext`, the next part of the stream, as sent.
     fn count(&mut self, plaintext: &[u8]) {
         assert!(plaintext.is_empty() || !self.is_over());
         self.stream.sent += plaintext.len();
@@ -167,15 +167,15 @@ impl Sent {
         }
     }
 
-    /// Whether nothing more can be sent.
+    /// True if nothing more can be sent.
     pub(super) fn is_over(&self) -> bool {
         self.has_closed || self.has_failed
     }
 }
 
-/// Why nothing was written.
+/// The error if nothing was written.
 pub(super) trait Refusal: Debug {
-    /// How much room would do.
+    /// The sufficient length.
     fn required_size(&self) -> Option<usize>;
 }
 
@@ -212,8 +212,9 @@ impl Refusal for EarlyDataError {
     }
 }
 
-/// Has `write` write into a buffer whose length the input chooses, and appends what was written to `outgoing`. A buffer
-/// that is too short is left as it was, and the length that it is said to need is the right one.
+/// Lets `write` write into a buffer whose length the input chooses, and appends the result to
+/// `outgoing`. A buffer that is too short must stay unchanged, and the reported length must be
+/// right.
 pub(super) fn write<E: Refusal>(
     input: &mut Input<'_>,
     outgoing: &mut Vec<u8>,
@@ -247,7 +248,7 @@ pub(super) fn write<E: Refusal>(
     }
 }
 
-/// The same with a vector, behind some of what is in it.
+/// Does the same with a vector, after some of its content.
 pub(super) fn write_to_vec<E: Refusal>(
     input: &mut Input<'_>,
     outgoing: &mut Vec<u8>,
@@ -269,7 +270,7 @@ pub(super) fn write_to_vec<E: Refusal>(
     written
 }
 
-/// What fills a buffer that is to be written to.
+/// The initial bytes of a buffer to write to.
 const UNTOUCHED: u8 = 0xa5;
 
 fn is_untouched(bytes: &[u8]) -> bool {

@@ -1,5 +1,6 @@
-//! Tickets and stored sessions of a server: sealed bytes with changes, which nothing opens, and any bytes as what was
-//! sealed or stored, which resume a session only if they are one that fits, as far as a second reading of them tells.
+//! Tickets and stored sessions of a server. Changed tickets must not open. Arbitrary bytes in the
+//! place of a session's plaintext resume a session only if they are a fitting one, as judged by a
+//! second parser.
 
 mod scenes;
 mod value;
@@ -16,8 +17,8 @@ use self::value::{SESSION_13, Session};
 use super::input::Input;
 use crate::transparent::NOW;
 
-/// The first byte chooses: tickets of a provider, or what a server is handed as a session, by scene. The rest are
-/// changes to a genuine one, or all of it.
+/// The first byte chooses tickets of a provider, or a scene whose server receives a session. The
+/// rest is the session, or changes to a genuine one.
 pub fn sessions(input: &[u8]) {
     let mut input = Input(input);
     let choice = input.byte();
@@ -32,13 +33,13 @@ pub fn sessions(input: &[u8]) {
     }
 }
 
-/// The lifetimes that a server keeps sessions for, in seconds: in tickets, and in a storage.
+/// The lifetimes of sessions in seconds: in tickets, and in a storage.
 const TICKET_LIFETIME: u64 = 60 * 60;
 const STORED_LIFETIME: u64 = 24 * 60 * 60;
 const WEEK: u64 = 7 * 24 * 60 * 60;
 
-/// `genuine` with changes of four bytes each: where (two bytes), what, and a value. Or bytes from the input alone, or
-/// these behind some that are genuine.
+/// Returns `genuine` with changes of four bytes each: position (two bytes), operation, value.
+/// Alternatively returns only input bytes, or these after a genuine prefix.
 fn changed(how: u8, genuine: &[u8], input: &mut Input<'_>) -> Vec<u8> {
     let mut value = genuine.to_vec();
     match how {
@@ -67,7 +68,8 @@ fn changed(how: u8, genuine: &[u8], input: &mut Input<'_>) -> Vec<u8> {
     value
 }
 
-/// The ticketers of both providers, with the same secret, and a ticket of each.
+/// Checks the ticketers of both providers, with the same secret and with their own, with a ticket
+/// of each.
 fn sealed(which: usize, input: &mut Input<'_>) {
     const PLAIN: &[u8] = b"some session of a client";
     type Sealed = (Arc<dyn ProducesTickets>, Vec<u8>);
@@ -95,7 +97,7 @@ fn sealed(which: usize, input: &mut Input<'_>) {
     let genuine = &all[which + usize::from(how & 2)].1;
     let ticket = changed(how >> 6, genuine, input);
     for (number, (ticketer, _)) in all.iter().enumerate() {
-        // those with a secret in common are one; the others are on their own
+        // ticketers with a common secret accept each other's tickets
         let is_its_own = match number {
             0 | 1 => ticket == all[0].1 || ticket == all[1].1,
             own => ticket == all[own].1,
@@ -105,16 +107,16 @@ fn sealed(which: usize, input: &mut Input<'_>) {
     }
 }
 
-/// What a server answers.
+/// The answer of a server.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Full,
     Resumed,
-    /// RFC 9846 §4.3.11: the key is not the client's.
+    /// RFC 9846 §4.3.11: the key differs from the client's.
     IncorrectBinder,
 }
 
-/// Has the server find `value` for what a client offers.
+/// Offers a session whose stored value is `value` to the server.
 fn resumption(scene: &Scene, value: &[u8]) {
     let session = Session::read(value);
     let expected = session
@@ -152,7 +154,7 @@ fn resumption(scene: &Scene, value: &[u8]) {
     server.end().take_output();
     let finished = server.end().receive(&scene.finished);
     let has_secret = session.secret == scene.session.secret;
-    // the client ends its early data where that was accepted
+    // the client ends its early data if the server accepted it
     let ends_early_data = accepts_early_data.is_none_or(|accepts| accepts == scene.sends_early);
     if has_secret && ends_early_data {
         assert_eq!(finished, Ok(()));
@@ -164,7 +166,7 @@ fn resumption(scene: &Scene, value: &[u8]) {
     hand_out(None);
 }
 
-/// What is to be answered to the scene's client, whose session is `scene.session`.
+/// The expected answer to the scene's client, whose session is `scene.session`.
 fn answer(scene: &Scene, session: &Session) -> Answer {
     let genuine = &scene.session;
     let lifetime = match scene.is_stored {
@@ -177,7 +179,8 @@ fn answer(scene: &Scene, session: &Session) -> Answer {
         && NOW.abs_diff(session.issued_at) <= lifetime
         && NOW.abs_diff(session.authenticated_at) <= WEEK
         && session.client_auth == genuine.client_auth
-        // `server_auth` is of no account: the server's certificate is for the name that the client asks for
+        // `server_auth` does not matter: the server's certificate covers the name that the client
+        // requests
         && session.server_name == genuine.server_name;
     let is_carried = match (scene.version, session.carrier) {
         (Version::Quic, 0) => true,
@@ -198,10 +201,10 @@ fn answer(scene: &Scene, session: &Session) -> Answer {
     Answer::Resumed
 }
 
-/// Whether early data goes with the resumed `session`.
+/// True if early data is allowed with the resumed `session`.
 fn allows_early_data(scene: &Scene, session: &Session) -> bool {
     let genuine = &scene.session;
-    // the ticket's age that the client has told is that of a ticket which it just got
+    // the client computes the age of a ticket that it has just received
     let age = genuine.age_add.wrapping_sub(session.age_add);
     let expected = session
         .issued_at
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    /// Every byte of each session changed in some way.
+    /// Changes every byte of each session in some ways.
     #[test]
     fn changed_sessions() {
         for (number, scene) in scenes().iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The halves of a connection under any order of what can be done with each, against an honest peer or one whose bytes
-//! are changed on the way.
+//! The halves of a connection under any order of operations, with an honest peer or one whose bytes
+//! are changed in transit.
 
 mod splitting;
 
@@ -17,9 +17,9 @@ use super::streams::{Kind, kinds, tamper};
 use crate::configs::server_name;
 use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 
-/// The first byte says what the connection is: a client or a server (bit 0), buffered or not (bit 1), of which kind (the
-/// rest); the second what waits in it when it is split. What follows are operations, each a byte and what belongs to
-/// it.
+/// The first byte describes the connection: client or server (bit 0), buffered or not (bit 1), its
+/// kind (the rest). The second describes the data waiting in it at the split. Operations follow,
+/// each a byte and its arguments.
 pub fn split(input: &[u8]) {
     let mut input = Input(input);
     let choice = usize::from(input.byte());
@@ -43,17 +43,17 @@ pub fn split(input: &[u8]) {
     }
 }
 
-/// How many operations an input is. More of them find nothing that fewer do not.
+/// The most operations of an input; more find nothing new.
 const MOST_OPERATIONS: usize = 100;
 
-/// The halves, their peer, and all that is between them.
+/// The halves, their peer, and the data between them.
 struct World<Data> {
     kind: &'static Kind,
     sender: Option<Sender>,
     receiver: Option<Receiver<Data>>,
     peer: ThisBuffered,
     from_peer: Vec<u8>,
-    /// What has arrived and is not in the receiver.
+    /// Bytes that have arrived, but are not in the receiver yet.
     incoming: Vec<u8>,
     sent: Sent,
     of_peer: Sent,
@@ -69,9 +69,9 @@ impl<Data> World<Data> {
                 break;
             }
             self.step(input);
-            self.look();
+            self.check_invariants();
         }
-        self.settle();
+        self.deliver_all();
         if self.is_changed {
             return;
         }
@@ -79,7 +79,7 @@ impl<Data> World<Data> {
             assert!(self.sent.stream.has_arrived());
             assert_eq!(self.peer.peer_has_closed(), self.sent.has_closed);
         }
-        // without what a dropped sender had still to send, the peer's handshake has no end
+        // if a dropped sender left unsent bytes, the peer's handshake cannot complete
         if let Some(receiver) = &self.receiver
             && !self.peer.is_handshaking()
         {
@@ -113,8 +113,8 @@ impl<Data> World<Data> {
         }
     }
 
-    /// What must be so at all times.
-    fn look(&mut self) {
+    /// Checks the invariants.
+    fn check_invariants(&mut self) {
         let (Some(sender), Some(receiver)) = (&self.sender, &self.receiver) else {
             return;
         };
@@ -150,7 +150,7 @@ impl<Data> World<Data> {
         let read = receiver.read_tls(&mut &self.incoming[..most]);
         match read {
             Ok(len) => drop(self.incoming.drain(..len)),
-            // full of plaintext or of what waits to be processed, or `open_in_place` has to go on first
+            // full of plaintext or of unprocessed bytes, or `open_in_place` must continue first
             Err(error) => {
                 let expected = [ErrorKind::Other, ErrorKind::InvalidData];
                 assert!(expected.contains(&error.kind()), "{error}");
@@ -171,7 +171,7 @@ impl<Data> World<Data> {
         }
     }
 
-    /// A connection has one error, whichever half has met it, and none with an honest peer.
+    /// Records an error. Both halves return the same one; there is none with an honest peer.
     fn fail(&mut self, error: Error) {
         assert!(self.is_changed, "{error:?}");
         assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
@@ -221,7 +221,7 @@ impl<Data> World<Data> {
         };
         let (plaintext, discard) = match receiver.open_in_place(&mut self.incoming[..len]) {
             Ok(record) => (record.payload.to_vec(), record.discard),
-            // what `read_tls` has read comes first: it ends nothing
+            // bytes read by `read_tls` come first; this is not a failure
             Err(Error::General(_)) => return,
             Err(error) => return self.fail(error),
         };
@@ -230,7 +230,7 @@ impl<Data> World<Data> {
         self.received(&plaintext);
     }
 
-    /// Keying material is the same at both ends, until one has failed.
+    /// Checks that both ends export the same keying material, unless one has failed.
     fn export(&mut self) {
         let Some(receiver) = &self.receiver else {
             return;
@@ -329,7 +329,7 @@ impl<Data> World<Data> {
                 self.of_peer.has_closed = true;
             }
             _ if self.of_peer.updates < MOST_UPDATES => {
-                // it fails for TLS 1.2
+                // fails in TLS 1.2
                 let _ = self.peer.conn.refresh_traffic_keys();
                 self.of_peer.updates += 1;
             }
@@ -337,15 +337,15 @@ impl<Data> World<Data> {
         }
     }
 
-    /// Lets everything arrive, until nothing moves.
-    fn settle(&mut self) {
+    /// Delivers everything until nothing moves.
+    fn deliver_all(&mut self) {
         // no input takes so many steps
         for _ in 0..100_000 {
             self.arrive(usize::MAX);
             let waiting = self.incoming.len();
             self.process();
             let before = self.of_peer.stream.received;
-            // a length for `read`, as an input has it
+            // a length for `read`, encoded like an input
             self.read(&mut Input(&[0xc3, 0x03]));
             self.open_in_place(usize::MAX);
             self.read_tls(&mut Input(&[0xfd, 0x00]));
@@ -356,18 +356,18 @@ impl<Data> World<Data> {
             }
             let sends = !self.sent.outgoing.is_empty();
             self.deliver(usize::MAX);
-            self.look();
+            self.check_invariants();
             let is_same = waiting == self.incoming.len() && before == self.of_peer.stream.received;
             self.from_peer.extend(self.peer.take_output());
             if is_same && !sends && self.from_peer.is_empty() {
                 return;
             }
         }
-        panic!("it does not come to an end");
+        panic!("the exchange does not end");
     }
 }
 
-/// Accepted is what there was said to be room for.
+/// Writes plaintext; the accepted length must be the announced room.
 fn write_plaintext(sender: &mut Sender, sent: &mut Sent, plaintext: &[u8]) {
     let mut writer = sender.writer();
     let room = writer.room_left();
@@ -391,7 +391,7 @@ fn write_plaintext(sender: &mut Sender, sent: &mut Sent, plaintext: &[u8]) {
     }
 }
 
-/// Takes so many bytes.
+/// A writer that takes `most` bytes.
 struct Limited<'a> {
     most: usize,
     outgoing: &'a mut Vec<u8>,
@@ -418,7 +418,7 @@ mod tests {
     use super::*;
     use crate::Noise;
 
-    /// Every kind in both roles and APIs, with noise for a program.
+    /// Random programs for every kind in both roles and APIs.
     #[test]
     fn noise() {
         let mut noise = Noise::new(6);

@@ -1,5 +1,4 @@
-//! Two ends that talk while a target does whatever its input says: which configurations they have, and streams of bytes
-//! whose every piece tells where it belongs.
+//! The configurations of two ends, and streams of bytes in which every piece reveals its position.
 
 use std::sync::OnceLock;
 
@@ -12,17 +11,17 @@ use crate::transparent::this::{Configs, forget_sessions};
 use crate::transparent::{Resumes, Setup, TAG};
 use crate::wire::{message, record};
 
-/// What two ends are.
+/// The kind of two ends.
 pub(super) struct Kind {
     pub(super) configs: Configs,
     pub(super) is_tls13: bool,
-    /// They resume a session, and early data is sent and taken.
+    /// They resume a session, with early data.
     pub(super) has_early_data: bool,
-    /// Records are in the clear: when bytes are changed on the way, other data may arrive.
+    /// Records are in the clear, so changes in transit may deliver other data.
     pub(super) is_transparent: bool,
 }
 
-/// A corpus knows each by its number: new ones go to the end.
+/// All kinds. Corpora refer to them by number, so append new ones at the end.
 pub(super) fn kinds() -> &'static [Kind] {
     static MADE: OnceLock<Vec<Kind>> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -54,7 +53,7 @@ pub(super) fn kinds() -> &'static [Kind] {
 }
 
 impl Kind {
-    /// Has the next client resume a session, if this kind does.
+    /// Prepares a session for the next client, if this kind resumes.
     pub(super) fn prepare(&self) {
         forget_sessions();
         if self.has_early_data {
@@ -65,8 +64,8 @@ impl Kind {
     }
 }
 
-/// Changes what is on the way from an honest peer: a byte anywhere, or a record more at the end. True if it is not as
-/// it was.
+/// Changes bytes in transit from an honest peer: one byte, or an additional record at the end.
+/// Returns true if anything changed.
 pub(super) fn tamper(input: &mut Input<'_>, kind: &Kind, bytes: &mut Vec<u8>) -> bool {
     let (what, at, value) = (input.byte(), input.len(), input.byte());
     if what & 1 == 0 || !kind.is_transparent {
@@ -101,7 +100,7 @@ pub(super) fn tamper(input: &mut Input<'_>, kind: &Kind, bytes: &mut Vec<u8>) ->
     true
 }
 
-/// A direction of a conversation: each byte depends on where it is.
+/// One direction of a conversation. Each byte depends on its position.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) sent: usize,
@@ -109,23 +108,23 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The next `len` bytes, which count as sent once [`Self::sent`] says so.
+    /// The next `len` bytes. They count as sent once the caller advances [`Self::sent`].
     pub(super) fn next(&self, len: usize) -> Vec<u8> {
         bytes_at(self.sent, len).to_vec()
     }
 
-    /// Takes in what has arrived: what was sent, no more, and in order.
+    /// Checks that the bytes are the next ones sent, and counts them as received.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
         assert!(
             self.received + bytes.len() <= self.sent,
-            "more than was sent: {} of {}",
+            "received more than was sent: {} of {}",
             self.received + bytes.len(),
             self.sent
         );
         for chunk in bytes.chunks(MOST) {
             assert!(
                 chunk == bytes_at(self.received, chunk.len()),
-                "other bytes than were sent, at {}",
+                "received wrong bytes at {}",
                 self.received
             );
             self.received += chunk.len();
@@ -140,8 +139,8 @@ impl Stream {
 /// The longest piece of a stream.
 const MOST: usize = 1 << 16;
 
-/// What a stream has at some place: noise that comes again after a number of bytes which nothing else is a part of. It
-/// is made once: a fuzzer looks at each step of a loop.
+/// The bytes of a stream at a position: noise with a long prime period. It is created once, since a
+/// fuzzer instruments each iteration of a loop.
 fn bytes_at(position: usize, len: usize) -> &'static [u8] {
     const PERIOD: usize = 65_521;
     static MADE: OnceLock<Vec<u8>> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! Ends that take any certificate and any signature, for connections whose authentication is not what is fuzzed: public
-//! key operations take longer than all the rest of a handshake.
+//! Ends that accept any certificate and any signature, for connections whose authentication is not
+//! fuzzed. Public key operations take longer than the rest of a handshake.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::configs::{ClientAuth, Identity, KeyType};
 use crate::transparent::Setup;
 use crate::transparent::this::Configs;
 
-/// The configurations of `setup`, trusting. Both sides have an OCSP response that is none, which servers staple.
+/// The configurations of `setup` without authentication. Both sides have a fake OCSP response,
+/// which servers staple.
 pub(super) fn trusting(setup: Setup) -> Configs {
     let Configs { client, server } = Configs::new(setup);
     let identities = KeyType::Ed25519.identities();
@@ -72,7 +73,7 @@ fn unsigned(identity: &Identity) -> Arc<SingleCertAndKey> {
     Arc::new(SingleCertAndKey::from(key))
 }
 
-/// Signs with zeros.
+/// A key that signs with zeros.
 #[derive(Debug)]
 struct NoKey;
 
@@ -97,13 +98,13 @@ impl Signer for NoKey {
     }
 }
 
-/// Takes anything.
+/// A verifier that accepts anything.
 #[derive(Debug)]
 struct Trusting {
     is_mandatory: bool,
 }
 
-// What the verifiers of both sides have in common.
+// The methods that the verifiers of both sides share.
 macro_rules! any_signature {
     () => {
         fn verify_tls12_signature(

@@ -1,5 +1,5 @@
-//! The unbuffered API in any order of calls, into buffers of any length, against an honest peer or one whose bytes are
-//! changed on the way.
+//! The unbuffered API under any order of calls, with buffers of any length, and with an honest peer
+//! or one whose bytes are changed in transit.
 
 use std::ops::DerefMut;
 
@@ -17,8 +17,8 @@ use super::streams::{Kind, Stream, kinds, tamper};
 use crate::configs::server_name;
 use crate::endpoints::{Endpoint, ThisBuffered};
 
-/// The first byte says what the connection is: a client or a server (bit 0), before its handshake or behind it (bit 1),
-/// of which kind (the rest). What follows are operations, each a byte and what belongs to it.
+/// The first byte describes the connection: client or server (bit 0), before or after its handshake
+/// (bit 1), its kind (the rest). Operations follow, each a byte and its arguments.
 pub fn unbuffered(input: &[u8]) {
     let mut input = Input(input);
     let choice = usize::from(input.byte());
@@ -38,10 +38,10 @@ pub fn unbuffered(input: &[u8]) {
     }
 }
 
-/// How many operations an input is. More of them find nothing that fewer do not.
+/// The most operations of an input; more find nothing new.
 const MOST_OPERATIONS: usize = 100;
 
-/// What the two sides' connections have not in common.
+/// The differences between clients and servers.
 trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
     type Data;
 
@@ -54,17 +54,17 @@ trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
         state: &'s mut TransmitTlsData<'_, Self::Data>,
     ) -> Option<MayEncryptEarlyData<'s>>;
 
-    /// Uses the state as `reading` says.
+    /// Reads early data from the state according to `reading`.
     fn read_early(
         state: ReadEarlyData<'_, '_, Self::Data>,
         reading: Reading,
     ) -> Result<Received, Error>;
 }
 
-/// The ways to treat application data that a state shows.
+/// The ways to treat application data in a state.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
-    /// Its length is asked for, and it is left for the next state.
+    /// Asks for its length and leaves it for the next state.
     Peek,
     Take,
     PeekAndTake,
@@ -74,7 +74,7 @@ enum Reading {
 #[derive(Default)]
 struct Received {
     plaintext: Vec<u8>,
-    /// The next state shows it again.
+    /// The next state returns it again.
     is_left: bool,
 }
 
@@ -151,12 +151,12 @@ impl Unbuffered for UnbufferedServerConnection {
     }
 }
 
-/// The connection under test, its peer, and all that is between them.
+/// The connection under test, its peer, and the data between them.
 struct World<C> {
     kind: &'static Kind,
     conn: C,
     peer: ThisBuffered,
-    /// What the peer has sent, and what of it the application has received.
+    /// Output of the peer, and the part that the application has received.
     from_peer: Vec<u8>,
     incoming: Vec<u8>,
     sent: Sent,
@@ -167,7 +167,7 @@ struct World<C> {
     peer_has_failed: bool,
     told_of_close: bool,
     is_changed: bool,
-    /// Application data was shown, and left.
+    /// True if application data was returned and left.
     is_left: bool,
 }
 
@@ -193,7 +193,7 @@ impl<C: Unbuffered> World<C> {
 
     fn run(&mut self, input: &mut Input<'_>, is_connected: bool) {
         if is_connected {
-            self.settle();
+            self.deliver_all();
         }
         for _ in 0..MOST_OPERATIONS {
             if input.is_empty() {
@@ -201,7 +201,7 @@ impl<C: Unbuffered> World<C> {
             }
             self.step(input);
         }
-        self.settle();
+        self.deliver_all();
         if self.is_changed {
             return;
         }
@@ -244,7 +244,7 @@ impl<C: Unbuffered> World<C> {
         self.incoming.extend(self.from_peer.drain(..len));
     }
 
-    /// Passes what waits by itself: what it was said to carry at the most is the most that it does.
+    /// Processes only the waiting record, which must not carry more than announced.
     fn take_waiting(&mut self, input: &mut Input<'_>) {
         let Some(record) = self.conn.peek_record(&self.incoming) else {
             return;
@@ -257,8 +257,7 @@ impl<C: Unbuffered> World<C> {
         assert!(step.discarded <= record.record_len);
     }
 
-    /// Has the connection process at most so many of the bytes that have arrived, and does something with the state that
-    /// comes of it.
+    /// Processes at most `len` of the received bytes and uses the resulting state.
     fn process(&mut self, len: usize, input: &mut Input<'_>) -> Step {
         let len = len.min(self.incoming.len());
         let (is_tls13, is_genuine) = (self.kind.is_tls13, self.is_genuine());
@@ -326,7 +325,8 @@ impl<C: Unbuffered> World<C> {
         step
     }
 
-    /// A connection has one error, and none with an honest peer.
+    /// Records an error. A connection returns the same one each time; there is none with an honest
+    /// peer.
     fn fail(&mut self, error: Error) {
         assert!(self.is_changed, "{error:?}");
         assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
@@ -366,7 +366,7 @@ impl<C: Unbuffered> World<C> {
             return;
         }
         match what % 4 {
-            // it fails for TLS 1.2, and before the end of the handshake
+            // fails in TLS 1.2, and before the end of the handshake
             0 if self.of_peer.updates < MOST_UPDATES => {
                 let _ = self.peer.conn.refresh_traffic_keys();
                 self.of_peer.updates += 1;
@@ -387,17 +387,17 @@ impl<C: Unbuffered> World<C> {
         self.is_changed |= tamper(input, self.kind, &mut self.from_peer);
     }
 
-    /// Whether all that arrives is what was sent.
+    /// True if all bytes arrive unchanged.
     fn is_genuine(&self) -> bool {
         !(self.is_changed && self.kind.is_transparent)
     }
 
-    /// Lets everything arrive, until nothing moves.
-    fn settle(&mut self) {
+    /// Delivers everything until nothing moves.
+    fn deliver_all(&mut self) {
         // no input takes so many steps
         for _ in 0..100_000 {
             self.arrive(usize::MAX);
-            // has each state used to its end
+            // uses each state to its end
             let step = self.process(usize::MAX, &mut Input(&[0x12, 0x02]));
             let sends = !self.sent.outgoing.is_empty();
             self.deliver(usize::MAX);
@@ -406,17 +406,17 @@ impl<C: Unbuffered> World<C> {
                 return;
             }
         }
-        panic!("it does not come to an end");
+        panic!("the exchange does not end");
     }
 }
 
-/// What came of one call.
+/// The result of one call.
 #[derive(Default)]
 struct Step {
-    /// How much application data was received.
+    /// The length of the received application data.
     received: usize,
     discarded: usize,
-    /// The connection has nothing more to do with what has arrived.
+    /// True if the connection has nothing left to do with the received bytes.
     is_idle: bool,
 }
 
@@ -428,7 +428,7 @@ fn reading(input: &mut Input<'_>) -> Reading {
     }
 }
 
-/// Takes what waits to be sent, or leaves it for later; but not twice.
+/// Takes the pending output, or leaves it for later, but not twice.
 fn encode<D>(input: &mut Input<'_>, mut state: EncodeTlsData<'_, D>, outgoing: &mut Vec<u8>) {
     let result = match input.byte() % 4 {
         0 => return,
@@ -473,7 +473,7 @@ fn transmit<C: Unbuffered>(
     }
 }
 
-/// No more than is allowed, and what there was allowed to be less by as much.
+/// Writes early data up to the limit, and checks that the limit shrinks accordingly.
 fn write_early(
     input: &mut Input<'_>,
     mut writer: MayEncryptEarlyData<'_>,
@@ -504,7 +504,7 @@ fn write_early(
     }
 }
 
-/// Does one thing with a state in which application data can be sent.
+/// Performs one operation of a state in which application data can be sent.
 fn use_traffic<D>(
     sent: &mut Sent,
     input: &mut Input<'_>,
@@ -540,7 +540,7 @@ mod tests {
     use super::*;
     use crate::Noise;
 
-    /// Every kind in both roles, with noise for a program.
+    /// Random programs for every kind in both roles.
     #[test]
     fn noise() {
         let mut noise = Noise::new(5);

@@ -1,4 +1,5 @@
-//! The buffered API: `writer` and `write_tls` out, `read_tls`, `process_new_packets` and `reader` in.
+//! The buffered API: `writer` and `write_tls` for sending, `read_tls`, `process_new_packets` and
+//! `reader` for receiving.
 //!
 //! The pipe between the two sides is a `Vec<u8>`.
 
@@ -16,12 +17,12 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A pair that is past the handshake and has nothing left to exchange.
+    /// Creates a pair that has completed the handshake and has nothing left to exchange.
     pub fn connect(configs: &Configs) -> Result<Self> {
         Self::connect_through(configs, &mut Vec::new())
     }
 
-    /// As [`Self::connect`], through the caller's `pipe`.
+    /// Like [`Self::connect`], through the caller's `pipe`.
     pub fn connect_through(configs: &Configs, pipe: &mut Vec<u8>) -> Result<Self> {
         let mut pair = Self {
             client: Box::new(ClientConnection::new(
@@ -64,7 +65,7 @@ impl Pair {
     }
 }
 
-/// Appends all that `connection` has to send to `pipe`, emptied before.
+/// Clears `pipe` and writes the pending output of `connection` to it.
 pub fn hand_over<Data>(connection: &mut ConnectionCommon<Data>, pipe: &mut Vec<u8>) -> Result<()> {
     pipe.clear();
     while connection.wants_write() {
@@ -92,8 +93,8 @@ pub fn write<Data>(
     Ok(())
 }
 
-/// Feeds `wire` to `connection` and reads what it carries, a piece of `application` after the other;
-/// returns how many bytes that were.
+/// Feeds `wire` to `connection` and reads the plaintext into `application`, piece by piece; returns
+/// its length.
 pub fn take_in<Data>(
     connection: &mut ConnectionCommon<Data>,
     mut wire: &[u8],
@@ -110,7 +111,7 @@ pub fn take_in<Data>(
     Ok(received)
 }
 
-/// Reads the plaintext that is `waiting`, a piece of `application` after the other.
+/// Reads the `waiting` plaintext into `application`, piece by piece.
 pub fn read<Data>(
     connection: &mut ConnectionCommon<Data>,
     mut waiting: usize,
@@ -127,7 +128,7 @@ pub fn read<Data>(
     Ok(())
 }
 
-/// As [`take_in`], for an application that looks at what came where it lies.
+/// Like [`take_in`], for an application that reads the plaintext in place.
 pub fn look_at<Data>(connection: &mut ConnectionCommon<Data>, mut wire: &[u8]) -> Result<usize> {
     let mut received = 0;
     while !wire.is_empty() {

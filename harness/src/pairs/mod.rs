@@ -1,8 +1,9 @@
-//! Connected sides of one implementation, over memory that their user provides and reuses: for measuring and
-//! counting, which an [`Endpoint`](crate::endpoints::Endpoint) that allocates would disturb.
+//! Connected sides of one implementation, over memory that the caller provides and reuses. They are
+//! for measuring and counting, which the allocations of an [`Endpoint`](crate::endpoints::Endpoint)
+//! would disturb.
 //!
-//! Both implementations have the same API, so the code exists once and is compiled twice, with `tls` naming
-//! the crate it is about.
+//! Both implementations have the same API, so the code is compiled twice, with `tls` naming the
+//! crate.
 
 pub mod this;
 pub mod upstream;
@@ -10,10 +11,10 @@ pub mod upstream;
 /// Any error.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// What may fail in any way.
+/// The result of an operation that may fail in any way.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Fails when what was received is not what was sent.
+/// Fails if the received length differs from the expected one.
 pub fn check_received(received: usize, expected: usize) -> Result<()> {
     if received != expected {
         return Err(format!("{received} bytes arrived of {expected}").into());

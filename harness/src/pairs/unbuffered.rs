@@ -1,4 +1,5 @@
-//! The unbuffered API: `process_tls_records` and the states it returns, over the caller's memory.
+//! The unbuffered API: `process_tls_records` and the states that it returns, over the caller's
+//! memory.
 
 use std::hint::black_box;
 use std::ops::DerefMut;
@@ -19,12 +20,12 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A pair that is past the handshake and has nothing left to exchange.
+    /// Creates a pair that has completed the handshake and has nothing left to exchange.
     pub fn connect(configs: &Configs) -> Result<Self> {
         Self::connect_through(configs, &mut Vec::new(), &mut Vec::new())
     }
 
-    /// As [`Self::connect`], through the caller's buffers, one for each direction.
+    /// Like [`Self::connect`], through the caller's buffers, one for each direction.
     pub fn connect_through(
         configs: &Configs,
         to_server: &mut Vec<u8>,
@@ -50,7 +51,7 @@ impl Pair {
         Ok(Self { client, server })
     }
 
-    /// Sends `plaintext` each way, through `wire`, which is long enough for its records.
+    /// Sends `plaintext` each way, through `wire`, which must be long enough for its records.
     pub fn exchange(&mut self, plaintext: &[u8], wire: &mut [u8]) -> Result<()> {
         let sealed = send(&mut *self.client, plaintext, wire)?;
         let received = receive(&mut *self.server, &mut wire[..sealed])?;
@@ -61,7 +62,7 @@ impl Pair {
     }
 }
 
-/// `process_tls_records` of the client's and the server's connection type, which have no trait in common.
+/// Abstracts over `process_tls_records` of the client's and the server's connection type.
 pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
     type Data;
 
@@ -70,14 +71,14 @@ pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> 
         incoming: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
-    /// Appends `early_data` as records to `outgoing`; false when it cannot be sent now.
+    /// Appends `early_data` as records to `outgoing`; returns false if it cannot be sent now.
     fn encrypt_early_data(
         state: &mut TransmitTlsData<'_, Self::Data>,
         early_data: &[u8],
         outgoing: &mut Vec<u8>,
     ) -> bool;
 
-    /// Appends early data; returns how many more bytes of the incoming ones are processed.
+    /// Appends early data to `plaintext`; returns the number of additional bytes processed.
     fn read_early_data(
         state: ReadEarlyData<'_, '_, Self::Data>,
         plaintext: &mut Vec<u8>,
@@ -148,7 +149,7 @@ impl Unbuffered for UnbufferedServerConnection {
     }
 }
 
-/// Seals `plaintext` into `out`, behind what else has to be sent; returns how many bytes were written.
+/// Seals `plaintext` into `out`, after pending output; returns the number of bytes written.
 pub fn send(side: &mut impl Unbuffered, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
     let mut used = 0;
     loop {
@@ -163,7 +164,7 @@ pub fn send(side: &mut impl Unbuffered, plaintext: &[u8], out: &mut [u8]) -> Res
     }
 }
 
-/// Opens all records of `incoming`; returns how many bytes of application data they carried.
+/// Opens all records of `incoming`; returns the length of their application data.
 pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize> {
     let (mut start, mut received) = (0, 0);
     while start < incoming.len() {
@@ -191,7 +192,7 @@ pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize>
     Ok(received)
 }
 
-/// Shows `side`, which has nothing to send, the beginning of a record.
+/// Shows the beginning of a record to `side`, which must have nothing to send.
 pub fn look(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<()> {
     let UnbufferedStatus { discard, state, .. } = side.process(incoming);
     check_received(discard, 0)?;
@@ -201,7 +202,7 @@ pub fn look(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<()> {
     }
 }
 
-/// Lets `side` take in `incoming` and append what it has to send to `outgoing`, until it needs more.
+/// Lets `side` process `incoming` and append its output to `outgoing`, until it needs more.
 fn advance<S: Unbuffered>(
     side: &mut S,
     incoming: &mut Vec<u8>,
@@ -241,7 +242,7 @@ fn encode<Data>(mut data: EncodeTlsData<'_, Data>, outgoing: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// The error for a state that an established connection is not in.
+/// The error for a state that an established connection cannot have.
 pub fn unexpected<Data>(state: &ConnectionState<'_, '_, Data>) -> Error {
     format!("the connection is in an unexpected state: {state:?}").into()
 }

@@ -1,4 +1,4 @@
-//! The connections of both crates, whose API is the same.
+//! The QUIC connections of both crates, which have the same API.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::{Crypto, Level, QuicEndpoint, Use, Version};
 use crate::configs::server_name;
 
-/// The Destination Connection ID of a client's first packet, which the keys of Initial packets come from.
+/// The Destination Connection ID of a client's first packet, from which the keys of Initial packets
+/// derive.
 const CONNECTION_ID: &[u8] = b"connection";
 
-/// What comes before the packet number. A long header tells itself by its highest bit.
+/// The header before the packet number. Its highest bit distinguishes a long header.
 const fn header(level: Level) -> [u8; 2] {
     match level {
         Level::OneRtt => [0x43, 0],
@@ -23,7 +24,7 @@ const PAYLOAD_AT: usize = HEADER_LEN + NUMBER_LEN;
 
 macro_rules! ends {
     ($module:ident, $tls:ident, $suites:path) => {
-        /// Of one crate.
+        /// The connections of one crate.
         pub mod $module {
             use $tls::quic::{
                 ClientConnection, Connection, DirectionalKeys, HeaderProtectionKey, KeyChange,
@@ -33,18 +34,18 @@ macro_rules! ends {
 
             use super::*;
 
-            /// A connection, and the keys that it has given out.
+            /// A connection, and the keys that it has handed out.
             pub struct End {
                 pub conn: Connection,
                 initial: Keys,
                 early: OnceCell<DirectionalKeys>,
                 handshake: Option<Keys>,
                 one_rtt: Option<(Keys, Secrets)>,
-                /// Those after key updates.
+                /// The keys after key updates.
                 updated: Vec<PacketKeySet>,
             }
 
-            /// A client that connects to [`server_name`].
+            /// Creates a client that connects to [`server_name`].
             pub fn client(
                 config: &Arc<ClientConfig>,
                 v: Version,
@@ -106,7 +107,7 @@ macro_rules! ends {
                     }
                 }
 
-                /// The keys of 0-RTT, which there are once, for one direction, from some time on.
+                /// The keys of 0-RTT, which the connection hands out once, for one direction.
                 fn early(&self) -> Option<&DirectionalKeys> {
                     if self.early.get().is_none()
                         && let Some(keys) = self.conn.zero_rtt_keys()
@@ -186,7 +187,7 @@ macro_rules! ends {
                 }
 
                 fn seal(&self, level: Level, which: Use, number: u32, payload: &[u8]) -> Vec<u8> {
-                    let keys = self.local(level).expect("keys of this level");
+                    let keys = self.local(level).expect("keys of this level exist");
                     match which {
                         Use::First => {
                             seal(&*keys.header, &*keys.packet, None, level, number, payload)
@@ -212,7 +213,7 @@ macro_rules! ends {
                     which: Use,
                     packet: &[u8],
                 ) -> Result<(u32, Vec<u8>), String> {
-                    let keys = self.remote(level).expect("keys of this level");
+                    let keys = self.remote(level).expect("keys of this level exist");
                     match which {
                         Use::First => open(&*keys.header, &*keys.packet, None, packet),
                         Use::Path(path) => open(&*keys.header, &*keys.packet, Some(path), packet),
@@ -226,7 +227,7 @@ macro_rules! ends {
                 }
 
                 fn update_keys(&mut self) {
-                    let (_, secrets) = self.one_rtt.as_mut().expect("keys of 1-RTT");
+                    let (_, secrets) = self.one_rtt.as_mut().expect("1-RTT keys exist");
                     self.updated.push(secrets.next_packet_keys());
                 }
 
@@ -291,8 +292,8 @@ macro_rules! ends {
                 }
             }
 
-            /// A packet with a header of a few bytes, a packet number of four, and a payload of at least four, so
-            /// that there is a sample (RFC 9001 §5.4.2).
+            /// Seals a packet with a short fixed header, a four-byte packet number, and at least
+            /// four bytes of payload, so that there is a sample (RFC 9001 §5.4.2).
             pub fn seal(
                 header_key: &dyn HeaderProtectionKey,
                 key: &dyn PacketKey,
@@ -319,7 +320,7 @@ macro_rules! ends {
                 packet
             }
 
-            /// Number and payload of a packet of [`seal`].
+            /// Returns the number and payload of a packet from [`seal`].
             pub fn open(
                 header_key: &dyn HeaderProtectionKey,
                 key: &dyn PacketKey,

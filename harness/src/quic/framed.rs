@@ -1,17 +1,18 @@
-//! A QUIC connection where connections over records are expected.
+//! A QUIC connection behind the interface of connections over records.
 
 use super::{Crypto, Level, QuicEndpoint};
 use crate::endpoints::Endpoint;
 use crate::transparent::TAG;
 
-/// CRYPTO bytes and alerts as the records that TLS would have them in under the transparent cipher
-/// ([`crate::transparent`]): all that is above the level Initial is in protected ones. Each record is read on its
-/// own, whatever its protection. There is no application data; in its place are the peer's transport parameters.
+/// Wraps CRYPTO bytes and alerts in records, as TLS would under the transparent cipher
+/// ([`crate::transparent`]). Levels above Initial are in protected records. Each record is read on
+/// its own, whatever its protection. Instead of application data it returns the peer's transport
+/// parameters.
 pub struct Framed {
     end: Box<dyn QuicEndpoint>,
     incoming: Vec<u8>,
     outgoing: Vec<Crypto>,
-    /// Whether the alert for an error was taken.
+    /// True once the alert for an error was taken.
     alert_sent: bool,
     error: Option<String>,
 }
@@ -32,7 +33,7 @@ impl Framed {
         }
     }
 
-    /// The CRYPTO bytes in a record, if that is what is in it.
+    /// Delivers the CRYPTO bytes in a record, if it contains any.
     fn read(&mut self, typ: u8, body: &[u8]) -> Result<(), String> {
         let crypto = match (typ, body.strip_suffix(&TAG)) {
             (HANDSHAKE, _) => body,
@@ -40,7 +41,7 @@ impl Framed {
             _ => return Err("no CRYPTO bytes".into()),
         };
         self.end.receive(crypto)?;
-        // before the next bytes, so that the keys for those are taken
+        // before the next bytes, which need the keys that come with it
         self.outgoing.extend(self.end.take_crypto());
         Ok(())
     }
@@ -51,7 +52,7 @@ impl Endpoint for Framed {
         let mut output = Vec::new();
         self.outgoing.extend(self.end.take_crypto());
         for Crypto { level, bytes } in self.outgoing.drain(..) {
-            // longer than any record; but no record is
+            // CRYPTO bytes may exceed a record's limit
             for piece in bytes.chunks(1 << 14) {
                 match level {
                     Level::Initial => push(&mut output, HANDSHAKE, &[piece]),
@@ -87,7 +88,7 @@ impl Endpoint for Framed {
 
     fn process(&mut self) -> Result<(), String> {
         match &self.error {
-            // of this layer
+            // the error is from this layer
             Some(error) if error == "no CRYPTO bytes" => Err(error.clone()),
             _ => self.end.receive(&[]),
         }
@@ -98,7 +99,7 @@ impl Endpoint for Framed {
     }
 
     fn read_into(&mut self, plaintext: &mut Vec<u8>) {
-        // what an end that failed has heard is of no use
+        // data received by a failed end is useless
         if self.error.is_none() {
             plaintext.extend(self.end.peer_parameters().unwrap_or_default());
         }

@@ -1,5 +1,6 @@
-//! QUIC connections of this crate and of upstream rustls behind one interface, and between them what QUIC is to
-//! TLS (RFC 9001 §4.1): CRYPTO bytes of a level, in order, and packets under the keys that come of them.
+//! QUIC connections of this crate and of upstream behind one interface. Between them is the part of
+//! QUIC that TLS sees (RFC 9001 §4.1): CRYPTO bytes by level, in order, and packets protected with
+//! the resulting keys.
 
 mod ends;
 mod framed;
@@ -7,7 +8,7 @@ mod framed;
 pub use ends::{this, upstream};
 pub use framed::Framed;
 
-/// The versions that both crates have.
+/// The QUIC versions that both crates support.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Version {
     V1Draft,
@@ -17,7 +18,7 @@ pub enum Version {
 
 pub const VERSIONS: [Version; 3] = [Version::V1Draft, Version::V1, Version::V2];
 
-/// An encryption level (RFC 9001 §2.1). CRYPTO bytes have all but that of early data.
+/// An encryption level (RFC 9001 §2.1). All except early data carry CRYPTO bytes.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Level {
     Initial,
@@ -26,54 +27,55 @@ pub enum Level {
     OneRtt,
 }
 
-/// CRYPTO bytes in the order in which they are to be read.
+/// CRYPTO bytes in the order of reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crypto {
     pub level: Level,
     pub bytes: Vec<u8>,
 }
 
-/// Which keys of a level a packet is under.
+/// The choice of keys within a level.
 #[derive(Clone, Copy, Debug)]
 pub enum Use {
-    /// Those of the handshake, or the first of 1-RTT.
+    /// The keys of the handshake, or the first keys of 1-RTT.
     First,
-    /// Of 1-RTT, after so many key updates, at least one.
+    /// The keys of 1-RTT after this many key updates, at least one.
     Updated(usize),
-    /// The first ones, on this path (draft-ietf-quic-multipath).
+    /// The first keys, on this path (draft-ietf-quic-multipath).
     Path(u32),
 }
 
-/// One end of a connection, which takes the keys that it is given.
+/// One end of a connection, which keeps the keys that it receives.
 pub trait QuicEndpoint {
-    /// All CRYPTO bytes that it has to send. The levels rise.
+    /// Takes all pending CRYPTO bytes, in order of rising levels.
     fn take_crypto(&mut self) -> Vec<Crypto>;
 
-    /// Gives it CRYPTO bytes; the error as its crate prints it. It is not told their level, nor does it ask.
+    /// Feeds CRYPTO bytes; returns the error as its crate prints it. The connection neither knows
+    /// nor checks their level.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
-    /// The level of the CRYPTO bytes that it waits for.
+    /// The level of the next expected CRYPTO bytes.
     fn read_level(&self) -> Level;
 
     /// The code of the alert for CONNECTION_CLOSE, after an error.
     fn alert(&self) -> Option<u8>;
 
-    /// Whether it has keys to send with, and to receive with.
+    /// Returns whether it has keys to send with, and to receive with.
     fn has_keys(&self, level: Level) -> [bool; 2];
 
-    /// A protected packet. There must be the keys.
+    /// Seals a packet. The keys must exist.
     fn seal(&self, level: Level, which: Use, number: u32, payload: &[u8]) -> Vec<u8>;
 
-    /// The payload of a protected packet, and its number. There must be the keys.
+    /// Opens a packet; returns its number and payload. The keys must exist.
     fn open(&self, level: Level, which: Use, packet: &[u8]) -> Result<(u32, Vec<u8>), String>;
 
-    /// Makes the next keys of 1-RTT (RFC 9001 §6).
+    /// Derives the next keys of 1-RTT (RFC 9001 §6).
     fn update_keys(&mut self);
 
-    /// The peer's transport parameters, as it sent them.
+    /// The peer's transport parameters, unchanged.
     fn peer_parameters(&self) -> Option<Vec<u8>>;
 
-    /// Whether the handshake is not complete yet.
+    /// True until the handshake is complete.
     fn is_handshaking(&self) -> bool;
 
     /// Version, suite, group, ALPN and handshake kind as both crates print them, once negotiated.
@@ -85,21 +87,21 @@ pub trait QuicEndpoint {
     /// The peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The name that the client asked a server for.
+    /// The server name that the client sent.
     fn server_name(&self) -> Option<String>;
 
-    /// What a client knows.
+    /// True if the server accepted early data. Only for clients.
     fn is_early_data_accepted(&self) -> bool;
 
-    /// Only for a server.
+    /// Rejects early data. Only for servers.
     fn reject_early_data(&mut self);
 
-    /// Of a client.
+    /// The number of tickets received. Only for clients.
     fn tickets_received(&self) -> u32;
 }
 
-/// Gives `to` the bytes as QUIC does, which refuses those of any level but the one that TLS is at (RFC 9001 §4.1.3),
-/// and returns what it answers.
+/// Delivers the bytes like QUIC, which rejects those of another level than TLS expects (RFC 9001
+/// §4.1.3). Returns the answer.
 pub fn deliver(
     to: &mut dyn QuicEndpoint,
     level: Level,
@@ -107,13 +109,13 @@ pub fn deliver(
 ) -> Result<Vec<Crypto>, String> {
     let expected = to.read_level();
     if level != expected {
-        return Err(format!("{level:?} where {expected:?} is read"));
+        return Err(format!("{level:?} while {expected:?} is expected"));
     }
     to.receive(bytes)?;
     Ok(to.take_crypto())
 }
 
-/// Moves CRYPTO bytes until neither end has any to send; the first error of either.
+/// Moves CRYPTO bytes until neither end has output; returns the first error of either.
 pub fn exchange(
     client: &mut dyn QuicEndpoint,
     server: &mut dyn QuicEndpoint,
@@ -121,7 +123,7 @@ pub fn exchange(
     exchange_in_pieces(client, server, |bytes| vec![bytes])
 }
 
-/// As [`exchange`], with what one side has for a level cut into pieces.
+/// Like [`exchange`], but cuts the bytes of each level into pieces.
 pub fn exchange_in_pieces(
     client: &mut dyn QuicEndpoint,
     server: &mut dyn QuicEndpoint,
@@ -146,7 +148,7 @@ pub fn exchange_in_pieces(
     Ok(())
 }
 
-/// Completes the handshake and checks that both ends agree on what came of it, keys included.
+/// Completes the handshake and checks that both ends agree on the results, including keys.
 pub fn handshake(client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpoint) {
     exchange(client, server).unwrap();
     check_connected(client, server);
@@ -164,7 +166,7 @@ pub fn check_connected(client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpo
     }
 }
 
-/// Sends a packet, which opens at the other end, and not after a change.
+/// Sends packets and checks that they open at the other end, but not after a change.
 pub fn send_and_check(from: &dyn QuicEndpoint, to: &dyn QuicEndpoint, level: Level, which: Use) {
     for (number, len) in [(0, 20), (1, 4), (0xdead_beef, 1300)] {
         let payload = vec![number as u8; len];
@@ -179,7 +181,7 @@ pub fn send_and_check(from: &dyn QuicEndpoint, to: &dyn QuicEndpoint, level: Lev
             changed[at] ^= 1;
             to.open(level, which, &changed).unwrap_err();
         }
-        // what it sent itself is from nobody else
+        // an end must not open its own packets
         if level != Level::EarlyData {
             from.open(level, which, &packet).unwrap_err();
         }

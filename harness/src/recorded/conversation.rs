@@ -1,4 +1,5 @@
-//! What each side receives in a conversation with a peer of upstream, and connections that have received some of it.
+//! The input of each side in a conversation with an upstream peer, and connections that have
+//! received part of it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use crate::configs::{Versions, server_name};
 use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use crate::transparent::{self, Setup};
 
-/// What a side receives in a conversation with a peer of upstream, by [`Side`].
+/// The input of each side in a conversation with an upstream peer, by [`Side`].
 pub(super) struct Conversation {
     this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
@@ -22,18 +23,18 @@ pub(super) struct Conversation {
     sends_early: bool,
     pub(super) ours: Flights,
     pub(super) theirs: Flights,
-    /// What a client receives in the connection before, which makes the session that this one resumes: ours,
-    /// and upstream's.
+    /// The client's input in the previous connection, which makes the session that this one
+    /// resumes: for this crate, and for upstream.
     before: Option<[Vec<Vec<u8>>; 2]>,
 }
 
 const EARLY: &[u8] = b"early data";
 
-/// What client and server receive.
+/// The flights that client and server receive.
 type Flights = [Vec<Vec<u8>>; 2];
 
 impl Conversation {
-    /// The first connection with these configurations, or a second one that resumes.
+    /// Records the first connection with these configurations, or a second one that resumes.
     pub(super) fn new(setup: Setup, resumes: bool) -> Self {
         let this = transparent::this::Configs::new(setup);
         let upstream = transparent::upstream::Configs::new(setup);
@@ -41,7 +42,7 @@ impl Conversation {
             [Versions::Tls12, _] | [_, Versions::Tls12] => Framing::Tls12,
             _ => Framing::Tls13,
         };
-        // those whom ours talk to, so that sessions of the two do not meet
+        // separate peers, so that the sessions of the two crates do not mix
         let peers = transparent::upstream::Configs::new(setup);
         let record_ours = |kind| {
             let (mut client, mut peer) = (
@@ -90,7 +91,7 @@ impl Conversation {
         }
     }
 
-    /// A new connection; of a client that resumes, after the one before, and of no other.
+    /// Creates a new connection. A resuming client has made only the previous connection.
     pub(super) fn endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
         transparent::this::forget_sessions();
         transparent::upstream::forget_sessions();
@@ -113,7 +114,7 @@ impl Conversation {
         endpoint
     }
 
-    /// A client that has received `flights`.
+    /// Creates a client that has received `flights`.
     fn client_after(&self, receiver: Receiver, flights: &[Vec<u8>]) -> Box<dyn Endpoint> {
         let mut client = self.new_endpoint(Side::Client, receiver);
         for flight in flights {
@@ -123,8 +124,8 @@ impl Conversation {
         client
     }
 
-    /// Has a client of the connection before, which is kept for that, receive its ticket once more: a session of
-    /// TLS 1.3 is used once, and cannot be cloned.
+    /// Feeds the ticket again to a client of the previous connection, which is kept for this. A TLS
+    /// 1.3 session is used once and cannot be cloned.
     fn give_ticket(&self, receiver: Receiver, flights: &[Vec<u8>]) {
         thread_local! {
             static CLIENTS: RefCell<HashMap<(usize, Receiver), Box<dyn Endpoint>>> =
@@ -137,7 +138,7 @@ impl Conversation {
         };
         let records = flights::records(self.framing, last);
         let ticket = records.iter().find(|record| is_ticket(record)).unwrap();
-        // conversations are never moved
+        // conversations never move, so the address identifies them
         let key = (std::ptr::from_ref(self).addr(), receiver);
         CLIENTS.with_borrow_mut(|clients| {
             let client = clients
@@ -167,7 +168,7 @@ impl Conversation {
     }
 }
 
-/// A connection of this crate, over records (buffered) or QUIC.
+/// Creates a connection of this crate, over records (buffered) or QUIC.
 fn of_this(configs: &transparent::this::Configs, side: Side, is_quic: bool) -> Box<dyn Endpoint> {
     match (side, is_quic) {
         (Side::Client, false) => Box::new(ThisBuffered::new(configs.client())),
@@ -190,12 +191,12 @@ fn of_upstream(
     }
 }
 
-/// All flights to each side: those of the handshake, which is of this `kind`, and one with tickets, data, a
-/// KeyUpdate, more data and the end.
+/// Records all flights to each side: those of the handshake, which is of this `kind`, and one with
+/// tickets, data, a KeyUpdate, more data and the end.
 fn record(kind: &str, client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Flights {
     let mut flights = Flights::default();
     let [to_client, to_server] = &mut flights;
-    // which is accepted in the second connection only
+    // accepted in the second connection only
     client.send_early(EARLY);
     while client.is_handshaking() || server.is_handshaking() {
         let flight = client.take_output();

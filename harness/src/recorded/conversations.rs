@@ -1,4 +1,4 @@
-//! The conversations that there are, and what their flights are called.
+//! The available conversations, and the names of their flights.
 
 use std::sync::OnceLock;
 
@@ -6,11 +6,11 @@ use super::conversation::Conversation;
 use crate::configs::{ClientAuth, Versions};
 use crate::transparent::{Resumes, Setup};
 
-/// A conversation, and the names of the flights to client and server in it. Those without a name are in
-/// another one.
+/// A conversation with the names of its flights to client and server. Flights without a name also
+/// occur in another conversation.
 pub(super) type Named = (&'static Conversation, [&'static [&'static str]; 2]);
 
-/// The conversations, by whether their transcripts are hashed.
+/// The conversations, with hashed transcripts or without.
 pub(super) fn conversations(hashes_transcript: bool) -> &'static [Named] {
     static MADE: [OnceLock<Vec<Named>>; 2] = [const { OnceLock::new() }; 2];
     MADE[usize::from(hashes_transcript)].get_or_init(|| {
@@ -126,7 +126,7 @@ fn tls13(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
     conversations
 }
 
-/// TLS 1.2, and connections for which both versions are enabled.
+/// TLS 1.2, and connections with both versions enabled.
 fn tls12(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
     let tls12 = |auth| Setup {
         versions: [Versions::Tls12; 2],
@@ -212,7 +212,7 @@ fn tls12(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
     ]
 }
 
-/// QUIC, whose flights are what would be in records otherwise.
+/// QUIC, with the contents that records would have.
 fn quic(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
     let quic = |auth| Setup {
         quic: true,

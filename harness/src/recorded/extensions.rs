@@ -1,4 +1,4 @@
-//! Extension blocks within handshake messages, taken out and put back.
+//! Extension blocks within handshake messages: parsing and replacing them.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use crate::wire::vector;
 /// Types and bodies, in order.
 pub type Extensions = Vec<(u16, Vec<u8>)>;
 
-/// Those of a handshake message; of a Certificate those of the first entry. `None` where there are none or they cannot
-/// be found.
+/// Returns the extensions of a handshake message; for a Certificate, those of the first entry.
+/// `None` if there are none or they cannot be found.
 pub fn read(framing: Framing, message: &[u8]) -> Option<Extensions> {
     Some(parse(&message[block(framing, message)?]))
 }
 
-/// The message with its extensions changed, and all lengths right again.
+/// Changes the extensions of a message and corrects all lengths.
 pub fn change(
     framing: Framing,
     content: &[u8],
@@ -29,7 +29,7 @@ pub fn change(
         block.extend(vector(2, body));
     }
     let mut body = [&content[4..range.start - 2], &vector(2, &block)].concat();
-    // what contains the block of a certificate's entry has a length before it
+    // a certificate's entry is inside a list with its own length
     if content[0] == CERTIFICATE {
         let entries = u32::try_from(body.len() - 4).ok()?;
         body[1..4].copy_from_slice(&entries.to_be_bytes()[1..]);
@@ -40,7 +40,7 @@ pub fn change(
 
 const CERTIFICATE: u8 = 11;
 
-/// Where in a message its extensions are, the length before them not included.
+/// The range of the extensions in a message, without their length.
 fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     let skip = |at: usize, size: usize| {
         let bytes = message.get(at..at + size)?;
@@ -62,7 +62,7 @@ fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     Some(len_at + 2..skip(len_at, 2)?)
 }
 
-/// Up to what is cut short.
+/// Parses up to a truncated extension.
 fn parse(mut block: &[u8]) -> Extensions {
     let mut extensions = Vec::new();
     while let &[typ_high, typ_low, high, low, ref rest @ ..] = block {

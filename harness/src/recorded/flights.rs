@@ -1,5 +1,5 @@
-//! Flights under the transparent cipher, taken apart into records and handshake messages and put
-//! together again.
+//! Flights under the transparent cipher: splitting them into records and handshake messages, and
+//! encoding these.
 
 use crate::transparent::TAG;
 
@@ -8,7 +8,7 @@ pub const ALERT: u8 = 21;
 pub const HANDSHAKE: u8 = 22;
 pub const APPLICATION_DATA: u8 = 23;
 
-/// How protected records look.
+/// The format of protected records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Framing {
     /// The content and a tag.
@@ -44,7 +44,7 @@ impl Record {
         }
     }
 
-    /// As it is on the wire.
+    /// Encodes the record in wire format.
     pub fn encode(&self) -> Vec<u8> {
         let content = &self.content[..];
         match (self.protected, self.framing) {
@@ -57,14 +57,14 @@ impl Record {
     }
 }
 
-/// A record with this outer type and body.
+/// Encodes a record with this outer type and body.
 pub fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
     let len = u16::try_from(body.len()).unwrap();
     [&[typ, 3, 3][..], &len.to_be_bytes(), body].concat()
 }
 
-/// The records in `bytes`, which are well-formed. With TLS 1.3, a type application_data outside means that there
-/// is another one inside; else those that end in a tag are protected.
+/// Splits well-formed `bytes` into records. In TLS 1.3 the outer type application_data means that
+/// there is an inner type; otherwise a record is protected if it ends in a tag.
 pub fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
     let mut records = Vec::new();
     while let [typ, _, _, high, low, rest @ ..] = bytes {
@@ -85,7 +85,7 @@ pub fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
     records
 }
 
-/// The same with each handshake message in a record of its own.
+/// Like [`records`], with each handshake message in its own record.
 pub fn messages(framing: Framing, bytes: &[u8]) -> Vec<Record> {
     let mut apart = Vec::new();
     for record in records(framing, bytes) {
@@ -116,7 +116,7 @@ fn split_messages(mut content: &[u8]) -> Vec<Vec<u8>> {
     messages
 }
 
-/// A handshake message of this type.
+/// Encodes a handshake message of this type.
 pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     let len = u32::try_from(body.len()).unwrap().to_be_bytes();
     [&[typ], &len[1..], body].concat()

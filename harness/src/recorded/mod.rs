@@ -1,7 +1,7 @@
-//! Recorded conversations: a receiver that has come to some point, and the flight that it gets next.
+//! Recorded conversations: a receiver at some point of a handshake, and its next flight.
 //!
-//! Connections use the transparent provider, so that what a peer sent once can be changed and replayed to any number of
-//! fresh connections of both crates. [`outcome`] says what came of it.
+//! Connections use the transparent provider. So a recorded flight can be changed and replayed to
+//! any number of new connections of both crates. [`outcome`] describes the result.
 
 mod conversation;
 mod conversations;
@@ -18,12 +18,12 @@ use crate::endpoints::Endpoint;
 use crate::transparent::TAG;
 use crate::wire::records;
 
-/// A flight and who it is for.
+/// A flight and its receiver.
 pub struct Scene {
     pub name: String,
     conversation: &'static Conversation,
     side: Side,
-    /// Which of the flights for that side.
+    /// The index of the flight among those for this side.
     index: usize,
 }
 
@@ -33,27 +33,27 @@ pub enum Side {
     Server,
 }
 
-/// What came of the same on each kind of connection.
+/// The outcomes on each kind of connection.
 pub struct Outcomes {
     pub buffered: Outcome,
-    /// QUIC has one API.
+    /// `None` for QUIC, which has one API.
     pub unbuffered: Option<Outcome>,
     pub upstream: Outcome,
 }
 
 impl Scene {
-    /// Whose receiver it is.
+    /// The side of the receiver.
     pub fn side(&self) -> Side {
         self.side
     }
 
-    /// The flight as this crate's receiver gets it. Upstream's has the same records and messages of the
-    /// same lengths, but for other hashes in them.
+    /// The flight for this crate's receiver. Upstream's has the same records and messages of the
+    /// same lengths, with other hashes.
     pub fn flight(&self) -> &'static [u8] {
         self.conversation.ours[self.side as usize][self.index].as_slice()
     }
 
-    /// Whether the connection is QUIC's, which has one API.
+    /// True for QUIC connections, which have one API.
     pub fn is_quic(&self) -> bool {
         self.conversation.is_quic
     }
@@ -62,26 +62,26 @@ impl Scene {
         self.conversation.framing
     }
 
-    /// The records of a flight like this one.
+    /// Splits a flight of this scene into records.
     pub fn records(&self, flight: &[u8]) -> Vec<Record> {
         flights::records(self.framing(), flight)
     }
 
-    /// The same with each handshake message in a record of its own.
+    /// Splits a flight of this scene into records, with each handshake message in its own one.
     pub fn messages(&self, flight: &[u8]) -> Vec<Record> {
         flights::messages(self.framing(), flight)
     }
 
-    /// The flight as upstream's receiver gets it.
+    /// The flight for upstream's receiver.
     pub fn upstream_flight(&self) -> &'static [u8] {
         self.conversation.theirs[self.side as usize][self.index].as_slice()
     }
 
-    /// What comes of the flight after `change`: of both crates the same change, each of its own flight. `None` if it is
-    /// a change for one of them only.
+    /// The outcomes after the same `change` to each crate's flight. `None` if only one of the
+    /// flights changes.
     pub fn outcomes(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<Outcomes> {
         let (ours, theirs) = (change(self.flight()), change(self.upstream_flight()));
-        // what happens to have that value anyway in one of the two is no change
+        // a byte that already has the new value in one of the flights is not changed there
         if (ours == self.flight()) != (theirs == self.upstream_flight())
             || !self.are_comparable([&ours, &theirs])
         {
@@ -95,19 +95,21 @@ impl Scene {
         })
     }
 
-    /// What its receiver gets with these `bytes`, to which `what` was done, in the words of [`crate::deviations`].
+    /// The case's description for [`crate::deviations`], if `bytes` are received after the change
+    /// `what`.
     pub fn case(&self, what: &str, bytes: &[u8]) -> String {
         format!("{}: {what}{}", self.name, noted(bytes))
     }
 
-    /// Whether changed flights have the same headers and content types. Where a MAC or a signature, which the two crates do
-    /// not have alike, is taken for one of them, it is chance what it says.
+    /// True if the changed flights have the same headers and content types. MACs and signatures
+    /// differ between the crates, so it is chance if one is parsed as a header.
     pub fn are_comparable(&self, flights: [&[u8]; 2]) -> bool {
         let [ours, theirs] = flights.map(|flight| self.structure(flight));
         ours == theirs
     }
 
-    /// The header of each record, also of one that is cut short, and behind it the content type that is inside, if any.
+    /// The header of each record, even of a truncated one, followed by its inner content type, if
+    /// any.
     fn structure(&self, mut flight: &[u8]) -> Vec<u8> {
         let mut structure = Vec::new();
         for record in records(flight) {
@@ -124,17 +126,17 @@ impl Scene {
         structure
     }
 
-    /// The flight and those after it, as this crate's receiver gets them.
+    /// The flight and those after it, for this crate's receiver.
     pub fn rest(&self) -> Vec<u8> {
         self.conversation.ours[self.side as usize][self.index..].concat()
     }
 
-    /// As upstream's receiver gets them.
+    /// The flight and those after it, for upstream's receiver.
     pub fn upstream_rest(&self) -> Vec<u8> {
         self.conversation.theirs[self.side as usize][self.index..].concat()
     }
 
-    /// A connection that waits for the flight.
+    /// Creates a connection that waits for the flight.
     pub fn receiver(&self, receiver: Receiver) -> Box<dyn Endpoint> {
         let flights = match receiver {
             Receiver::Upstream => &self.conversation.theirs,
@@ -150,10 +152,10 @@ impl Scene {
     }
 }
 
-/// How long the header of a record is.
+/// The length of a record header.
 const HEADER_LEN: usize = 5;
 
-/// Who the flight is for.
+/// The kind of connection that receives the flight.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Receiver {
     Buffered,
@@ -161,7 +163,7 @@ pub enum Receiver {
     Upstream,
 }
 
-/// All scenes, with transcripts that are hashed or not.
+/// All scenes, with hashed transcripts or without.
 pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
     let mut scenes = Vec::new();
     for (conversation, names) in conversations(hashes_transcript) {
@@ -205,9 +207,10 @@ mod tests {
         }
     }
 
-    /// But for what a client of TLS 1.2 signs, which is not a hash of the messages but all of them.
+    /// Excludes flights with signatures of TLS 1.2 clients, which cover the messages themselves
+    /// instead of a hash.
     #[test]
-    fn without_hashes_both_crates_receive_the_same() {
+    fn both_crates_receive_the_same_without_hashes() {
         for scene in scenes(false) {
             if !["ClientHello of 1.2", "client's flight of 1.2"].contains(&&*scene.name) {
                 assert_eq!(scene.rest(), scene.upstream_rest(), "{}", scene.name);

@@ -1,4 +1,4 @@
-//! What comes of bytes that a connection is given, as far as its application or its peer can tell.
+//! The outcome of receiving bytes, as visible to the application or the peer.
 
 use std::fmt;
 
@@ -8,39 +8,39 @@ use crate::endpoints::Endpoint;
 /// The level of an alert that does not end a connection.
 const WARNING: u8 = 1;
 
-/// What became of a connection.
+/// The outcome of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// As printed.
+    /// The error as printed.
     pub error: Option<String>,
     /// Level and description of the alert that was sent.
     pub alert: Option<[u8; 2]>,
-    /// Content type and length of all that was sent, the same in a row once.
+    /// Content type and length of all records sent; equal neighbours are merged.
     sent: Vec<(u8, usize)>,
     received: Vec<u8>,
     peer_has_closed: bool,
     pub is_handshaking: bool,
-    /// Asked again, it returned the same error, and sent nothing more.
+    /// True if it returned the same error again, and sent nothing more.
     lasts: bool,
 }
 
 impl Outcome {
-    /// Gives `bytes` to `endpoint`, which has nothing to send.
+    /// Delivers `bytes` to `endpoint`, which must have no pending output.
     pub fn new(endpoint: &mut dyn Endpoint, bytes: &[u8]) -> Self {
         Self::of_pieces(endpoint, &mut [bytes].into_iter())
     }
 
-    /// As [`Self::new`], with bytes that come in pieces.
+    /// Like [`Self::new`], but delivers the bytes in pieces.
     pub fn of_pieces(endpoint: &mut dyn Endpoint, pieces: &mut dyn Iterator<Item = &[u8]>) -> Self {
         let mut pieces = pieces;
         let error = Iterator::find_map(&mut pieces, |piece| endpoint.receive(piece).err());
         Self::after(endpoint, error)
     }
 
-    /// What became of an endpoint that has received all there was, or failed.
+    /// The outcome of an endpoint that has received everything, or failed.
     pub fn after(endpoint: &mut dyn Endpoint, error: Option<String>) -> Self {
         let output = endpoint.take_output();
-        // with TLS 1.2 no application data is sent, and the rest looks alike
+        // no application data is sent in TLS 1.2, and other records have the same format
         let sent = records(Framing::Tls13, &output);
         let mut received = Vec::new();
         endpoint.read_early_into(&mut received);
@@ -65,7 +65,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the rest, as far as upstream's record sizes do not matter, is the same.
+    /// True if all other fields are equal. Sent records may differ, since upstream's sizes differ.
     pub fn is_like(&self, theirs: &Self) -> bool {
         (&self.error, self.alert) == (&theirs.error, theirs.alert)
             && self.received == theirs.received
@@ -74,12 +74,12 @@ impl Outcome {
             && self.lasts == theirs.lasts
     }
 
-    /// `Error / alert description`, either of which may be `none`.
+    /// `Error / alert description`, each of which may be `none`.
     pub fn name(&self) -> String {
         self.name_with(self.alert)
     }
 
-    /// The same, but of a failure only an alert that tells of it: a warning was sent before.
+    /// Like [`Self::name`], but after a failure it omits a warning, which was sent earlier.
     pub fn failure_name(&self) -> String {
         let is_told = |[level, _]: &[u8; 2]| self.error.is_none() || *level != WARNING;
         self.name_with(self.alert.filter(is_told))

@@ -15,9 +15,10 @@ use crate::client_hello::{
 use crate::endpoints::Endpoint;
 use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
 
-/// A client that has read a server's flight up to its Finished, and goes on as the test wants.
+/// A client that has read a server's flight up to its Finished. The test decides what it sends
+/// next.
 pub struct ScriptedClient {
-    /// Its server.
+    /// The server.
     pub server: Box<dyn Endpoint>,
     transcript: Transcript,
     sealing: Sealing,
@@ -27,22 +28,23 @@ pub struct ScriptedClient {
     client_application_traffic_secret: Secret,
     server_application_traffic_secret: Secret,
     main_secret: Stage,
-    /// Whether the server has selected the PSK.
+    /// True if the server has selected the PSK.
     pub is_resumed: bool,
     /// Handshake messages of the server after ServerHello.
     pub flight: Vec<Vec<u8>>,
-    /// Application data of the server.
+    /// Application data from the server.
     pub plaintext: Vec<u8>,
 }
 
-/// What a client offers to resume.
+/// A session that a client offers to resume.
 #[derive(Clone)]
 pub struct OfferedPsk {
     pub suite: CipherSuite,
     pub psk: Vec<u8>,
-    /// Tickets and obfuscated ages. The PSK is that of each of them.
+    /// Tickets and obfuscated ages. All of them have this PSK.
     pub identities: Vec<(Vec<u8>, u32)>,
-    /// Whether to offer early data too, and send under its key until [`ScriptedClient::end_early_data`].
+    /// True to offer early data, too, and to send under its key until
+    /// [`ScriptedClient::end_early_data`].
     pub early_data: bool,
     /// The content of psk_key_exchange_modes.
     pub modes: Vec<u8>,
@@ -51,7 +53,7 @@ pub struct OfferedPsk {
 }
 
 impl OfferedPsk {
-    /// One ticket.
+    /// Creates an offer of one ticket.
     pub fn new(suite: CipherSuite, psk: Vec<u8>, ticket: &[u8], obfuscated_age: u32) -> Self {
         Self {
             suite,
@@ -92,20 +94,20 @@ impl OfferedPsk {
 pub type Edit = Arc<dyn Fn(&mut Vec<u8>)>;
 
 impl ScriptedClient {
-    /// Gets as far as the server's Finished with `hello`, whose key share it replaces.
+    /// Runs the handshake up to the server's Finished with `hello`, whose key share is replaced.
     ///
     /// # Panics
     ///
-    /// When the server refuses it.
+    /// If the server rejects it.
     pub fn new(server: Box<dyn Endpoint>, provider: &CryptoProvider, hello: ClientHello) -> Self {
         Self::offering(server, provider, hello, None).unwrap()
     }
 
-    /// As [`Self::new`], with a session to be resumed.
+    /// Like [`Self::new`], with a session to resume.
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn offering(
         mut server: Box<dyn Endpoint>,
         provider: &CryptoProvider,
@@ -148,7 +150,7 @@ impl ScriptedClient {
         let mut opening = Opening::default();
         opening.set_key(&stage.secret("s hs traffic", &hellos));
 
-        // the flight is read up to Finished; what follows is under the next key
+        // read up to Finished; the following records are under the next key
         let (mut flight, mut joiner) = (Vec::<Vec<u8>>::new(), Joiner::default());
         let is_finished = |last: &Vec<u8>| last[0] == HandshakeType::Finished.into();
         while !flight.last().is_some_and(is_finished) {
@@ -190,28 +192,28 @@ impl ScriptedClient {
         Ok(client)
     }
 
-    /// Sends an EndOfEarlyData, and goes on under the handshake key.
+    /// Sends EndOfEarlyData and switches to the handshake key.
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn end_early_data(&mut self) -> Result<(), Refused> {
         self.send(&message(HandshakeType::EndOfEarlyData.into(), &[]))?;
         self.start_handshake();
         Ok(())
     }
 
-    /// Goes on under the handshake key, as after early data that was rejected.
+    /// Switches to the handshake key, as after early data that was rejected.
     pub fn start_handshake(&mut self) {
         self.sealing.set_key(&self.client_handshake_traffic_secret);
     }
 
-    /// The suite that was selected.
+    /// The selected suite.
     pub fn suite(&self) -> CipherSuite {
         self.transcript.suite.common.suite
     }
 
-    /// Whether the server accepts early data, by its EncryptedExtensions.
+    /// True if the server accepted early data in its EncryptedExtensions.
     pub fn early_data_accepted(&self) -> bool {
         let typ = HandshakeType::EncryptedExtensions.into();
         let mut body = Reader::of_message(&self.flight[0], typ);
@@ -219,7 +221,7 @@ impl ScriptedClient {
         extensions.iter().any(|(typ, _)| *typ == EARLY_DATA)
     }
 
-    /// Opens what the server has sent, after its Finished.
+    /// Opens records that the server sent after its Finished.
     fn receive(&mut self, received: &[wire::Record]) {
         for record in received {
             let (typ, payload) = self.opening.open(record).unwrap();
@@ -239,17 +241,17 @@ impl ScriptedClient {
         }
     }
 
-    /// Takes in what the server wants to send.
+    /// Receives the server's pending output.
     pub fn receive_output(&mut self) {
         let received = self.server.take_output();
         self.receive(&wire::records(&received));
     }
 
-    /// Sends handshake messages, as if they were in order, and takes in the answer.
+    /// Sends handshake messages as the next ones of the handshake, and receives the answer.
     ///
     /// # Errors
     ///
-    /// How the server refuses them.
+    /// If the server rejects them.
     pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
         self.transcript.add(messages);
         self.send_raw(ContentType::Handshake, messages)
@@ -259,7 +261,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
         let records = self.sealing.seal(typ, payload);
         let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
@@ -267,14 +269,14 @@ impl ScriptedClient {
         Ok(())
     }
 
-    /// What the server has received of application data.
+    /// Returns the application data that the server has received.
     pub fn received_by_server(&mut self) -> Vec<u8> {
         let mut plaintext = Vec::new();
         self.server.read_into(&mut plaintext);
         plaintext
     }
 
-    /// The Finished that is due.
+    /// The client's next Finished.
     pub fn finished(&self) -> Vec<u8> {
         let secret = &self.client_handshake_traffic_secret;
         let verify_data = secret.verify_data(&self.transcript.hash());
@@ -287,7 +289,7 @@ impl ScriptedClient {
             .set_key(&self.client_application_traffic_secret);
     }
 
-    /// The key of the ticket with this nonce, once Finished was sent.
+    /// The PSK of the ticket with this nonce, once Finished was sent.
     pub fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
         let transcript = self.transcript.hash();
         let resumption_secret = self.main_secret.secret("res master", &transcript);
@@ -300,11 +302,11 @@ impl ScriptedClient {
         self.start_traffic();
     }
 
-    /// Finishes the handshake as a good client would.
+    /// Finishes the handshake like a correct client.
     ///
     /// # Errors
     ///
-    /// How the server refuses its Finished.
+    /// If the server rejects the Finished.
     pub fn finish(&mut self) -> Result<(), Refused> {
         let finished = self.finished();
         self.send(&finished)?;
@@ -312,7 +314,7 @@ impl ScriptedClient {
         Ok(())
     }
 
-    /// A Certificate for `chain`, with `extensions` for each certificate.
+    /// Encodes a Certificate for `chain`, with `extensions` for each entry.
     pub fn certificate(context: &[u8], chain: &[&[u8]], extensions: &[u8]) -> Vec<u8> {
         let entries: Vec<u8> = chain
             .iter()
@@ -322,14 +324,14 @@ impl ScriptedClient {
         message(HandshakeType::Certificate.into(), &body)
     }
 
-    /// A CertificateVerify by `key`, for what was sent so far.
+    /// Encodes a CertificateVerify by `key` over the messages so far.
     pub fn certificate_verify(&self, key: &dyn SigningKey, scheme: u16) -> Vec<u8> {
         let signer = key.choose_scheme(&[scheme.into()]).unwrap();
         let content = signed_content("client", &self.transcript.hash());
         Self::certificate_verify_of(scheme, &signer.sign(&content).unwrap())
     }
 
-    /// A CertificateVerify with any signature.
+    /// Encodes a CertificateVerify with any signature.
     pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
         let body = [&scheme.to_be_bytes()[..], &u16_vec(signature)].concat();
         message(HandshakeType::CertificateVerify.into(), &body)
@@ -342,7 +344,7 @@ impl ScriptedClient {
     }
 }
 
-/// What a ServerHello selects.
+/// The selections of a ServerHello.
 struct ReadHello {
     suite: Suite,
     share: Vec<u8>,

@@ -1,12 +1,12 @@
 //! The key schedule of RFC 9846 §7, for both scripted peers.
 //!
-//! It uses a provider's HKDF and HMAC, and none of the library's code above them.
+//! It uses a provider's HKDF and HMAC, but none of the library's code above them.
 
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::tls13::{HkdfExpander, OkmBlock};
 use rustls::{CipherSuite, Tls13CipherSuite};
 
-/// A provider's suites are static; so are these.
+/// A TLS 1.3 suite. The suites of a provider are static.
 pub(super) type Suite = &'static Tls13CipherSuite;
 
 /// The suite of `provider` with this name.
@@ -39,14 +39,14 @@ impl Transcript {
         hash.as_ref().to_vec()
     }
 
-    /// The hash after one more message, which is not added.
+    /// The hash including `message`, which is not added.
     pub(super) fn hash_with(&self, message: &[u8]) -> Vec<u8> {
         let messages = [&self.messages, message].concat();
         let hash = self.suite.common.hash_provider.hash(&messages);
         hash.as_ref().to_vec()
     }
 
-    /// With the hash function of another suite: that of a session that is offered.
+    /// The hash with the function of another suite: that of an offered session.
     pub(super) fn hash_by(
         &self,
         suite: CipherSuite,
@@ -63,14 +63,14 @@ impl Transcript {
     }
 }
 
-/// One stage of the schedule: the result of an `HKDF-Extract`, from which secrets are derived.
+/// One stage of the schedule: the output of an `HKDF-Extract`, from which secrets are derived.
 pub(super) struct Stage {
     suite: Suite,
     pseudorandom_key: Box<dyn HkdfExpander>,
 }
 
 impl Stage {
-    /// The early secret; without a PSK it is made of zeros.
+    /// The early secret; without a PSK it derives from zeros.
     pub(super) fn early(suite: Suite, psk: Option<&[u8]>) -> Self {
         let hkdf = suite.hkdf_provider;
         Self {
@@ -82,7 +82,7 @@ impl Stage {
         }
     }
 
-    /// The handshake secret, after the early secret.
+    /// The handshake secret that follows the early secret.
     pub(super) fn into_handshake(self, shared_secret: &[u8]) -> Self {
         let salt = self.derived();
         let hkdf = self.suite.hkdf_provider;
@@ -92,20 +92,20 @@ impl Stage {
         }
     }
 
-    /// RFC 9846 §4.3.11.2: the binder of a resumption PSK, after these bytes.
+    /// RFC 9846 §4.3.11.2: the binder of a resumption PSK over the `truncated` hello.
     pub(super) fn binder(&self, truncated: &[u8]) -> Vec<u8> {
         let hash = self.suite.common.hash_provider;
         self.binder_of(hash.hash(truncated).as_ref())
     }
 
-    /// The same, given the hash of the bytes.
+    /// Like [`Self::binder`], for the hash of the bytes.
     pub(super) fn binder_of(&self, transcript_hash: &[u8]) -> Vec<u8> {
         let of_nothing = self.suite.common.hash_provider.hash(&[]);
         let key = self.secret("res binder", of_nothing.as_ref());
         key.verify_data(transcript_hash)
     }
 
-    /// The main secret, after the handshake secret.
+    /// The main secret that follows the handshake secret.
     pub(super) fn into_main(self) -> Self {
         let salt = self.derived();
         let hkdf = self.suite.hkdf_provider;
@@ -135,7 +135,7 @@ impl Stage {
     }
 }
 
-/// A secret of the schedule, and what is made of it.
+/// A secret of the schedule, and the values derived from it.
 #[derive(Clone)]
 pub(super) struct Secret {
     pub(super) suite: Suite,
@@ -151,21 +151,21 @@ impl Secret {
         }
     }
 
-    /// RFC 9846 §7.3.
+    /// RFC 9846 §7.3: the key and IV of this traffic secret.
     pub(super) fn traffic_key(&self) -> (AeadKey, Iv) {
         let key = self.expand("key", &[], self.suite.aead_alg.key_len());
         let iv = self.expand("iv", &[], 12);
         (AeadKey::new(&key), Iv::copy(&iv))
     }
 
-    /// RFC 9846 §4.5.3: what a Finished says.
+    /// RFC 9846 §4.5.3: the verify_data of a Finished.
     pub(super) fn verify_data(&self, transcript_hash: &[u8]) -> Vec<u8> {
         let key = OkmBlock::new(&self.expand("finished", &[], self.bytes.len()));
         let tag = self.suite.hkdf_provider.hmac_sign(&key, transcript_hash);
         tag.as_ref().to_vec()
     }
 
-    /// RFC 9846 §4.7.1: the key of the ticket that has this nonce.
+    /// RFC 9846 §4.7.1: the PSK of the ticket with this nonce.
     pub(super) fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
         self.expand("resumption", nonce, self.bytes.len())
     }
@@ -191,7 +191,7 @@ fn expand_label(from: &dyn HkdfExpander, label: &str, context: &[u8], len: usize
     output
 }
 
-/// RFC 9846 §4.5.2: what a CertificateVerify signs.
+/// RFC 9846 §4.5.2: the content that a CertificateVerify signs.
 pub(super) fn signed_content(signer: &str, transcript_hash: &[u8]) -> Vec<u8> {
     let context = format!("TLS 1.3, {signer} CertificateVerify");
     [&[b' '; 64], context.as_bytes(), &[0], transcript_hash].concat()

@@ -1,7 +1,8 @@
-//! Peers that have the right keys and say whatever a test wants, to any [`Endpoint`](crate::endpoints::Endpoint).
+//! Peers with the right keys that send whatever a test wants to any
+//! [`Endpoint`](crate::endpoints::Endpoint).
 //!
-//! They check nothing, except for [`ech`]. Key schedule and record protection are their own; ciphers, hash functions and key
-//! exchange are a provider's.
+//! They check nothing, except for [`ech`]. They have their own key schedule and record protection;
+//! ciphers, hash functions and key exchange come from a provider.
 
 mod client;
 pub mod ech;

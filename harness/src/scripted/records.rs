@@ -1,4 +1,4 @@
-//! Records of a scripted peer: in the clear until there is a key.
+//! Records of a scripted peer, which are in the clear until it has a key.
 
 use rustls::crypto::cipher::{
     InboundOpaqueMessage, MessageDecrypter, MessageEncrypter, OutboundPlainMessage,
@@ -9,14 +9,14 @@ use super::key_schedule::Secret;
 use super::tls12::secrets::DirectionKeys;
 use crate::wire::{self, u16_vec};
 
-/// RFC 9846 §5.1: the most that a record carries.
+/// RFC 9846 §5.1: the most bytes that a record carries.
 const MAX_FRAGMENT_LEN: usize = 1 << 14;
 
-/// Makes records.
+/// Seals records.
 #[derive(Default)]
 pub(super) struct Sealing {
     encrypter: Option<Box<dyn MessageEncrypter>>,
-    /// RFC 9846 §5.2: with TLS 1.3 a header does not say what is in the record.
+    /// RFC 9846 §5.2: in TLS 1.3 the header does not show the content type.
     hides_type: bool,
     seq: u64,
 }
@@ -34,7 +34,7 @@ impl Sealing {
         self.seq = 0;
     }
 
-    /// `payload` in as many records as it takes, and in one if it is empty.
+    /// Seals `payload` in as many records as needed; an empty one in one record.
     pub(super) fn seal(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
         if payload.is_empty() {
             return self.seal_fragment(typ, payload);
@@ -89,7 +89,8 @@ impl Opening {
         self.seq = 0;
     }
 
-    /// The content of `record` and its type. With TLS 1.3, those that are in the clear are taken at any time.
+    /// Opens `record`; returns its content type and content. In TLS 1.3, accepts unprotected
+    /// records at any time.
     pub(super) fn open(&mut self, record: &wire::Record) -> Result<(ContentType, Vec<u8>), Error> {
         let typ = ContentType::from(record.typ);
         let mut payload = record.payload.clone();
@@ -106,7 +107,7 @@ impl Opening {
     }
 }
 
-/// Handshake messages out of records, whatever way they were cut.
+/// Joins handshake messages from records, however they were split.
 #[derive(Default)]
 pub(super) struct Joiner(Vec<u8>);
 

@@ -1,23 +1,23 @@
-//! How a server takes what a scripted client sends.
+//! Delivery of a scripted client's records, and the server's rejection.
 
 use super::records::Opening;
 use crate::endpoints::Endpoint;
 use crate::wire::{self, Record};
 
-/// How a server refused something.
+/// A rejection by a server.
 #[derive(Debug, PartialEq)]
 pub struct Refused {
-    /// The error, as it prints.
+    /// The error as printed.
     pub error: String,
     /// Level and description of the alert, if one was sent.
     pub alert: Option<Vec<u8>>,
 }
 
-/// Gives `records` to `server`, and returns those of its answer. `opening` opens its alert.
+/// Delivers `records` to `server` and returns the records of its answer. `opening` opens its alert.
 ///
 /// # Errors
 ///
-/// How the server refuses them.
+/// If the server rejects them.
 pub(super) fn deliver(
     records: &[u8],
     server: &mut dyn Endpoint,

@@ -16,7 +16,7 @@ use crate::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 use crate::endpoints::Endpoint;
 use crate::wire::{self, message, plain_messages, vector};
 
-/// An extension: its type, and its body or how to make it.
+/// An extension: its type, and its body or the way to create it.
 pub type Extension = (u16, Body);
 
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub fn bytes(typ: u16, body: &[u8]) -> Extension {
 pub struct Hello {
     pub legacy_version: u16,
     pub random: [u8; 32],
-    /// The client's, unless set.
+    /// The client's ID if `None`.
     pub session_id: Option<Vec<u8>>,
     pub suite: u16,
     pub compression: u8,
@@ -45,7 +45,7 @@ pub struct Hello {
 /// See [`Script::corrupt`].
 pub type Corrupt = Arc<dyn Fn(usize, &mut Vec<u8>)>;
 
-/// What the server sends: correct unless a test changes it.
+/// The server's output: correct unless a test changes it.
 #[derive(Clone)]
 pub struct Script {
     pub retries: Vec<Hello>,
@@ -57,14 +57,14 @@ pub struct Script {
     pub request_context: Vec<u8>,
     pub request_extensions: Vec<Extension>,
     pub certificate_context: Vec<u8>,
-    /// The certificates: `None` is the server's own.
+    /// The certificates; `None` stands for the server's own.
     pub certificates: Vec<(Option<Vec<u8>>, Vec<Extension>)>,
     pub scheme: Option<SignatureScheme>,
     /// Changes the signature.
     pub flip_signature: bool,
     pub edit_verify_data: fn(&mut Vec<u8>),
-    /// Changes each encoded message: told its position, 0 being the first HelloRetryRequest or the
-    /// ServerHello.
+    /// Changes each encoded message. The first argument is its index, 0 being the first
+    /// HelloRetryRequest or the ServerHello.
     pub corrupt: Corrupt,
     /// Appended to each HelloRetryRequest in its record.
     pub after_retry: Vec<u8>,
@@ -74,11 +74,11 @@ pub struct Script {
     pub after_finished: Vec<u8>,
     /// Sent under application keys, each in a record.
     pub post_handshake: Vec<Vec<u8>>,
-    /// The key of the session that is resumed. That it is selected the ServerHello has to say.
+    /// The key of the resumed session. The ServerHello must select it.
     pub psk: Option<Vec<u8>>,
-    /// The key of a session with [`SUITE`], to read early data and alerts with.
+    /// The key of a session with [`SUITE`], for opening early data and alerts.
     pub early_psk: Option<Vec<u8>>,
-    /// What to do with encrypted_client_hello, if it is known.
+    /// The behaviour for encrypted_client_hello; `None` if the server does not know it.
     pub ech: Option<Ech>,
 }
 
@@ -138,7 +138,7 @@ impl Script {
         }
     }
 
-    /// One that resumes the session of `psk`, the first that the client offers.
+    /// Creates a script that resumes the session of `psk`, the first that the client offers.
     pub fn resuming(psk: Vec<u8>) -> Self {
         let mut script = Self::new();
         script
@@ -151,13 +151,13 @@ impl Script {
         script
     }
 
-    /// And that accepts early data.
+    /// Accepts early data, too.
     pub fn accepting_early_data(mut self) -> Self {
         self.encrypted_extensions.push(bytes(EARLY_DATA, &[]));
         self
     }
 
-    /// A HelloRetryRequest with these extensions beside supported_versions.
+    /// A HelloRetryRequest with these extensions after supported_versions.
     pub fn retry(&self, extensions: Vec<Extension>) -> Hello {
         Hello {
             random: RETRY_RANDOM,
@@ -166,7 +166,7 @@ impl Script {
         }
     }
 
-    /// One that asks for a share of secp256r1, which the ServerHello then has.
+    /// Creates a script that requests a share of secp256r1, which the ServerHello then uses.
     pub fn with_retry() -> Self {
         let mut script = Self::new();
         script.group = NamedGroup::secp256r1;
@@ -181,15 +181,15 @@ impl Script {
     }
 }
 
-/// The keys and certificate that all scripted servers have.
+/// The key and certificate of scripted servers.
 pub struct Identity {
-    /// Signed by itself, for `localhost`.
+    /// Self-signed, for `localhost`.
     pub certificate: CertificateDer<'static>,
     pub(super) key: Arc<dyn SigningKey>,
     pub(super) provider: CryptoProvider,
 }
 
-/// How a connection with a scripted server ended.
+/// The end of a connection with a scripted server.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     /// The client's error, as its debug output.
@@ -198,25 +198,25 @@ pub struct Outcome {
     pub alert: Option<AlertDescription>,
 }
 
-/// A connection with a scripted server, in full.
+/// A complete connection with a scripted server.
 pub struct Conversation {
     pub outcome: Outcome,
-    /// The client's handshake messages: its ClientHello, the second one after a retry, and its flight. Where ECH is
-    /// accepted a ClientHello is the inner one.
+    /// The client's handshake messages: its ClientHello, the second one after a retry, and its
+    /// flight. If ECH is accepted, the hellos are the inner ones.
     pub messages: Vec<Vec<u8>>,
-    /// What ClientHellos had encrypted, as far as there is a key for it.
+    /// The opened contents of encrypted ClientHellos.
     pub opened: Vec<Opened>,
-    /// All that the client has sent, as it was on the wire.
+    /// All bytes from the client, in wire format.
     pub sent: Vec<u8>,
     /// Early data, if the script has the key.
     pub early_data: Vec<u8>,
-    /// Application data of the client.
+    /// Application data from the client.
     pub plaintext: Vec<u8>,
     resumption_secret: Option<Secret>,
 }
 
 impl Conversation {
-    /// The key of the ticket with this nonce.
+    /// The PSK of the ticket with this nonce.
     ///
     /// # Panics
     ///
@@ -227,7 +227,7 @@ impl Conversation {
 }
 
 impl Identity {
-    /// One whose servers know the groups and ciphers of `provider`.
+    /// Creates an identity with a new key, whose servers have the groups and ciphers of `provider`.
     pub fn new(provider: CryptoProvider) -> Self {
         let generated = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         Self::with_key(
@@ -237,7 +237,7 @@ impl Identity {
         )
     }
 
-    /// The same, with a key and a certificate for it.
+    /// Creates an identity with the given key and its certificate.
     pub fn with_key(
         provider: CryptoProvider,
         certificate: CertificateDer<'static>,
@@ -256,12 +256,12 @@ impl Identity {
         self.converse(client, script).outcome
     }
 
-    /// As [`Self::run`], for those who want to know more.
+    /// Like [`Self::run`], but returns all details.
     pub fn converse(&self, client: &mut dyn Endpoint, script: &Script) -> Conversation {
         let selected = script.server_hello.suite.into();
         let suites = &mut self.provider.cipher_suites.iter();
         let is_known = suites.any(|suite| suite.tls13().is_some() && suite.suite() == selected);
-        // the client will refuse any other, without keys
+        // the client will reject any other suite, without keys
         let suite = find_suite(&self.provider, if is_known { selected } else { SUITE });
         let mut server = Server {
             identity: self,
@@ -301,11 +301,13 @@ struct Server<'a> {
     suite: Suite,
     sealing: Sealing,
     opening: Opening,
-    /// A client that fails between its Finished and the next key still uses this one.
+    /// The previous key, since a client that fails between its Finished and the next key still uses
+    /// it.
     previous: Option<Opening>,
-    /// What the client changes to, the last first: the handshake key if there is early data, the application key.
+    /// The next keys of the client in reverse order: the handshake key if there is early data, the
+    /// application key.
     next_keys: Vec<Secret>,
-    /// Whether to skip what cannot be opened: early data that is not accepted.
+    /// True to skip records that cannot be opened: early data that was rejected.
     skips: bool,
     joiner: Joiner,
     transcript: Transcript,
@@ -359,13 +361,13 @@ impl Server<'_> {
         match early_opening {
             Some(opening) if accepts => {
                 self.opening = opening;
-                // a client that refuses this may have left early data behind
+                // a client that rejects the flight may have switched to the handshake key
                 let mut left_behind = Opening::default();
                 left_behind.set_key(&client_secret);
                 self.previous = Some(left_behind);
                 self.next_keys.push(client_secret);
             }
-            // a client that fails before it knows that early data is rejected says so under this key
+            // a client that fails before it learns of the rejection sends its alert under this key
             rejected => {
                 self.previous = rejected;
                 self.opening.set_key(&client_secret);
@@ -401,14 +403,14 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// What the client has to send.
+    /// Takes the client's pending output.
     fn take(&mut self, client: &mut dyn Endpoint) -> Vec<u8> {
         let output = client.take_output();
         self.conversation.sent.extend_from_slice(&output);
         output
     }
 
-    /// The ClientHello in `output`, added to the transcript.
+    /// Reads the ClientHello in `output` and adds it to the transcript.
     fn read_hello(&mut self, script: &Script, output: &[u8]) -> Vec<u8> {
         let sent = plain_messages(output);
         let hello = match &script.ech {
@@ -427,7 +429,7 @@ impl Server<'_> {
         self.sealing.seal(ContentType::Handshake, messages)
     }
 
-    /// The body of the message of type `typ` that the script has the server send.
+    /// The body of the script's message of type `typ`.
     fn body(&self, typ: HandshakeType, script: &Script, server_secret: &Secret) -> Vec<u8> {
         match typ {
             HandshakeType::EncryptedExtensions => {
@@ -446,11 +448,11 @@ impl Server<'_> {
                 verify_data
             }
             HandshakeType::EndOfEarlyData => Vec::new(),
-            other => panic!("no way to make a {other:?}"),
+            other => panic!("cannot make a {other:?}"),
         }
     }
 
-    /// The server's share and the shared secret; zeros for a group that the client sent no share of.
+    /// The server's share and the shared secret; zeros for a group without a share from the client.
     fn exchange(&self, client_hello: &[u8], group: NamedGroup) -> (Vec<u8>, Vec<u8>) {
         let shares = ClientHello::read(client_hello).key_shares();
         let theirs = shares.iter().find(|share| share.0 == u16::from(group));
@@ -497,7 +499,8 @@ impl Server<'_> {
         [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
     }
 
-    /// Reads the records behind a ClientHello, which carry early data; returns the key for more.
+    /// Reads the records after a ClientHello, which carry early data; returns the key for more of
+    /// them.
     fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Opening> {
         let psk = script.early_psk.as_deref()?;
         let suite = find_suite(&self.identity.provider, SUITE);
@@ -515,7 +518,7 @@ impl Server<'_> {
         Some(opening)
     }
 
-    /// Reads what the client sent, as far as it can be opened.
+    /// Reads the client's records until one cannot be opened.
     fn read(&mut self, output: &[u8]) {
         for record in wire::records(output) {
             let mut opened = self.opening.open(&record);
@@ -530,7 +533,7 @@ impl Server<'_> {
             match typ {
                 ContentType::Alert => self.conversation.outcome.alert = Some(content[1].into()),
                 ContentType::Handshake => self.joiner.push(&content),
-                // the application key is left for last
+                // application data under the last key, the application key
                 ContentType::ApplicationData if self.next_keys.is_empty() => {
                     self.conversation.plaintext.extend(content);
                 }
@@ -577,7 +580,7 @@ pub(super) fn hello_message(hello: &Hello, client_hello: &[u8], share: &[u8]) ->
     message(HandshakeType::ServerHello.into(), &body)
 }
 
-/// Extensions one behind the other; `share` is what stands for [`Body::KeyShare`].
+/// Encodes extensions; `share` replaces [`Body::KeyShare`].
 pub fn extensions(extensions: &[Extension], share: &[u8]) -> Vec<u8> {
     extensions
         .iter()

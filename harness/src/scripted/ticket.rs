@@ -1,4 +1,4 @@
-//! The tickets that a server sends, and how they are offered.
+//! The tickets that a server sends, and offers of them.
 
 use rustls::{CipherSuite, HandshakeType};
 
@@ -6,7 +6,7 @@ use super::{OfferedPsk, ScriptedClient};
 use crate::client_hello::EARLY_DATA;
 use crate::wire::Reader;
 
-/// A NewSessionTicket (RFC 9846 §4.7.1), and the key that goes with it.
+/// A NewSessionTicket (RFC 9846 §4.7.1) and its PSK.
 #[derive(Clone)]
 pub struct Ticket {
     pub suite: CipherSuite,
@@ -48,13 +48,13 @@ impl ScriptedClient {
 }
 
 impl Ticket {
-    /// What offers it `age` milliseconds after it came.
+    /// Creates an offer of the ticket, `age` milliseconds after its arrival.
     pub fn offer(&self, age: u32) -> OfferedPsk {
         let obfuscated_age = age.wrapping_add(self.age_add);
         OfferedPsk::new(self.suite, self.psk.clone(), &self.ticket, obfuscated_age)
     }
 
-    /// The same, with early data.
+    /// Creates an offer with early data.
     pub fn offer_early(&self, age: u32) -> OfferedPsk {
         OfferedPsk {
             early_data: true,

@@ -1,11 +1,11 @@
-//! In place of HMAC, and of the HKDF and the PRF made of it, where transcripts are not hashed: it depends on key and
-//! message, is no secret, and takes no time to speak of.
+//! A quick replacement for HMAC, and for the HKDF and PRF based on it, if transcripts are not
+//! hashed. It depends on key and message, but is not secret.
 
-/// Set in every byte of a tag, so that none is a content type: where a change makes a record end inside of a tag, which the
-/// two crates do not have alike, both find the same there.
+/// Set in every byte of a tag, so that none is a content type. Tags differ between the crates, and
+/// a change may make a record end inside one. Both crates then find the same there.
 const NO_CONTENT_TYPE: u64 = 0x8080_8080_8080_8080;
 
-/// As long as that of the suite's hash.
+/// The length of the suite's hash.
 const TAG_LEN: usize = 48;
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -23,8 +23,8 @@ fn absorb(mut state: u64, bytes: &[u8]) -> u64 {
     )
 }
 
-/// `message` up to the nonce of a ticket (RFC 9846 §4.7.1), which the two crates make in their own ways: so resumed
-/// connections of both have the same secrets.
+/// Returns `message` up to the nonce of a ticket (RFC 9846 §4.7.1). The two crates choose nonces
+/// differently, so this gives resumed connections of both the same secrets.
 fn without_nonce(message: &[u8]) -> &[u8] {
     const LABEL: &[u8] = b"tls13 resumption";
     let mut windows = message.windows(LABEL.len());
@@ -62,7 +62,7 @@ macro_rules! quick_mac {
 
             impl Hmac for Quick {
                 fn with_key(&self, key: &[u8]) -> Box<dyn Key> {
-                    // RFC 2104 §2: zeros at the end of a key that is not longer make no difference
+                    // RFC 2104 §2: a shorter key is padded with zeros
                     let mut block = [0; 128];
                     block[..key.len()].copy_from_slice(key);
                     Box::new(Keyed(absorb(ODD, &block)))

@@ -1,5 +1,5 @@
-//! Ed25519 that remembers what it signed and what it found to be right: of connections that do the same again and
-//! again the first one alone pays. What is remembered was done in earnest, and what was changed is looked at anew.
+//! Ed25519 with a cache of signatures and of successful verifications. Of equal connections only
+//! the first one pays for them. Cached results are real, and changed inputs miss the cache.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgo
 /// More than genuine connections need.
 const REMEMBERED: usize = 1024;
 
-/// Results by what they are of. When it is full nothing is added.
+/// Results by input. A full cache stays unchanged.
 #[derive(Default)]
 struct Memory(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// Verifies as the algorithm underneath.
+/// Verifies with the underlying algorithm.
 #[derive(Debug)]
 struct Verifying {
     algorithm: &'static dyn SignatureVerificationAlgorithm,
@@ -56,7 +56,7 @@ impl SignatureVerificationAlgorithm for Verifying {
             self.algorithm
                 .verify_signature(public_key, message, signature)
         };
-        // of these lengths alone is it clear where each begins
+        // fixed lengths make the concatenation unambiguous
         if (public_key.len(), signature.len()) != (32, 64) {
             return verify();
         }
@@ -84,7 +84,7 @@ macro_rules! signatures {
 
             use super::*;
 
-            /// The provider of which all this is, with such signatures.
+            /// The underlying provider, with cached signatures.
             pub(crate) fn provider() -> CryptoProvider {
                 static MADE: OnceLock<WebPkiSupportedAlgorithms> = OnceLock::new();
                 let mut provider = $provider();

@@ -1,11 +1,11 @@
-//! Where the ends keep sessions so that connections do the same however often they are made.
+//! The session stores of both ends, which make repeated connections behave the same.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The one ticket.
+/// The only ticket.
 const TICKET: [u8; 48] = [0x71; 48];
 
 macro_rules! stores {
@@ -21,7 +21,7 @@ macro_rules! stores {
             use super::*;
 
             thread_local! {
-                /// The latest sessions that clients got in this thread, by number of the store.
+                /// The latest sessions that clients received in this thread, by store number.
                 static SESSIONS: RefCell<HashMap<usize, Sessions>> = RefCell::default();
             }
 
@@ -31,12 +31,12 @@ macro_rules! stores {
                 tls13: Option<Tls13ClientSessionValue>,
             }
 
-            /// A client's latest session of each version, for each thread: what others do meanwhile changes
-            /// nothing. No group is remembered.
+            /// A client's latest session of each version, per thread, so that other threads do not
+            /// interfere. It remembers no group.
             #[derive(Debug)]
             pub(crate) struct OfThread(usize);
 
-            /// Has all clients forget the sessions that they got in this thread.
+            /// Removes the sessions that clients received in this thread.
             pub fn forget_sessions() {
                 SESSIONS.take();
             }
@@ -93,7 +93,7 @@ macro_rules! stores {
                 }
             }
 
-            /// The sessions of a server, which stay when they are taken, and when others come by that name.
+            /// The sessions of a server. They stay when they are taken, and are never replaced.
             #[derive(Debug, Default)]
             pub(crate) struct Kept(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 

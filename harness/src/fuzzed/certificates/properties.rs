@@ -1,4 +1,4 @@
-//! Any bytes as a certificate whose properties are asked for.
+//! Arbitrary bytes as a certificate whose properties are read.
 
 use std::fmt::Write;
 
@@ -6,7 +6,8 @@ use rustls::certificates::{Certificate, CertificateField, PropertyError};
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 
-/// Asks for everything twice: the second answer is the first. What webpki read as well is the same as here.
+/// Reads every property twice, with equal results. Properties that webpki reads as well must agree
+/// with it.
 pub(super) fn properties(input: &[u8]) {
     let der = CertificateDer::from(input.to_vec());
     let certificate = Certificate::new(der.clone());
@@ -19,10 +20,10 @@ pub(super) fn properties(input: &[u8]) {
             webpki.subject_public_key_info()
         );
     }
-    // nothing but what is shown as such breaks a line of a log
+    // control characters, which could break a line of a log, are escaped
     if let Ok(subject) = certificate.subject() {
         assert!(!subject.to_string().contains(char::is_control));
-        // each byte stands for three, and an attribute has a short name or its numbers
+        // each byte becomes at most three, and an attribute has a short name or an OID
         assert!(subject.to_string().len() <= 64 + 12 * subject.der().len());
     }
     let names = certificate.subject_alt_names().unwrap_or_default();
@@ -32,7 +33,7 @@ pub(super) fn properties(input: &[u8]) {
     }
 }
 
-/// All properties, or what is wrong with them, as text.
+/// All properties, or their errors, as text.
 fn answers(certificate: &Certificate) -> String {
     let mut text = String::new();
     let mut show = |field, answer: Result<String, PropertyError>| {

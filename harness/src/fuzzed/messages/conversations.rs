@@ -1,4 +1,4 @@
-//! Recorded handshakes, message by message: what a connection that is made anew each time is brought to any point by.
+//! Recorded handshakes, message by message. They bring a new connection to any point.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,17 +16,17 @@ pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
 pub(super) const HANDSHAKE: u8 = 22;
 pub(super) const APPLICATION_DATA: u8 = 23;
 
-/// A handshake, and all that is needed to have one side of it again.
+/// A handshake with everything needed to repeat one side of it.
 pub(super) struct Conversation {
     configs: Configs,
     sends_early: bool,
-    /// What the client received in the connection whose session this one resumes.
+    /// The client's input in the connection whose session this one resumes.
     before: Option<Vec<u8>>,
-    /// What the client receives, and the server.
+    /// The units that the client receives, and the server.
     units: [Vec<Unit>; 2],
-    /// The same as it is on the wire, and where in it each unit begins.
+    /// The same on the wire, with the position of each unit.
     wires: [(Vec<u8>, Vec<usize>); 2],
-    /// What proves who the peer is: the certificate of the server, and of the client.
+    /// The authenticated certificates of the server and of the client.
     leaves: [Option<Vec<u8>>; 2],
 }
 
@@ -36,7 +36,7 @@ pub(in crate::fuzzed) enum Side {
     Server,
 }
 
-/// A handshake message, or a record with something else in it.
+/// A handshake message, or a record of another type.
 #[derive(Clone)]
 pub(super) struct Unit {
     pub(super) typ: u8,
@@ -44,7 +44,7 @@ pub(super) struct Unit {
     pub(super) content: Vec<u8>,
 }
 
-/// How the transparent provider protects a record.
+/// The record protection of the transparent provider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Protection {
     None,
@@ -53,7 +53,7 @@ pub(super) enum Protection {
 }
 
 impl Unit {
-    /// Appends it as it is on the wire, in more records than one where it is too long.
+    /// Appends the unit in wire format, split over several records if it is too long.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         const MOST: usize = 1 << 14;
         let pieces = self.content.chunks(MOST);
@@ -71,16 +71,16 @@ impl Unit {
     }
 }
 
-/// The number of the one in which certificates are compressed.
+/// The index of the conversation with compressed certificates.
 #[cfg(feature = "compression")]
 pub(super) const COMPRESSING: usize = 2;
 
-/// All of them. A corpus knows each by its number: new ones go to the end.
+/// All conversations. Corpora refer to them by number, so append new ones at the end.
 pub(super) fn conversations() -> &'static [Conversation] {
     static MADE: OnceLock<Vec<Conversation>> = OnceLock::new();
     MADE.get_or_init(|| {
         let usual = |auth| Setup {
-            // so that what is changed and accepted does not fail the handshake later
+            // a change that was accepted must not fail the handshake later
             hashes_transcript: false,
             ..Setup::usual(auth)
         };
@@ -127,7 +127,7 @@ pub(super) fn conversations() -> &'static [Conversation] {
 }
 
 impl Conversation {
-    /// One whose ends prove who they are.
+    /// Creates a conversation whose ends authenticate.
     fn authenticated(setup: Setup) -> Self {
         let mut conversation = Self::new(setup, Configs::new(setup), None);
         for (side, leaf) in [Side::Client, Side::Server].into_iter().zip(0..) {
@@ -142,7 +142,7 @@ impl Conversation {
         Self::new(setup, trusting(setup), None)
     }
 
-    /// One that resumes the session of another.
+    /// Creates a conversation that resumes the session of another.
     fn resumed(setup: Setup) -> Self {
         let configs = trusting(setup);
         forget_sessions();
@@ -170,12 +170,13 @@ impl Conversation {
         }
     }
 
-    /// What this side receives.
+    /// The units that this side receives.
     pub(super) fn units(&self, side: Side) -> &[Unit] {
         &self.units[side as usize]
     }
 
-    /// The certificate that the peer of this side has proven to have, in a conversation that is about that.
+    /// The certificate that the peer of this side has proven to have, in a conversation with
+    /// authentication.
     pub(super) fn leaf(&self, side: Side) -> Option<&[u8]> {
         self.leaves[side as usize].as_deref()
     }
@@ -184,14 +185,14 @@ impl Conversation {
         self.configs.server.clone()
     }
 
-    /// The units from this one on, as they are on the wire.
+    /// The units from `unit` on, in wire format.
     pub(super) fn wire_from(&self, side: Side, unit: usize) -> &[u8] {
         let (bytes, starts) = &self.wires[side as usize];
         let start = starts.get(unit).copied().unwrap_or(bytes.len());
         &bytes[start..]
     }
 
-    /// A connection that has received so many units.
+    /// Creates a connection that has received the first `received` units.
     pub(super) fn staged(&self, side: Side, received: usize, api: Api) -> Box<dyn Endpoint> {
         let mut end = self.fresh(side, api);
         let bytes = self.wire_from(side, 0);
@@ -230,7 +231,7 @@ impl Conversation {
     }
 }
 
-/// What the connection under test is used by.
+/// The API of the connection under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Api {
     Buffered,
@@ -239,12 +240,12 @@ pub(super) enum Api {
 
 const EARLY: &[u8] = b"early data";
 
-/// What client and server receive in a handshake of this `kind` and a little after.
+/// The input of client and server in a handshake of this `kind` and shortly after.
 fn converse(configs: &Configs, kind: &str) -> [Vec<u8>; 2] {
     let mut client = ThisBuffered::new(configs.client());
     let mut server = ThisBuffered::new(configs.server());
     let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
-    // which is accepted in the second connection only
+    // accepted in the second connection only
     client.send_early(EARLY);
     loop {
         let flight = client.take_output();
@@ -272,7 +273,7 @@ fn converse(configs: &Configs, kind: &str) -> [Vec<u8>; 2] {
     [to_client, to_server]
 }
 
-/// Each in a record of its own, one behind the other, and where they begin.
+/// Encodes each unit in its own record; returns the bytes and the units' positions.
 fn wire(units: &[Unit]) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut starts) = (Vec::new(), Vec::new());
     for unit in units {
@@ -282,8 +283,8 @@ fn wire(units: &[Unit]) -> (Vec<u8>, Vec<usize>) {
     (bytes, starts)
 }
 
-/// The messages in a flight. With TLS 1.3 a type application_data means that there is another one inside; else what
-/// ends in a tag is protected.
+/// The messages in a flight. In TLS 1.3 the type application_data means that there is an inner
+/// type; otherwise a record is protected if it ends in a tag.
 fn units(flight: &[u8], protection: Protection) -> Vec<Unit> {
     let mut units = Vec::new();
     for record in records(flight) {

@@ -1,4 +1,5 @@
-//! The buffers of a connection, in any order of what can be done with them: what comes out is what went in.
+//! The buffers of a connection under any order of operations: what comes out must equal what went
+//! in.
 
 use rustls_core::record::HEADER_LEN;
 use rustls_core::record::buffer::{OutgoingBuffer, ReceiveBuffer};
@@ -6,10 +7,10 @@ use rustls_core::record::buffer::{OutgoingBuffer, ReceiveBuffer};
 use super::MOST_OPERATIONS;
 use crate::fuzzed::input::Input;
 
-/// Records arrive, are opened where they lie, and read.
+/// Receives records, opens them in place, and reads the plaintext.
 pub(super) fn receive(input: &mut Input<'_>) {
     let mut buffer = ReceiveBuffer::default();
-    // what has not arrived, what was not opened, and what was not read
+    // the bytes not yet received, not yet opened, not yet read
     let (mut wire, mut unopened, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     for count in 0..MOST_OPERATIONS {
         if input.is_empty() {
@@ -27,7 +28,7 @@ pub(super) fn receive(input: &mut Input<'_>) {
                     assert!(!room.is_empty());
                     let len = most.min(room.len());
                     room[..len].copy_from_slice(&wire[..len]);
-                    // a failed read brings nothing
+                    // a failed read adds nothing
                     if len == 0 { Err(()) } else { Ok(len) }
                 });
                 unopened.extend(wire.drain(..read.unwrap_or(0)));
@@ -40,7 +41,7 @@ pub(super) fn receive(input: &mut Input<'_>) {
                 if unopened.len() < record_len {
                     continue;
                 }
-                // where in the record the plaintext is
+                // the position of the plaintext in the record
                 let start = HEADER_LEN + input.len().min(record_len - HEADER_LEN);
                 let end = start + input.len().min(record_len - start);
                 buffer.keep(record_len, start..end);
@@ -74,7 +75,7 @@ pub(super) fn receive(input: &mut Input<'_>) {
     assert!(out[..unread.len()] == unread);
 }
 
-/// Bytes are written into room, or appended, and taken away from the front.
+/// Writes bytes into reserved room or appends them, and takes them from the front.
 pub(super) fn send(input: &mut Input<'_>) {
     let mut buffer = OutgoingBuffer::default();
     let mut pending = Vec::new();

@@ -1,4 +1,4 @@
-//! Clients that offer a session, and servers that are handed what a test says for it.
+//! Clients that offer a session, and servers that find the value that a test provides for it.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use crate::quic::Framed;
 use crate::transparent::this::{Configs, forget_sessions};
 use crate::transparent::{Resumes, Setup};
 
-/// A client that has a session, recorded, and the server that it offers it to.
+/// A recorded client with a session, and its server.
 pub(super) struct Scene {
     configs: Configs,
     pub(super) version: Version,
@@ -26,7 +26,7 @@ pub(super) struct Scene {
     /// The genuine session.
     pub(super) value: Vec<u8>,
     pub(super) session: Session,
-    /// The client's ClientHello, and what it answers when the genuine session is resumed.
+    /// The client's ClientHello, and its answer when the genuine session is resumed.
     pub(super) hello: Vec<u8>,
     pub(super) finished: Vec<u8>,
 }
@@ -39,21 +39,21 @@ pub(super) enum Version {
 }
 
 thread_local! {
-    /// What is found for every ticket and every name of a session in this thread; and what was put there last.
+    /// The value for every ticket and session ID in this thread, and the last value put.
     static HANDED_OUT: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
     static PUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Has servers of this thread find `value` for anything.
+/// Lets servers of this thread find `value` for anything.
 pub(super) fn hand_out(value: Option<Vec<u8>>) {
     HANDED_OUT.set(value);
 }
 
-/// Finds what was handed out.
+/// A ticketer and storage that returns the value handed out.
 #[derive(Debug)]
-struct Handing;
+struct HandsOut;
 
-impl ProducesTickets for Handing {
+impl ProducesTickets for HandsOut {
     fn enabled(&self) -> bool {
         true
     }
@@ -72,7 +72,7 @@ impl ProducesTickets for Handing {
     }
 }
 
-impl StoresServerSessions for Handing {
+impl StoresServerSessions for HandsOut {
     fn can_cache(&self) -> bool {
         true
     }
@@ -91,7 +91,7 @@ impl StoresServerSessions for Handing {
     }
 }
 
-/// All of them. A corpus knows each by its number: new ones go to the end.
+/// All scenes. Corpora refer to them by number, so append new ones at the end.
 pub(super) fn scenes() -> &'static [Scene] {
     static MADE: OnceLock<Vec<Scene>> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -130,10 +130,10 @@ impl Scene {
         let mut server = ServerConfig::clone(&server);
         let is_stored = setup.resumes == Some(Resumes::Stored);
         if is_stored {
-            server.session_storage = Arc::new(Handing);
+            server.session_storage = Arc::new(HandsOut);
         } else {
             server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = Arc::new(Handing);
+            server.ticketer = Arc::new(HandsOut);
         }
         let max_early_data_size = server.max_early_data_size;
         let configs = Configs {
@@ -218,12 +218,12 @@ impl Server {
             .find(|kind| negotiated.ends_with(&format!("Some({kind:?})")))
     }
 
-    /// Whether early data is accepted, where that is to be seen.
+    /// Returns whether early data is accepted; `None` over QUIC.
     pub(super) fn accepts_early_data(&mut self) -> Option<bool> {
         Some(self.over_records()?.early_data().is_some())
     }
 
-    /// What the session says for the application, where that is to be seen.
+    /// The application's data in the session; `None` over QUIC.
     pub(super) fn resumption_data(&mut self) -> Option<Vec<u8>> {
         let data = self.over_records()?.received_resumption_data();
         Some(data.unwrap_or_default().to_vec())

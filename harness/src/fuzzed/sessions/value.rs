@@ -1,4 +1,4 @@
-//! What a server's session says, read a second time, by the comment that documents it.
+//! A second parser of a server's session, written from the comment that documents the format.
 
 use std::str;
 
@@ -25,7 +25,7 @@ pub(super) struct Session {
     pub(super) client_chain: Vec<Vec<u8>>,
 }
 
-/// Bytes that are left.
+/// The remaining bytes.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

@@ -1,4 +1,5 @@
-//! Connections that are split: too early, which gives them back as they were, and then with something waiting in them.
+//! Splitting connections: too early, which returns them unchanged, and then with data waiting in
+//! them.
 
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
@@ -19,13 +20,14 @@ pub(super) trait Splits: Sized {
 
     fn receive(&mut self, bytes: &[u8]);
 
-    /// Writes this much of the stream, and has it wait.
+    /// Writes `len` bytes of the stream, and leaves them unsent.
     fn write(&mut self, sent: &mut Sent, len: usize);
 
-    /// Processes some bytes, if it can, and leaves plaintext where it is; returns what is to be given to the receiver.
+    /// Processes some bytes if possible, and leaves the plaintext unread; returns the bytes for the
+    /// receiver.
     fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8>;
 
-    /// The halves, and what was taken out of the connection to be sent.
+    /// Returns the halves, and output taken from the connection before the split.
     fn into_split(self) -> Result<Halves<Self::Data>, (Self, Error)>;
 }
 
@@ -60,7 +62,7 @@ macro_rules! splits {
 
             fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8> {
                 let mut rest = &bytes[..];
-                // what does not fit comes later
+                // bytes that do not fit come later
                 while !rest.is_empty() && self.read_tls(&mut rest).is_ok() {
                     self.process_new_packets().unwrap();
                 }
@@ -90,7 +92,7 @@ macro_rules! splits {
                 }
             }
 
-            // plaintext has to be read before the split, so nothing is processed
+            // plaintext must be read before the split, so nothing is processed
             fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8> {
                 bytes
             }
@@ -125,8 +127,8 @@ fn parts<C>(refused: IntoSplitError<C>) -> (C, Error) {
     (refused.into_connection(), error)
 }
 
-/// Has `conn` make a handshake, which it can be split in no part of; splits it, with something waiting if `input` says
-/// so; and runs the rest of the input.
+/// Lets `conn` make a handshake, during which it cannot be split. Then splits it, with waiting data
+/// if `input` says so, and runs the rest of the input.
 pub(super) fn run<C: Splits>(
     kind: &'static Kind,
     mut conn: C,
@@ -149,7 +151,7 @@ pub(super) fn run<C: Splits>(
                     assert_eq!(error, Error::HandshakeNotComplete);
                     conn
                 }
-                // a server is still waiting for what this client has not sent yet
+                // a server still waits for data that this client has not sent yet
                 Ok(halves) => return World::new(kind, halves, peer).run(input),
             };
         }

@@ -1,4 +1,4 @@
-//! ECHConfigs (RFC 9849 §4) byte by byte, right and wrong, and the keys that belong to them.
+//! ECHConfigs (RFC 9849 §4), byte by byte, valid or not, and their private keys.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::wire::{u8_vec, u16_vec};
 /// The version of RFC 9849.
 pub const VERSION: u16 = ENCRYPTED_CLIENT_HELLO;
 
-/// KEM, KDF and AEAD of every suite that the providers over aws-lc-rs have.
+/// KEM, KDF and AEAD of every suite of the aws-lc-rs providers.
 pub const SUITES: [(u16, u16, u16); 12] = [
     (0x0010, 1, 1),
     (0x0010, 1, 2),
@@ -29,7 +29,7 @@ pub const SUITES: [(u16, u16, u16); 12] = [
     (0x0020, 1, 3),
 ];
 
-/// An ECHConfig before it is put together.
+/// An ECHConfig before encoding.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub version: u16,
@@ -41,12 +41,12 @@ pub struct Config {
     pub maximum_name_length: u8,
     pub public_name: Vec<u8>,
     pub extensions: Vec<(u16, Vec<u8>)>,
-    /// What follows the extensions.
+    /// The bytes after the extensions.
     pub trailing: Vec<u8>,
 }
 
 impl Config {
-    /// The ECHConfig.
+    /// Encodes the ECHConfig.
     pub fn encoded(&self) -> Vec<u8> {
         let suites = self.suites.iter().flat_map(|(kdf, aead)| {
             let [kdf, aead] = [kdf, aead].map(|id| id.to_be_bytes());
@@ -70,13 +70,13 @@ impl Config {
         [&self.version.to_be_bytes()[..], &u16_vec(&contents)].concat()
     }
 
-    /// An ECHConfigList of this one.
+    /// Encodes an ECHConfigList with only this one.
     pub fn list(&self) -> Vec<u8> {
         config_list(&[self])
     }
 }
 
-/// An ECHConfigList.
+/// Encodes an ECHConfigList.
 pub fn config_list(configs: &[&Config]) -> Vec<u8> {
     let encoded = configs.iter().flat_map(|config| config.encoded());
     u16_vec(&encoded.collect::<Vec<_>>())
@@ -90,7 +90,7 @@ pub struct EchKey {
 }
 
 impl EchKey {
-    /// One for a single suite, of [`SUITES`].
+    /// Creates a key with a single suite, which must be one of [`SUITES`].
     ///
     /// # Panics
     ///
@@ -115,18 +115,18 @@ impl EchKey {
         }
     }
 
-    /// With changes to its ECHConfig.
+    /// Applies `change` to the ECHConfig.
     pub fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
         change(&mut self.config);
         self
     }
 
-    /// Its private half.
+    /// The private key.
     pub fn private_key(&self) -> &[u8] {
         &self.private_key
     }
 
-    /// Whether `enc` of `extension` is a key that its KEM takes.
+    /// True if the KEM accepts `enc` of `extension`.
     pub fn decapsulates(&self, extension: &EchExtension) -> bool {
         let extension = EchExtension {
             config_id: self.config.config_id,
@@ -135,7 +135,7 @@ impl EchKey {
         matches!(self.openers(&extension), Ok(Some(_)))
     }
 
-    /// A context to open with; none if `extension` is for another key.
+    /// Creates a context for opening; `None` if `extension` is for another key.
     pub(super) fn openers(&self, extension: &EchExtension) -> Result<Option<Openers>, Broken> {
         let config = &self.config;
         if extension.config_id != config.config_id {
@@ -178,7 +178,7 @@ pub(super) struct Openers {
 }
 
 impl Openers {
-    /// EncodedClientHelloInner; none if the payload is not authentic.
+    /// Opens EncodedClientHelloInner; `None` if the payload is not authentic.
     pub(super) fn open(
         &mut self,
         outer: &ClientHello,

@@ -1,14 +1,14 @@
-//! A server of Encrypted Client Hello (RFC 9849) with a memory for every rule that a client must follow.
+//! A server of Encrypted Client Hello (RFC 9849) that checks every rule that a client must follow.
 //!
 //! ```text
-//!   config ──── ECHConfigLists byte by byte, right and wrong, and the keys to open with
-//!   reading ─── ClientHelloOuter to ClientHelloInner, strictly: what breaks a rule is not read
-//!   rules ───── what the two of them, and those after a HelloRetryRequest, must have in common
-//!   this file ─ one connection: what it opens, and how it confirms
+//!   config ──── ECHConfigLists byte by byte, valid or not, and the keys to open with
+//!   reading ─── ClientHelloOuter to ClientHelloInner, strictly: a broken rule is an error
+//!   rules ───── the consistency of the two, and of those after a HelloRetryRequest
+//!   this file ─ one connection: opening and confirming
 //! ```
 //!
-//! Unlike the rest of the scripted peers this one checks what it reads: a server that is lenient shows nothing about
-//! a client. HPKE is that of two providers, which must agree.
+//! Unlike the other scripted peers this one checks its input, because a lenient server would prove
+//! nothing about a client. It runs HPKE on two providers, which must agree.
 
 mod config;
 mod reading;
@@ -27,19 +27,21 @@ pub const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 /// ech_outer_extensions, RFC 9849 §11.1.
 pub const ECH_OUTER_EXTENSIONS: u16 = 0xfd00;
 
-/// The lengths of what stands before the last 8 bytes of ServerHello.random: header, version, 24 bytes of random.
+/// The length of the fields before the last 8 bytes of ServerHello.random: header, version, 24
+/// bytes of random.
 const CONFIRMATION_AT: usize = 4 + 2 + 24;
 const CONFIRMATION_LEN: usize = 8;
 
-/// What a scripted server does with encrypted_client_hello.
+/// The behaviour of a scripted server for encrypted_client_hello.
 #[derive(Clone)]
 pub struct Ech {
-    /// What it can open with.
+    /// The keys that it can open with.
     pub keys: Vec<EchKey>,
-    /// Whether it goes on with ClientHelloInner, and confirms that: in a HelloRetryRequest, if that has an
-    /// encrypted_client_hello of 8 bytes.
+    /// True to continue with ClientHelloInner and confirm that. A HelloRetryRequest confirms it if
+    /// it has an encrypted_client_hello of 8 bytes.
     pub accepts: bool,
-    /// Whether what it says is changed on the way: the client may then go on as if it had been rejected.
+    /// True if messages of the server are changed in transit: the client may then continue as if it
+    /// had been rejected.
     pub is_tampered_with: bool,
 }
 
@@ -52,7 +54,7 @@ impl Ech {
         }
     }
 
-    /// One that reads ClientHelloInner, and goes on with ClientHelloOuter.
+    /// Creates a server that reads ClientHelloInner, but continues with ClientHelloOuter.
     pub fn rejecting(key: &EchKey) -> Self {
         Self {
             accepts: false,
@@ -61,15 +63,15 @@ impl Ech {
     }
 }
 
-/// One connection's part of it.
+/// The state of one connection.
 #[derive(Default)]
 pub(super) struct Connection {
     context: Option<Context>,
-    /// What could be read: of an initial ClientHello, and of the one after a HelloRetryRequest.
+    /// The opened initial ClientHello, and the one after a HelloRetryRequest.
     pub(super) opened: Vec<Opened>,
 }
 
-/// The key that the first ClientHello was opened with.
+/// The key that opened the first ClientHello.
 struct Context {
     key: EchKey,
     extension: EchExtension,
@@ -77,11 +79,12 @@ struct Context {
 }
 
 impl Connection {
-    /// The ClientHello to go on with.
+    /// Returns the ClientHello to continue with.
     ///
     /// # Panics
     ///
-    /// If the client breaks a rule, or if it is to be accepted and none of the keys opens what it has encrypted.
+    /// If the client breaks a rule, or if the server must accept and none of its keys opens the
+    /// payload.
     pub(super) fn choose(&mut self, ech: &Ech, message: &[u8]) -> Vec<u8> {
         if !self.opened.is_empty() && !ech.accepts {
             // RFC 9849 §7.1.1: nothing more is decrypted
@@ -96,7 +99,7 @@ impl Connection {
         let opened = self
             .open(ech, message)
             .unwrap_or_else(|Broken(rule)| panic!("the client breaks {rule}"));
-        assert!(opened.is_some() || !ech.accepts, "no key opens this");
+        assert!(opened.is_some() || !ech.accepts, "no key opens the payload");
         let inner = opened.as_ref().map(|opened| opened.inner.message());
         self.opened.extend(opened);
         let inner = inner.filter(|_| ech.accepts);
@@ -136,11 +139,11 @@ impl Connection {
         Ok(None)
     }
 
-    /// Checks the first binder of a ClientHelloInner that comes after `transcript`.
+    /// Checks the first binder of a ClientHelloInner that follows `transcript`.
     ///
     /// # Panics
     ///
-    /// If it is not that of `psk`.
+    /// If it is not the binder of `psk`.
     pub(super) fn check_binder(&self, psk: &[u8], transcript: &Transcript, hello: &[u8]) {
         let Some(opened) = self.opened.last() else {
             return;
@@ -174,7 +177,7 @@ impl Connection {
         }
     }
 
-    /// The same in a HelloRetryRequest, if it has the extension for that (RFC 9849 §7.2.1).
+    /// Confirms in a HelloRetryRequest, if it has the extension for this (RFC 9849 §7.2.1).
     pub(super) fn confirm_retry(&self, ech: &Ech, transcript: &Transcript, retry: &mut [u8]) {
         let header = [&ENCRYPTED_CLIENT_HELLO.to_be_bytes()[..], &[0, 8]].concat();
         let found = retry.windows(header.len()).position(|at| at == header);
@@ -188,7 +191,7 @@ impl Connection {
     }
 
     fn confirmation(&self, label: &str, transcript: &Transcript, message: &[u8]) -> Vec<u8> {
-        // both confirmations are keyed by the random of the ClientHelloInner before them; it does not change
+        // the random of ClientHelloInner keys both confirmations; it does not change after a retry
         let random = &self.opened[0].inner.random;
         let stage = Stage::early(transcript.suite, Some(random));
         stage.expand(label, &transcript.hash_with(message), CONFIRMATION_LEN)

@@ -1,4 +1,4 @@
-//! From ClientHelloOuter to ClientHelloInner (RFC 9849 §5.1, §7.1), by the letter.
+//! Strict decoding of ClientHelloOuter to ClientHelloInner (RFC 9849 §5.1, §7.1).
 
 use super::config::Config;
 use super::{ECH_OUTER_EXTENSIONS, ENCRYPTED_CLIENT_HELLO, rules};
@@ -9,7 +9,7 @@ use crate::wire::{Reader, message, u16_vec};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broken(pub &'static str);
 
-/// What `holds` says, or that `rule` is broken.
+/// Fails with the broken `rule` unless it `holds`.
 pub(super) fn require(holds: bool, rule: &'static str) -> Result<(), Broken> {
     if holds { Ok(()) } else { Err(Broken(rule)) }
 }
@@ -25,7 +25,7 @@ pub struct EchExtension {
 }
 
 impl EchExtension {
-    /// The body of the extension.
+    /// Encodes the body of the extension.
     pub fn encoded(&self) -> Vec<u8> {
         let (kdf, aead) = self.suite;
         [
@@ -52,14 +52,14 @@ impl EchExtension {
 }
 
 const OUTER: u8 = 0;
-/// All there is of the extension in ClientHelloInner.
+/// The whole body of the extension in ClientHelloInner.
 const INNER: [u8; 1] = [1];
 
 /// Reads encrypted_client_hello in a ClientHelloOuter.
 ///
 /// # Errors
 ///
-/// It is not there, not there once, or not well-formed.
+/// If the extension is missing, occurs more than once, or is malformed.
 pub fn read_extension(outer: &ClientHello) -> Result<EchExtension, Broken> {
     let count = |typ| {
         let types = outer.extension_types();
@@ -98,17 +98,17 @@ pub fn read_extension(outer: &ClientHello) -> Result<EchExtension, Broken> {
 pub struct Opened {
     pub outer: ClientHello,
     pub extension: EchExtension,
-    /// EncodedClientHelloInner with its padding, as it was encrypted.
+    /// EncodedClientHelloInner with its padding, as encrypted.
     pub encoded: Vec<u8>,
     pub padding_len: usize,
-    /// What ech_outer_extensions referred to.
+    /// The extensions referenced by ech_outer_extensions.
     pub outer_extensions: Vec<u16>,
-    /// As it was before it was encoded.
+    /// The ClientHelloInner before encoding.
     pub inner: ClientHello,
 }
 
 impl Opened {
-    /// Reverses the encoding, and checks the two ClientHellos and what they have in common.
+    /// Reverses the encoding, and checks the two ClientHellos and their consistency.
     pub(super) fn read(
         outer: ClientHello,
         config: &Config,
@@ -117,7 +117,7 @@ impl Opened {
     ) -> Result<Self, Broken> {
         let mut inner = ClientHello::read(&message(1, &encoded));
         let padding = std::mem::take(&mut inner.trailing);
-        // each of these is an illegal_parameter to a server
+        // each violation is an illegal_parameter for a server
         require(
             padding.iter().all(|&byte| byte == 0),
             "§5.1: the padding is of zeros",
@@ -141,7 +141,7 @@ impl Opened {
     }
 }
 
-/// Puts the extensions of `outer` in place of ech_outer_extensions, by the procedure of RFC 9849's Appendix A, and
+/// Replaces ech_outer_extensions by the extensions of `outer`, following RFC 9849, Appendix A;
 /// returns their types.
 fn expand(inner: &mut ClientHello, outer: &ClientHello) -> Result<Vec<u16>, Broken> {
     let is_it = |(typ, _): &(u16, Vec<u8>)| *typ == ECH_OUTER_EXTENSIONS;
@@ -177,7 +177,7 @@ fn expand(inner: &mut ClientHello, outer: &ClientHello) -> Result<Vec<u16>, Brok
     Ok(types)
 }
 
-/// Whether the extension of a ClientHelloInner is what it has to be.
+/// True if this is a valid extension of a ClientHelloInner.
 pub(super) fn is_inner(body: Option<&[u8]>) -> bool {
     body == Some(&INNER[..])
 }

@@ -1,4 +1,4 @@
-//! What ClientHelloOuter and ClientHelloInner must and must not have, RFC 9849 §5 and §6.1.
+//! The requirements on ClientHelloOuter and ClientHelloInner, RFC 9849 §5 and §6.1.
 
 use super::config::Config;
 use super::reading::{Broken, EchExtension, Opened, is_inner, require};
@@ -11,7 +11,7 @@ use crate::wire::Reader;
 
 const TLS13: u16 = 0x0304;
 
-/// Checks what `opened` holds.
+/// Checks an `opened` ClientHello.
 pub(super) fn check(opened: &Opened, config: &Config) -> Result<(), Broken> {
     let Opened { outer, inner, .. } = opened;
     check_alone(outer)?;
@@ -20,13 +20,14 @@ pub(super) fn check(opened: &Opened, config: &Config) -> Result<(), Broken> {
     check_outer(outer, config)?;
     require(
         outer.random != inner.random,
-        "§6.1: ClientHelloOuter.random is another",
+        "§6.1: ClientHelloOuter.random differs",
     )?;
-    // rule 3 for ClientHelloOuter holds as the server copies legacy_session_id; the rest of the body has no rule
+    // rule 3 for ClientHelloOuter holds because the server copies legacy_session_id; the rest of
+    // the body has no rule
     check_psk(outer, inner)?;
     require(
         opened.encoded.len().is_multiple_of(32),
-        "§6.1.3: EncodedClientHelloInner is a multiple of 32 bytes long",
+        "§6.1.3: EncodedClientHelloInner has a length that is a multiple of 32",
     )?;
     let max = usize::from(config.maximum_name_length);
     let name = server_name(inner).map(|name| name.len());
@@ -37,7 +38,7 @@ pub(super) fn check(opened: &Opened, config: &Config) -> Result<(), Broken> {
     )
 }
 
-/// What holds for any ClientHello of a client that offers ECH (RFC 9846 §4.2).
+/// Checks the rules for any ClientHello of a client that offers ECH (RFC 9846 §4.2).
 fn check_alone(hello: &ClientHello) -> Result<(), Broken> {
     let mut types = hello.extension_types();
     require(
@@ -49,7 +50,7 @@ fn check_alone(hello: &ClientHello) -> Result<(), Broken> {
     types.dedup();
     require(
         types.len() == count,
-        "RFC 9846 §4.3: no extension is there twice",
+        "RFC 9846 §4.3: no extension occurs twice",
     )?;
     require(versions(hello).contains(&TLS13), "§6.1: TLS 1.3 is offered")?;
     require(
@@ -67,7 +68,7 @@ fn check_inner(inner: &ClientHello) -> Result<(), Broken> {
         inner.extension(ECH_OUTER_EXTENSIONS).is_none(),
         "§5.1: no ech_outer_extensions in ClientHelloInner",
     )?;
-    // RFC 8701: values to be ignored are no versions
+    // RFC 8701: GREASE values are not versions
     let is_grease = |version: u16| version & 0x0f0f == 0x0a0a && version >> 8 == version & 0xff;
     let mut versions = versions(inner).into_iter();
     require(
@@ -87,7 +88,7 @@ fn check_outer(outer: &ClientHello, config: &Config) -> Result<(), Broken> {
     )
 }
 
-/// GREASE PSK, RFC 9849 §6.1.2.
+/// Checks the GREASE PSK, RFC 9849 §6.1.2.
 fn check_psk(outer: &ClientHello, inner: &ClientHello) -> Result<(), Broken> {
     require(
         outer.extension(EARLY_DATA) == inner.extension(EARLY_DATA),
@@ -108,7 +109,7 @@ fn check_psk(outer: &ClientHello, inner: &ClientHello) -> Result<(), Broken> {
     require(
         outer_psk.identities.len() == inner_psk.identities.len()
             && outer_psk.binders.len() == inner_psk.binders.len(),
-        "§6.1.2: as many identities and binders",
+        "§6.1.2: equal numbers of identities and binders",
     )?;
     let identities = outer_psk.identities.iter().zip(&inner_psk.identities);
     let binders = outer_psk.binders.iter().zip(&inner_psk.binders);
@@ -116,8 +117,11 @@ fn check_psk(outer: &ClientHello, inner: &ClientHello) -> Result<(), Broken> {
         .clone()
         .map(|((outer, _), (inner, _))| (outer, inner));
     for (outer, inner) in ids.chain(binders) {
-        require(outer.len() == inner.len(), "§6.1.2: of the same lengths")?;
-        require(outer != inner, "§6.1.2: what stands in them is random")?;
+        require(
+            outer.len() == inner.len(),
+            "§6.1.2: identities and binders have equal lengths",
+        )?;
+        require(outer != inner, "§6.1.2: identities and binders are random")?;
     }
     for ((_, outer), (_, inner)) in identities {
         require(outer != inner, "§6.1.2: obfuscated_ticket_age is random")?;
@@ -146,7 +150,7 @@ impl Psks {
         while !list.is_empty() {
             binders.push(list.vector(1).to_vec());
         }
-        assert!(body.is_empty(), "bytes behind the binders");
+        assert!(body.is_empty(), "bytes after the binders");
         Self {
             identities,
             binders,
@@ -154,7 +158,7 @@ impl Psks {
     }
 }
 
-/// Checks the extension of the ClientHello after a HelloRetryRequest that accepted (RFC 9849 §7.1.1).
+/// Checks the extension of the ClientHello after an accepting HelloRetryRequest (RFC 9849 §7.1.1).
 pub(super) fn check_second_extension(
     first: &EchExtension,
     second: &EchExtension,
@@ -166,17 +170,17 @@ pub(super) fn check_second_extension(
     require(second.enc.is_empty(), "§6.1.5: enc is empty")
 }
 
-/// Checks the ClientHellos after a HelloRetryRequest that accepted, beside those before it.
+/// Compares the ClientHellos after an accepting HelloRetryRequest with those before it.
 pub(super) fn check_second(first: &Opened, second: &Opened) -> Result<(), Broken> {
     require(
-        lasting(&first.inner, &[]) == lasting(&second.inner, &[]),
-        "§6.1.5: the second ClientHelloInner is the first but for what RFC 9846 §4.2.2 lists",
+        unchanging_parts(&first.inner, &[]) == unchanging_parts(&second.inner, &[]),
+        "§6.1.5: the second ClientHelloInner equals the first except for the list in RFC 9846 §4.2.2",
     )?;
-    // to anybody else it is a ClientHello after a HelloRetryRequest like any other
+    // to anyone else it is an ordinary second ClientHello
     require(
-        lasting(&first.outer, &[ENCRYPTED_CLIENT_HELLO])
-            == lasting(&second.outer, &[ENCRYPTED_CLIENT_HELLO]),
-        "RFC 9846 §4.2.2: the second ClientHelloOuter is the first but for what may change",
+        unchanging_parts(&first.outer, &[ENCRYPTED_CLIENT_HELLO])
+            == unchanging_parts(&second.outer, &[ENCRYPTED_CLIENT_HELLO]),
+        "RFC 9846 §4.2.2: the second ClientHelloOuter equals the first except for permitted changes",
     )?;
     require(
         second.inner.extension(EARLY_DATA).is_none(),
@@ -184,8 +188,8 @@ pub(super) fn check_second(first: &Opened, second: &Opened) -> Result<(), Broken
     )
 }
 
-/// What a HelloRetryRequest must not change.
-fn lasting(hello: &ClientHello, changing: &[u16]) -> ClientHello {
+/// The parts that must not change after a HelloRetryRequest.
+fn unchanging_parts(hello: &ClientHello, changing: &[u16]) -> ClientHello {
     let may_change = [KEY_SHARE, EARLY_DATA, COOKIE, PRE_SHARED_KEY, PADDING];
     hello.clone().edit(|hello| {
         let stays = |typ: &u16| !may_change.contains(typ) && !changing.contains(typ);
@@ -193,7 +197,7 @@ fn lasting(hello: &ClientHello, changing: &[u16]) -> ClientHello {
     })
 }
 
-/// The versions that are offered.
+/// The offered versions.
 fn versions(hello: &ClientHello) -> Vec<u16> {
     let body = hello.extension(SUPPORTED_VERSIONS);
     body.map_or_else(Vec::new, |body| read_u16s(Reader(body).vector(1)))

@@ -1,4 +1,5 @@
-//! That the server refuses a client that breaks a rule: without that, nothing it accepts shows anything.
+//! Checks that the server rejects a client that breaks a rule. Otherwise its acceptance would prove
+//! nothing.
 
 use rustls_upstream::crypto::aws_lc_rs::hpke::DH_KEM_X25519_HKDF_SHA256_AES_128 as HPKE;
 use rustls_upstream::crypto::hpke::{Hpke, HpkePublicKey, HpkeSealer};
@@ -13,21 +14,21 @@ use crate::wire::{u8_vec, u16s};
 const PUBLIC: &[u8] = b"public.example";
 const SECRET: &[u8] = b"secret.example";
 
-/// A client that encrypts whatever it is told to.
+/// A client that encrypts whatever it is given.
 struct Client {
     key: EchKey,
     enc: Vec<u8>,
     sealer: Box<dyn HpkeSealer>,
 }
 
-/// What it encrypts, and what it sends in the clear.
+/// The plaintext of the encrypted hello, and the hello in the clear.
 #[derive(Clone)]
 struct Hellos {
     inner: ClientHello,
     outer: ClientHello,
     extension: EchExtension,
     padding: Vec<u8>,
-    /// Changes ClientHelloOuter once it is authenticated.
+    /// Changes ClientHelloOuter after it was authenticated.
     tamper: fn(&mut ClientHello),
 }
 
@@ -45,7 +46,7 @@ impl Client {
         }
     }
 
-    /// Those that no rule is against.
+    /// Hellos that follow all rules.
     fn hellos(&self) -> Hellos {
         let hello = ClientHello::new();
         let outer = hello.clone().with(SERVER_NAME, host_name(PUBLIC));
@@ -76,7 +77,7 @@ impl Client {
         extension.payload = vec![0; encoded.len() + 16];
         let body = extension.encoded();
         let place = |outer: &ClientHello, body| {
-            // in front of pre_shared_key
+            // before pre_shared_key
             let mut outer = outer.clone();
             let at = outer.extensions.len();
             let psk = outer.extension(PRE_SHARED_KEY).is_some();
@@ -93,10 +94,10 @@ impl Client {
     }
 }
 
-/// What a test does to what breaks no rule.
+/// A change that a test makes to valid hellos.
 type Change = fn(&mut Hellos);
 
-/// What the server makes of a first ClientHello.
+/// The server's result for a first ClientHello.
 fn opened(change: impl FnOnce(&mut Hellos)) -> Result<Option<Opened>, Broken> {
     let mut client = Client::new();
     let mut hellos = client.hellos();
@@ -116,7 +117,7 @@ fn edit(hello: &mut ClientHello, edit: impl FnOnce(ClientHello) -> ClientHello) 
     *hello = edit(hello.clone());
 }
 
-/// ech_outer_extensions with these types in place of what `inner` has of them.
+/// Moves these types of `inner` to ech_outer_extensions.
 fn compress(hellos: &mut Hellos, types: &[u16]) {
     let kept = &mut hellos.inner.extensions;
     kept.retain(|(typ, _)| !types.contains(typ));
@@ -124,7 +125,7 @@ fn compress(hellos: &mut Hellos, types: &[u16]) {
 }
 
 #[test]
-fn what_breaks_no_rule_is_read() {
+fn valid_hellos_are_accepted() {
     let read = opened(|_| {}).unwrap().unwrap();
     assert_eq!(
         read.inner.extension(SERVER_NAME),
@@ -170,7 +171,7 @@ fn what_breaks_no_rule_is_read() {
             .extension(PRE_SHARED_KEY)
             .is_some()
     );
-    // one of them alone, or both the same
+    // only one of them, or both the same
     assert!(broken(|hellos| psk(&mut hellos.outer, 1)).contains("early_data is in both"));
     let alone = broken(|hellos| {
         psk(&mut hellos.inner, 0);
@@ -185,7 +186,7 @@ fn what_breaks_no_rule_is_read() {
 }
 
 #[test]
-fn nothing_is_read_that_is_not_authentic() {
+fn unauthentic_payloads_are_not_opened() {
     let unread: [Change; 4] = [
         |hellos| hellos.tamper = |outer| outer.random[0] ^= 1,
         |hellos| hellos.tamper = |outer| outer.cipher_suites.push(0x1304),
@@ -198,7 +199,7 @@ fn nothing_is_read_that_is_not_authentic() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused() {
+fn broken_rules_are_rejected() {
     let edits: [(&str, Change); 24] = [
         ("padding is of zeros", |hellos| hellos.padding[3] = 1),
         ("legacy_session_id is left out", |hellos| {
@@ -225,7 +226,7 @@ fn what_breaks_a_rule_is_refused() {
                 .extensions
                 .push((ECH_OUTER_EXTENSIONS, u8_vec(&u16s(&[13]))));
         }),
-        ("no extension is there twice", |hellos| {
+        ("no extension occurs twice", |hellos| {
             let share = hellos.inner.extension(KEY_SHARE).unwrap().to_vec();
             compress(hellos, &[KEY_SHARE]);
             hellos.inner.extensions.push((KEY_SHARE, share));
@@ -267,7 +268,7 @@ fn what_breaks_a_rule_is_refused() {
                 hello.with(SESSION_TICKET, vec![1])
             });
         }),
-        ("ClientHelloOuter.random is another", |hellos| {
+        ("ClientHelloOuter.random differs", |hellos| {
             hellos.inner.random = [1; 32]
         }),
         ("names public_name", |hellos| {
@@ -277,7 +278,7 @@ fn what_breaks_a_rule_is_refused() {
         }),
         ("padded to maximum_name_length", |hellos| {
             let mut len = hellos.inner.message().len() - 4;
-            // a message that ends where a block does
+            // a message that ends on a block boundary
             let mut names = Vec::new();
             while len % 32 != 0 {
                 names.push(b'a');
@@ -311,7 +312,7 @@ fn what_breaks_a_rule_is_refused() {
 }
 
 #[test]
-fn what_follows_a_retry_is_checked() {
+fn second_hellos_are_checked() {
     let second = |change: fn(&mut Hellos)| {
         let mut client = Client::new();
         let mut hellos = client.hellos();
@@ -334,15 +335,15 @@ fn what_follows_a_retry_is_checked() {
         ("the context of the first", |hellos| {
             hellos.tamper = |outer| outer.random[0] ^= 1
         }),
-        ("second ClientHelloInner is the first", |hellos| {
+        ("second ClientHelloInner equals the first", |hellos| {
             hellos.inner.random[0] ^= 1
         }),
-        ("second ClientHelloInner is the first", |hellos| {
+        ("second ClientHelloInner equals the first", |hellos| {
             edit(&mut hellos.inner, |hello| {
                 hello.with(SERVER_NAME, host_name(b"other.example"))
             });
         }),
-        ("second ClientHelloOuter is the first", |hellos| {
+        ("second ClientHelloOuter equals the first", |hellos| {
             hellos.outer.random[0] ^= 1
         }),
     ];

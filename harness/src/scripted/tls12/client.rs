@@ -14,9 +14,9 @@ use crate::scripted::records::{Joiner, Opening, Sealing};
 use crate::scripted::refused::{Refused, deliver};
 use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
 
-/// A client that has read a server's first flight, and goes on as the test wants.
+/// A client that has read a server's first flight. The test decides what it sends next.
 pub struct ScriptedClient {
-    /// Its server.
+    /// The server.
     pub server: Box<dyn Endpoint>,
     pub suite: CipherSuite,
     /// Handshake messages of the server, its ServerHello first.
@@ -24,11 +24,11 @@ pub struct ScriptedClient {
     /// The extensions of its ServerHello.
     pub extensions: Vec<(u16, Vec<u8>)>,
     pub session_id: Vec<u8>,
-    /// Application data of the server.
+    /// Application data from the server.
     pub plaintext: Vec<u8>,
-    /// Alerts of the server that did not end the connection: level and description.
+    /// Non-fatal alerts from the server: level and description.
     pub alerts: Vec<Vec<u8>>,
-    /// Whether a Finished of the server came and was right.
+    /// True if the server's Finished has arrived and was right.
     pub server_finished: bool,
     provider: CryptoProvider,
     tls12_suite: Suite,
@@ -45,7 +45,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn new(
         mut server: Box<dyn Endpoint>,
         provider: &CryptoProvider,
@@ -84,7 +84,7 @@ impl ScriptedClient {
         Ok(client)
     }
 
-    /// Opens what the server has sent.
+    /// Opens records from the server.
     fn receive(&mut self, received: &[wire::Record]) {
         for record in received {
             let (typ, content) = self.opening.open(record).unwrap();
@@ -115,7 +115,7 @@ impl ScriptedClient {
         direction_keys(self.tls12_suite, secret, &self.randoms, sender)
     }
 
-    /// Takes in what the server wants to send.
+    /// Receives the server's pending output.
     pub fn receive_output(&mut self) {
         let received = self.server.take_output();
         self.receive(&wire::records(&received));
@@ -127,18 +127,18 @@ impl ScriptedClient {
         types.collect()
     }
 
-    /// The message of the server of this type.
+    /// The server's message of this type.
     pub fn message_of(&self, typ: HandshakeType) -> Option<&[u8]> {
         let mut flight = self.flight.iter();
         let found = flight.find(|message| message[0] == typ.into());
         found.map(Vec::as_slice)
     }
 
-    /// Sends handshake messages, as if they were in order, and takes in the answer.
+    /// Sends handshake messages as the next ones of the handshake, and receives the answer.
     ///
     /// # Errors
     ///
-    /// How the server refuses them.
+    /// If the server rejects them.
     pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
         self.transcript.add(messages);
         self.send_raw(ContentType::Handshake, messages)
@@ -148,7 +148,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
         let records = self.sealing.seal(typ, payload);
         let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
@@ -156,24 +156,25 @@ impl ScriptedClient {
         Ok(())
     }
 
-    /// Sends a change_cipher_spec, and protects what follows.
+    /// Sends a change_cipher_spec and protects the following records.
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn change_cipher_spec(&mut self) -> Result<(), Refused> {
         self.send_raw(ContentType::ChangeCipherSpec, &[1])?;
         self.protect();
         Ok(())
     }
 
-    /// Protects what follows, without saying so.
+    /// Protects the following records without a change_cipher_spec.
     pub fn protect(&mut self) {
         let keys = self.keys(Side::Client);
         self.sealing.set_tls12_keys(&keys);
     }
 
-    /// Makes the ClientKeyExchange of ECDHE and, with it behind what was sent, the keys.
+    /// Creates the ClientKeyExchange of ECDHE and derives the keys from the transcript including
+    /// it.
     pub fn key_exchange(&mut self) -> Vec<u8> {
         let params = self.message_of(HandshakeType::ServerKeyExchange).unwrap();
         let mut params = Reader::of_message(params, HandshakeType::ServerKeyExchange.into());
@@ -203,18 +204,18 @@ impl ScriptedClient {
         message
     }
 
-    /// The Finished that is due.
+    /// The client's next Finished.
     pub fn finished(&self) -> Vec<u8> {
         let secret = self.secret.as_ref().expect("keys were agreed on");
         let data = verify_data(self.tls12_suite, secret, Side::Client, &self.transcript);
         message(HandshakeType::Finished.into(), &data)
     }
 
-    /// Finishes the handshake as a good client without certificate would, of a resumed session as well.
+    /// Finishes a full or resumed handshake like a correct client without a certificate.
     ///
     /// # Errors
     ///
-    /// How the server refuses it.
+    /// If the server rejects it.
     pub fn finish(&mut self) -> Result<(), Refused> {
         if !self.is_resumed() {
             let key_exchange = self.key_exchange();
@@ -225,15 +226,15 @@ impl ScriptedClient {
         self.send(&finished)
     }
 
-    /// Whether the server answered with an abbreviated handshake.
+    /// True if the server answered with an abbreviated handshake.
     pub fn is_resumed(&self) -> bool {
         self.message_of(HandshakeType::ServerHelloDone).is_none()
     }
 
-    /// To be resumed, after the handshake.
+    /// The session for a resumption, after the handshake.
     pub fn session(&self) -> Session {
         let ticket = self.message_of(HandshakeType::NewSessionTicket);
-        // behind header, lifetime and length
+        // after header, lifetime and length
         let ticket = ticket.map_or(&[][..], |message| &message[4 + 4 + 2..]);
         Session {
             id: self.session_id.clone(),
@@ -242,34 +243,34 @@ impl ScriptedClient {
         }
     }
 
-    /// What the server has received of application data.
+    /// Returns the application data that the server has received.
     pub fn received_by_server(&mut self) -> Vec<u8> {
         let mut plaintext = Vec::new();
         self.server.read_into(&mut plaintext);
         plaintext
     }
 
-    /// A Certificate for `chain`.
+    /// Encodes a Certificate for `chain`.
     pub fn certificate(chain: &[&[u8]]) -> Vec<u8> {
         let entries: Vec<u8> = chain.iter().flat_map(|cert| vector(3, cert)).collect();
         message(HandshakeType::Certificate.into(), &vector(3, &entries))
     }
 
-    /// A CertificateVerify by `key`, for what was sent so far.
+    /// Encodes a CertificateVerify by `key` over the messages so far.
     pub fn certificate_verify(&self, key: &dyn SigningKey, scheme: u16) -> Vec<u8> {
         let signer = key.choose_scheme(&[scheme.into()]).unwrap();
         let signature = signer.sign(self.transcript.messages()).unwrap();
         Self::certificate_verify_of(scheme, &signature)
     }
 
-    /// A CertificateVerify with any signature.
+    /// Encodes a CertificateVerify with any signature.
     pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
         let body = [&scheme.to_be_bytes()[..], &u16_vec(signature)].concat();
         message(HandshakeType::CertificateVerify.into(), &body)
     }
 }
 
-/// What a ServerHello says.
+/// The contents of a ServerHello.
 struct ReadHello {
     random: [u8; 32],
     session_id: Vec<u8>,
@@ -278,7 +279,7 @@ struct ReadHello {
 }
 
 impl ReadHello {
-    /// Of the ServerHello that `messages` begin with.
+    /// Reads the ServerHello at the start of `messages`.
     fn new(messages: &[u8]) -> Self {
         let mut messages = Reader(messages);
         assert_eq!(
@@ -291,7 +292,7 @@ impl ReadHello {
         let session_id = body.vector(1).to_vec();
         let suite = body.u16().into();
         let _compression_method = body.number(1);
-        // RFC 5246 §7.4.1.3: there may be no extensions at all
+        // RFC 5246 §7.4.1.3: the extensions may be absent altogether
         let extensions = if body.is_empty() {
             vec![]
         } else {

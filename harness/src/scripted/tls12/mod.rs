@@ -1,14 +1,14 @@
-//! Peers of TLS 1.2 that have the right keys and say whatever a test wants, right or wrong.
+//! TLS 1.2 peers with the right keys that send whatever a test wants.
 
 pub mod client;
 pub(super) mod secrets;
 pub mod server;
 
-/// What two ends need to resume a session.
+/// The data that either end needs to resume a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     pub id: Vec<u8>,
-    /// Empty when there is none.
+    /// Empty if there is no ticket.
     pub ticket: Vec<u8>,
     pub master_secret: [u8; 48],
 }

@@ -4,7 +4,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls::{CipherSuite, Side, SupportedCipherSuite, Tls12CipherSuite};
 
-/// A provider's suites are static; so are these.
+/// A TLS 1.2 suite. The suites of a provider are static.
 pub(super) type Suite = &'static Tls12CipherSuite;
 
 /// The suite of `provider` with this name.
@@ -29,20 +29,20 @@ impl Transcript {
         suite.common.hash_provider.hash(&self.0).as_ref().to_vec()
     }
 
-    /// What a client's CertificateVerify signs (RFC 5246 §7.4.8).
+    /// The messages that a client's CertificateVerify signs (RFC 5246 §7.4.8).
     pub(super) fn messages(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// The two randoms, of client and server.
+/// The randoms of client and server.
 #[derive(Clone, Copy)]
 pub(super) struct Randoms {
     pub(super) client: [u8; 32],
     pub(super) server: [u8; 32],
 }
 
-/// RFC 5246 §8.1, and RFC 7627 §4 if there is a session hash.
+/// RFC 5246 §8.1, or RFC 7627 §4 with a session hash.
 pub(super) fn master_secret(
     suite: Suite,
     pre_master_secret: &[u8],
@@ -59,7 +59,7 @@ pub(super) fn master_secret(
     secret
 }
 
-/// RFC 5246 §7.4.9: what the Finished of `sender` says.
+/// RFC 5246 §7.4.9: the verify_data in the Finished of `sender`.
 pub(super) fn verify_data(
     suite: Suite,
     secret: &[u8; 48],
@@ -77,7 +77,7 @@ pub(super) fn verify_data(
     data
 }
 
-/// RFC 5246 §6.3: the keys of what `sender` sends.
+/// RFC 5246 §6.3: the keys for the records of `sender`.
 pub(super) fn direction_keys(
     suite: Suite,
     secret: &[u8; 48],
@@ -104,7 +104,7 @@ pub(super) fn direction_keys(
     }
 }
 
-/// What protects the records of one direction.
+/// The keys that protect the records of one direction.
 pub(in crate::scripted) struct DirectionKeys {
     suite: Suite,
     key: Vec<u8>,

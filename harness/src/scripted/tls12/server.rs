@@ -17,34 +17,34 @@ use crate::scripted::records::{Joiner, Opening, Sealing};
 use crate::scripted::server::{Corrupt, Extension, Hello, Identity, bytes, hello_message};
 use crate::wire::{self, message, plain_messages, u8_vec, u16_vec, vector};
 
-/// What the server does next.
+/// An action of the server.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Sends the message of this type, as the script has it.
+    /// Sends the script's message of this type.
     Send(HandshakeType),
     /// Sends any message, and adds it to the transcript.
     Message(Vec<u8>),
-    /// Sends any content, which is not added to the transcript.
+    /// Sends any content, without adding it to the transcript.
     Raw(ContentType, Vec<u8>),
-    /// Sends a change_cipher_spec, and protects what follows.
+    /// Sends a change_cipher_spec and protects the following records.
     ChangeCipherSpec,
-    /// Delivers what was sent so far, and reads what the client has to say.
+    /// Delivers the records so far and reads the client's answer.
     Await,
 }
 
-/// What the server sends: correct unless a test changes it.
+/// The server's output: correct unless a test changes it.
 #[derive(Clone)]
 pub struct Script {
     pub steps: Vec<Step>,
     pub hello: Hello,
     pub group: NamedGroup,
-    /// The certificates: `None` is the server's own.
+    /// The certificates; `None` stands for the server's own.
     pub certificates: Vec<Option<Vec<u8>>>,
     /// The body of a CertificateStatus.
     pub status: Vec<u8>,
     /// Changes the parameters of the key exchange before they are signed.
     pub edit_params: fn(&mut Vec<u8>),
-    /// Stands for the scheme that was used.
+    /// Replaces the scheme in the message, but not in the signature.
     pub scheme: Option<SignatureScheme>,
     pub flip_signature: bool,
     /// The body of a CertificateRequest.
@@ -52,9 +52,9 @@ pub struct Script {
     pub lifetime_hint: u32,
     pub ticket: Vec<u8>,
     pub edit_verify_data: fn(&mut Vec<u8>),
-    /// Changes each message that is sent, as it is encoded: told its position.
+    /// Changes each encoded message. The first argument is its index.
     pub corrupt: Corrupt,
-    /// What is resumed, if anything.
+    /// The resumed session, if any.
     pub resumes: Option<Session>,
 }
 
@@ -96,7 +96,7 @@ impl Script {
             edit_params: |_| {},
             scheme: None,
             flip_signature: false,
-            // any of ecdsa_sign and rsa_sign, with the usual schemes, by whomever
+            // ecdsa_sign and rsa_sign, the usual schemes, any authority
             request: [
                 &u8_vec(&[64, 1])[..],
                 &u16_vec(&[4, 3, 8, 4]),
@@ -111,18 +111,18 @@ impl Script {
         }
     }
 
-    /// One that asks for a client certificate.
+    /// Creates a script that requests a client certificate.
     pub fn with_request() -> Self {
         Self::new().with_step(3, Step::Send(HandshakeType::CertificateRequest))
     }
 
-    /// One that gives the session an ID.
+    /// Adds a session ID to the ServerHello.
     pub fn with_session_id(mut self, id: &[u8]) -> Self {
         self.hello.session_id = Some(id.to_vec());
         self
     }
 
-    /// One that sends a ticket, which the client must have asked for.
+    /// Creates a script that sends a ticket, which the client must have requested.
     pub fn with_ticket() -> Self {
         let mut script = Self::new().with_step(5, Step::Send(HandshakeType::NewSessionTicket));
         let announced = bytes(crate::client_hello::SESSION_TICKET, &[]);
@@ -130,7 +130,8 @@ impl Script {
         script
     }
 
-    /// One that resumes `session`, whose ID or else the client's it echoes.
+    /// Creates a script that resumes `session`. It echoes the session's ID, or the client's if that
+    /// is empty.
     pub fn resuming(session: Session) -> Self {
         let mut script = Self::new();
         script.hello.session_id = if session.id.is_empty() {
@@ -164,7 +165,7 @@ impl Script {
     }
 }
 
-/// How a connection with a scripted server ended.
+/// The end of a connection with a scripted server.
 #[derive(Debug)]
 pub struct Outcome {
     /// The client's error, as its debug output.
@@ -173,13 +174,13 @@ pub struct Outcome {
     pub alert: Option<AlertDescription>,
     /// The types of the client's handshake messages after its ClientHello.
     pub received: Vec<HandshakeType>,
-    /// The client's messages themselves, its ClientHello first.
+    /// The client's messages, its ClientHello first.
     pub messages: Vec<Vec<u8>>,
-    /// Whether the client's Finished came and was right.
+    /// True if the client's Finished has arrived and was right.
     pub client_finished: bool,
-    /// Application data of the client.
+    /// Application data from the client.
     pub plaintext: Vec<u8>,
-    /// To be resumed, once there were keys.
+    /// The session for a resumption, once there were keys.
     pub session: Option<Session>,
 }
 
@@ -255,7 +256,7 @@ impl Server<'_> {
                 Step::Raw(typ, content) => flight.extend(self.sealing.seal(*typ, content)),
                 Step::ChangeCipherSpec => {
                     flight.extend(self.sealing.seal(ContentType::ChangeCipherSpec, &[1]));
-                    // without keys, what follows is in the clear
+                    // without keys, the following records stay in the clear
                     if let Some(secret) = &self.secret {
                         let keys = direction_keys(self.suite, secret, &self.randoms, Side::Server);
                         self.sealing.set_tls12_keys(&keys);
@@ -270,7 +271,7 @@ impl Server<'_> {
         client.receive(&flight)
     }
 
-    /// The message of type `typ` that the script has the server send.
+    /// The script's message of type `typ`.
     fn message(&mut self, typ: HandshakeType) -> Vec<u8> {
         let script = self.script;
         let body = match typ {
@@ -293,13 +294,13 @@ impl Server<'_> {
             ]
             .concat(),
             HandshakeType::Finished => {
-                // without keys a Finished can only be wrong
+                // without keys the Finished is wrong in any case
                 let secret = self.secret.unwrap_or([0; 48]);
                 let mut data = verify_data(self.suite, &secret, Side::Server, &self.transcript);
                 (script.edit_verify_data)(&mut data);
                 data
             }
-            other => panic!("no way to make a {other:?}"),
+            other => panic!("cannot make a {other:?}"),
         };
         message(typ.into(), &body)
     }
@@ -328,7 +329,7 @@ impl Server<'_> {
         [&params[..], &scheme, &u16_vec(&signature)].concat()
     }
 
-    /// Reads what the client sent, as far as it can be opened.
+    /// Reads the client's records until one cannot be opened.
     fn read(&mut self, output: &[u8]) {
         for record in wire::records(output) {
             let Ok((typ, content)) = self.opening.open(&record) else {
