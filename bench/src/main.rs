@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!   cli ─► report ─► processes: one for each allocator
-//!            │            bulk, handshake, primitives, ─► measure ─┬─► this::connection ─────┐ one source
-//!            │            tcp, duplex, memory, load               ├─► upstream::connection ─┘ for both
-//!            ▼                                                    └─► limit, primitives
+//!            │         bulk, handshake, primitives, ─► measure ─┬─► this::connection ─────┐ one
+//!            │         tcp, duplex, memory, load                ├─► upstream::connection ─┘ source
+//!            ▼                                                  └─► limit, primitives
 //!   tables, JSON, plot ◄─ rows
 //! ```
 

@@ -1,4 +1,4 @@
-//! What was given back is there to be looked at.
+//! The content of freed memory is recorded.
 
 use core::hint::black_box;
 
@@ -8,7 +8,7 @@ use bench_allocator::{KeepsFreed, record_freed};
 static ALLOCATOR: KeepsFreed = KeepsFreed;
 
 #[test]
-fn what_is_given_back_is_kept_as_it_was() {
+fn freed_blocks_are_recorded_unchanged() {
     let is_in = |freed: &[u8], text: &[u8]| freed.windows(text.len()).any(|bytes| bytes == text);
     let before = black_box(b"before".to_vec());
     let (kept, freed) = record_freed(|| {
@@ -23,7 +23,7 @@ fn what_is_given_back_is_kept_as_it_was() {
     drop(black_box(b"after".to_vec()));
     assert_eq!(kept, b"grown");
     assert!(is_in(&freed, b"before"));
-    assert!(is_in(&freed, b"grown"), "the block that it outgrew");
+    assert!(is_in(&freed, b"grown"), "the block before it grew");
     for text in [&b"wiped"[..], b"after"] {
         assert!(!is_in(&freed, text));
     }

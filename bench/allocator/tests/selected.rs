@@ -1,6 +1,6 @@
-//! Each allocator serves a process that chose it, and counts.
+//! Each allocator serves a process that selected it, and counts.
 //!
-//! One file, one process at a time: the counters are those of the whole process.
+//! The only test file of its process, because the counters are process-wide.
 
 use core::hint::black_box;
 use std::env;
@@ -28,7 +28,7 @@ fn every_allocator_can_be_chosen() {
 }
 
 #[test]
-#[ignore = "started by every_allocator_can_be_chosen, in a process of its own"]
+#[ignore = "started by every_allocator_can_be_chosen, in a separate process"]
 fn a_process_counts_on_the_allocator_it_chose() {
     let chosen = env::var(VARIABLE).unwrap();
     assert_eq!(selected().name(), chosen);

@@ -1,4 +1,4 @@
-//! Running this program under callgrind.
+//! Runs this program under callgrind.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,10 +8,10 @@ use crate::Result;
 use crate::profile::Profile;
 use crate::workloads::{COLLECTED, REPORTED};
 
-/// Runs this program with `args` under callgrind; returns what it printed, and a profile for each call of
-/// the function [`REPORTED`].
+/// Runs this program with `args` under callgrind. Returns its output, and a profile for each call
+/// of the function [`REPORTED`].
 pub(crate) fn run(args: &[&str], directory: &Path) -> Result<(String, Vec<Profile>)> {
-    // of a run before, if any
+    // remove the output of an earlier run
     let _ = fs::remove_dir_all(directory);
     fs::create_dir_all(directory)?;
     let out = directory.join("profile").display().to_string();
@@ -27,9 +27,9 @@ pub(crate) fn run(args: &[&str], directory: &Path) -> Result<(String, Vec<Profil
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| format!("cannot run valgrind, which this takes: {error}"))?;
+        .map_err(|error| format!("cannot run valgrind, which this needs: {error}"))?;
     if !run.status.success() {
-        return Err(format!("under valgrind it ended with {}", run.status).into());
+        return Err(format!("the run under valgrind failed: {}", run.status).into());
     }
     let program = program.to_str().ok_or("this program's path is not UTF-8")?;
     let mut profiles = Vec::new();

@@ -2,10 +2,10 @@
 //! however busy, so counting finds a slowdown of five percent.
 //!
 //! ```text
-//! cargo bench -p bench --bench instructions                         all workloads, compared with expected.json
-//! cargo bench -p bench --bench instructions -- receive/64           only workloads with this in their name
-//! cargo bench -p bench --bench instructions -- receive/64 --functions    with the functions that take them
-//! cargo bench -p bench --bench instructions -- --record             updates expected.json
+//! cargo bench -p bench --bench instructions         # all workloads, compared with expected.json
+//!     -- receive/64                                 # only workloads with this in their name
+//!     -- receive/64 --functions                     # with the functions that take them
+//!     -- --record                                   # updates expected.json
 //! ```
 //!
 //! The program needs valgrind and runs itself under its tool callgrind.

@@ -1,34 +1,36 @@
-//! A profile in callgrind's format, and whose the instructions in it are.
+//! A profile in callgrind's format, with the owner of each instruction.
 
 use std::collections::BTreeMap;
 
-/// Whose code an instruction is, by the source file it comes from.
+/// The owner of an instruction, according to its source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    /// This library, and what the compiler put into it from the standard library and from Rust crates.
+    /// This library, including code that the compiler inlined from the standard library and from
+    /// Rust crates.
     Library,
     /// The Rust code of the cryptographic libraries.
     Binding,
-    /// C, assembly, and what has no source: the cryptographic libraries and the C library. What this library does in
-    /// the place of a `memcpy`, too: whether it does depends on where buffers lie.
+    /// C, assembly, and code without a source: the cryptographic libraries and the C library.
+    /// Includes this library's replacement for `memcpy`, because its use depends on the location of
+    /// buffers.
     Foreign,
     /// The program that counts.
     Bench,
 }
 
-/// Instructions of one workload.
+/// The instructions of one workload.
 #[derive(Debug, Default)]
 pub(crate) struct Profile {
     pub(crate) library: u64,
     pub(crate) binding: u64,
     pub(crate) foreign: u64,
-    /// Those of the library and the bindings, by function and source file.
+    /// The instructions of the library and the bindings, by function and source file.
     pub(crate) functions: BTreeMap<(String, String), u64>,
 }
 
 impl Profile {
-    /// Reads a profile of `program`, strings and positions not compressed: which object, file and
-    /// function the lines of costs belong to is said when it changes.
+    /// Parses a profile of `program` with uncompressed strings and positions. The object, file and
+    /// function of the cost lines are given whenever they change.
     pub(crate) fn parse(text: &str, program: &str) -> Result<Self, String> {
         let mut profile = Self::default();
         let (mut object, mut file, mut function) = ("", "", "");
@@ -40,7 +42,7 @@ impl Profile {
                 let cost = cost.ok_or_else(|| format!("no cost in \"{line}\""))?;
                 let owner = match home {
                     _ if object != program => Owner::Foreign,
-                    // what was inlined there is a part of it
+                    // inlined code belongs to the function
                     Owner::Binding | Owner::Foreign => home,
                     Owner::Library | Owner::Bench => Owner::of(file, ""),
                 };
@@ -53,7 +55,7 @@ impl Profile {
                         function = value;
                         home = Owner::of(file, function);
                     }
-                    // the line behind it is the cost of what was called
+                    // the next line is the cost of the called function
                     "calls" => drop(lines.next()),
                     _ => {}
                 }
@@ -62,7 +64,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// All but those of the program that counts.
+    /// All instructions except those of the program that counts.
     pub(crate) fn total(&self) -> u64 {
         self.library + self.binding + self.foreign
     }
@@ -80,8 +82,8 @@ impl Profile {
 }
 
 impl Owner {
-    /// Of a function of which the first instruction is from `file`. That can be an inlined one's, and there
-    /// are no line tables for the cryptographic libraries: they are told by the name.
+    /// The owner of a function whose first instruction is from `file`. That may be an inlined file.
+    /// The cryptographic libraries have no line tables, so their functions are recognised by name.
     fn of(file: &str, function: &str) -> Self {
         let files = ["/aws-lc-rs-1.", "/ring-0."];
         let names = ["aws_lc_rs::", "<aws_lc_rs::", "ring::", "<ring::"];

@@ -1,9 +1,10 @@
 //! Secrets of connections do not stay in freed memory: they are zeroized, wherever they were.
 //!
 //! ```text
-//!   secrets ───── the secrets: recorded by a key log, a group and a ticketer, or derived from these;
-//!                 and the search for them in freed memory
-//!   connections ─ connections of every kind, from the first byte to the last, moved as applications do
+//!   secrets ───── the secrets: recorded by a key log, a group and a ticketer, or derived from
+//!                 these; and the search for them in freed memory
+//!   connections ─ connections of every kind, from the first byte to the last, moved as
+//!                 applications do
 //!   handed_over ─ connections whose secrets are handed over: halves, extraction, kernel
 //!   failing ───── handshakes that end early: dropped, changed in transit, or by a panic,
 //!                 at each step

@@ -46,7 +46,7 @@ impl StoresServerSessions for Storage {
 }
 
 #[test]
-fn no_secret_of_a_forgotten_session_is_left() {
+fn no_secret_of_a_dropped_session_is_left() {
     for provider in PROVIDERS {
         for versions in [Versions::Tls13, Versions::Tls12] {
             for auth in [ClientAuth::None, ClientAuth::Required] {
