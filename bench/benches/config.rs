@@ -93,7 +93,7 @@ fn verify(bencher: &mut Bencher, provider: CryptoProvider, key_type: KeyType) {
         Arc::new(provider),
     )
     .build()
-    .expect("there is a root");
+    .expect("the store has a root");
     let (end_entity, intermediates) = identities
         .server
         .chain

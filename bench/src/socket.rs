@@ -89,7 +89,7 @@ pub(crate) fn allow_files(needed: usize) -> io::Result<()> {
     if limit.maximum.is_some_and(|maximum| maximum < needed) {
         let most = limit.maximum.unwrap_or_default();
         return Err(io::Error::other(format!(
-            "this takes {needed} open files, and a process may have {most}: ask for fewer connections, or see `ulimit -Hn`"
+            "this needs {needed} open files, but the limit is {most}: use fewer connections, or raise `ulimit -Hn`"
         )));
     }
     let raised = Rlimit {

@@ -67,7 +67,7 @@ impl Suite {
         all.find(|suite| {
             suite.version == version && suite.cipher == cipher && suite.goes_with(key_type)
         })
-        .ok_or_else(|| "there is no such suite".into())
+        .ok_or_else(|| "no such suite exists".into())
     }
 
     /// True if this suite works with a server certificate of `key_type`. RFC 8422 §5.10 counts

@@ -137,7 +137,8 @@ macro_rules! delegate {
 }
 
 // SAFETY: every method passes its arguments unchanged to the method of the same name of another
-// `GlobalAlloc`, always the same one, and returns its result. Nothing here allocates or unwinds.
+// `GlobalAlloc`. This is always the same one, and its result is returned. Nothing here allocates or
+// unwinds.
 #[allow(clippy::undocumented_unsafe_blocks)] // stated once, in `delegate`
 unsafe impl GlobalAlloc for Selected {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -18,7 +18,7 @@
 //! the source file of each instruction.
 //!
 //! A figure of sending or receiving is per record: 16 are counted after a warm-up. A handshake is
-//! one side of a full one, or of one resumed from a ticket, including the creation of the
+//! one side of a full one, or of one resumed from a ticket. It includes the creation of the
 //! connection and the storage of tickets. Its certificate is an Ed25519 one, which has the same
 //! length in each run. Keys and randoms differ between runs, which changes the figure by less than
 //! one percent.

@@ -56,7 +56,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Load(Load),
 
-    /// Checks that the time to reject a forgery does not depend on where it is wrong
+    /// Reports whether the time to reject a forgery depends on where it is wrong
     Timing(TimingArgs),
 
     /// All sub-commands except `load` and `timing`, one after the other

@@ -34,9 +34,9 @@ pub(crate) struct Receive {
 /// The way the receiving application gets its data.
 enum Application {
     /// Copies it with `read`.
-    Reads(Stretch),
+    Copies(Stretch),
     /// Borrows it with `fill_buf`.
-    Looks,
+    Borrows,
 }
 
 impl Receive {
@@ -50,7 +50,7 @@ impl Receive {
             pair,
             plaintext: traffic.plaintext(),
             pipe: traffic.incoming(),
-            application: Application::Reads(Stretch::new(vec![0; len], step)),
+            application: Application::Copies(Stretch::new(vec![0; len], step)),
             writes: traffic.writes(),
         }
     }
@@ -58,7 +58,7 @@ impl Receive {
     /// Creates a workload whose application reads in place.
     pub(crate) fn without_copy(pair: Pair, traffic: &Traffic) -> Self {
         Self {
-            application: Application::Looks,
+            application: Application::Borrows,
             ..Self::new(pair, traffic)
         }
     }
@@ -75,8 +75,8 @@ impl Workload for Receive {
 
     fn run(&mut self) -> Result<()> {
         let received = match &mut self.application {
-            Application::Reads(memory) => read_all(&mut self.pair.server, &self.pipe, memory)?,
-            Application::Looks => look_at(&mut self.pair.server, &self.pipe)?,
+            Application::Copies(memory) => read_all(&mut self.pair.server, &self.pipe, memory)?,
+            Application::Borrows => look_at(&mut self.pair.server, &self.pipe)?,
         };
         check_received(received, self.plaintext.last().len() * self.writes)
     }

@@ -81,7 +81,7 @@ impl<C: Side, S: Side> Handshakes<C, S> {
             let is_resumed = match kind {
                 Some(HandshakeKind::Full) => false,
                 Some(HandshakeKind::Resumed) => true,
-                other => return Err(format!("the handshake came to a halt: {other:?}").into()),
+                other => return Err(format!("the handshake stalled: {other:?}").into()),
             };
             if is_resumed != self.is_resumed && !self.may_be_full {
                 let expected = ["full", "resumed"][usize::from(self.is_resumed)];

@@ -96,7 +96,7 @@ fn read<Data>(
     let application = &mut application[..waiting];
     connection.reader().read_exact(application)?;
     if application != expected {
-        return Err("what arrived is not what was sent".into());
+        return Err("the received data differs from the sent data".into());
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ impl<F: Fn() -> Result<Arc<RootCertStore>>> Connections<F> {
             self.pipes
                 .connect::<P, _, _>(&mut sums, client, server, &mut |_| ())?;
         if client.is_handshaking() || server.is_handshaking() {
-            return Err("the handshake came to a halt".into());
+            return Err("the handshake stalled".into());
         }
         let [mut of_client, _] = sums;
         P::measure(&mut of_client, || drop(client));

@@ -46,7 +46,7 @@ pub(crate) fn heap_bytes(
         let (client, server) =
             pipes.connect::<Nothing, _, _>(&mut Default::default(), client, server, &mut |_| ())?;
         if client.is_handshaking() || server.is_handshaking() {
-            return Err("the handshake came to a halt".into());
+            return Err("the handshake stalled".into());
         }
         Ok(())
     };

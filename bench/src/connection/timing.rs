@@ -97,8 +97,8 @@ pub(in super::super) fn ticket_case(
     }
 }
 
-/// Looks up names that are similar to existing ones. Name and byte value vary, because the slot of
-/// a name in the table is random and would stay the same in a whole run.
+/// Looks up names that are similar to existing ones. The slot of a name in the table is random, but
+/// constant in a run. Therefore name and byte value vary.
 fn stored_session() -> Result<Subject> {
     const SESSIONS: usize = 200;
     let sessions = ServerSessionMemoryCache::new(256);

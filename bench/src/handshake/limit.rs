@@ -284,7 +284,7 @@ impl Handshake<'_> {
         }
     }
 
-    /// Seals the own encrypted records and opens the peer's.
+    /// Seals this side's encrypted records and opens the peer's.
     fn records(&mut self) {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {

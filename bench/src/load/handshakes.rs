@@ -102,8 +102,8 @@ pub(crate) struct Row {
     allocations_per_handshake: f64,
     /// The heap bytes of configurations and caches at the end.
     live_bytes: i64,
-    /// The growth of the most heap in use at the end of a phase, from the first five phases to the
-    /// last five. A full cache may briefly have one session less.
+    /// The growth of the heap from the first five phases to the last five, comparing the highest
+    /// use at the end of a phase. A full cache may briefly have one session less.
     growth_bytes: i64,
     /// The most heap in use beyond that, within a handshake.
     peak_bytes: i64,

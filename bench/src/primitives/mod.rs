@@ -176,7 +176,7 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
             let all = Primitive::all().into_iter();
             let all: Vec<_> = all.map(|primitive| primitive.to_string()).collect();
             return Err(format!(
-                "no operation has \"{}\" in its name; there are:\n  {}",
+                "no operation has \"{}\" in its name; the operations are:\n  {}",
                 self.filter,
                 all.join("\n  ")
             )

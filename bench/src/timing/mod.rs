@@ -100,7 +100,7 @@ differ). This is evidence for this machine and build, not a proof.";
                 .collect();
             all.dedup();
             return Err(format!(
-                "no operation has \"{}\" in its name; there are:\n  {}",
+                "no operation has \"{}\" in its name; the operations are:\n  {}",
                 self.filter,
                 all.join("\n  ")
             )

@@ -299,8 +299,8 @@ fn record_shared(secret: &SharedSecret) {
     record("shared secret", secret.secret_bytes());
 }
 
-/// A ticketer that records the secrets in the tickets of another one, and checks that it rejects a
-/// forgery of each returning ticket.
+/// A ticketer that records the secrets in the tickets of another one. It also checks that a forgery
+/// of each returning ticket is rejected.
 #[derive(Debug)]
 pub(crate) struct Tickets(pub(crate) Arc<dyn ProducesTickets>);
 

@@ -22,7 +22,7 @@ pub fn certificates(input: &[u8]) {
         #[cfg(feature = "compression")]
         2 => compression::compressed(choice, rest),
         #[cfg(feature = "compression")]
-        3 => compression::to_be_compressed(choice, rest),
+        3 => compression::compressed_and_plain(choice, rest),
         // the feature is disabled
         _ => {
             let _ = rest;

@@ -45,9 +45,9 @@ fn edited_scenes(side: Side) -> Vec<Edited> {
 }
 
 /// The first byte chooses the scene. The second chooses the kind of the rest ([`EDITS`]), and a
-/// second connection that must behave like a buffered one that receives everything at once. There
-/// is none from 64 on; 0 means an unbuffered connection, other numbers a buffered one that receives
-/// pieces of this length.
+/// second connection. This must behave like a buffered connection that receives everything at once.
+/// There is none from 64 on; 0 means an unbuffered connection, other numbers a buffered one that
+/// receives pieces of this length.
 fn both_ways(input: &[u8], scenes: &[Edited]) {
     let &[which, how, ref rest @ ..] = input else {
         return;

@@ -58,11 +58,12 @@ enum Kind {
     Record(u8),
 }
 
-/// The first byte chooses the conversation and the receiver (bit 0), the second the number of
-/// messages received before. The third chooses the kind of the body, which is the rest of the
-/// input. The fourth chooses the comparison (bits 0 and 1), whether the body replaces the next
-/// message (bit 2), whether the genuine messages follow (bit 3) and the length of the pieces (bits
-/// 4 to 7).
+/// The input starts with four bytes:
+/// 1. the receiver (bit 0) and the conversation;
+/// 2. the number of messages received before;
+/// 3. the kind of the body, which is the rest of the input;
+/// 4. the comparison (bits 0 and 1), whether the body replaces the next message (bit 2), whether
+///    the genuine messages follow (bit 3), and the length of the pieces (bits 4 to 7).
 pub fn messages(input: &[u8]) {
     let &[which, position, kind, how, ref body @ ..] = input else {
         return;
@@ -102,8 +103,8 @@ pub fn messages(input: &[u8]) {
     }
 }
 
-/// True if a peer that accepts any certificate accepts `body` as a message of this type, at the
-/// point of a certificate that may be compressed.
+/// True if `body` is accepted as a message of this type at the point of a certificate that may be
+/// compressed. The peer accepts any certificate.
 #[cfg(feature = "compression")]
 pub(super) fn is_certificate_accepted(side: Side, typ: u8, body: &[u8]) -> bool {
     let conversation = &conversations()[COMPRESSING];

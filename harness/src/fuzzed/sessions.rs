@@ -1,6 +1,6 @@
-//! Tickets and stored sessions of a server. Changed tickets must not open. Arbitrary bytes in the
-//! place of a session's plaintext resume a session only if they are a fitting one, as judged by a
-//! second parser.
+//! Tickets and stored sessions of a server. Changed tickets must not open. Arbitrary bytes may also
+//! replace a session's plaintext. They must resume a session exactly if a second parser accepts
+//! them as a fitting one.
 
 mod scenes;
 mod value;

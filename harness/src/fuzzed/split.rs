@@ -367,7 +367,7 @@ impl<Data> World<Data> {
     }
 }
 
-/// Writes plaintext; the accepted length must be the announced room.
+/// Writes plaintext; the accepted length must match the announced room.
 fn write_plaintext(sender: &mut Sender, sent: &mut Sent, plaintext: &[u8]) {
     let mut writer = sender.writer();
     let room = writer.room_left();

@@ -1,5 +1,5 @@
-//! The unbuffered API under any order of calls, with buffers of any length, and with an honest peer
-//! or one whose bytes are changed in transit.
+//! The unbuffered API under any order of calls, with buffers of any length. The peer is honest, or
+//! its bytes are changed in transit.
 
 use std::ops::DerefMut;
 

@@ -38,7 +38,7 @@ impl Pair {
             take_in(&mut pair.client, pipe, &mut [])?;
         }
         if pair.client.is_handshaking() || pair.server.is_handshaking() {
-            return Err("the handshake came to a halt".into());
+            return Err("the handshake stalled".into());
         }
         Ok(pair)
     }
@@ -83,7 +83,7 @@ pub fn write<Data>(
     while !plaintext.is_empty() {
         let accepted = connection.writer().write(plaintext)?;
         if accepted == 0 {
-            return Err("the connection takes no more plaintext".into());
+            return Err("the connection accepts no more plaintext".into());
         }
         plaintext = &plaintext[accepted..];
         while connection.wants_write() {

@@ -46,7 +46,7 @@ impl Pair {
             advance(&mut *server, to_server, to_client)?;
         }
         if client.is_handshaking() || server.is_handshaking() {
-            return Err("the handshake came to a halt".into());
+            return Err("the handshake stalled".into());
         }
         Ok(Self { client, server })
     }

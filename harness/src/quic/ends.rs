@@ -292,8 +292,8 @@ macro_rules! ends {
                 }
             }
 
-            /// Seals a packet with a short fixed header, a four-byte packet number, and at least
-            /// four bytes of payload, so that there is a sample (RFC 9001 §5.4.2).
+            /// Seals a packet with a short fixed header and a four-byte packet number. The payload
+            /// must have at least four bytes, so that there is a sample (RFC 9001 §5.4.2).
             pub fn seal(
                 header_key: &dyn HeaderProtectionKey,
                 key: &dyn PacketKey,

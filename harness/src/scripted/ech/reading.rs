@@ -169,7 +169,7 @@ fn expand(inner: &mut ClientHello, outer: &ClientHello) -> Result<Vec<u16>, Brok
         )?;
         let Some(found) = rest.find(|(other, _)| other == typ) else {
             return Err(Broken(
-                "§5.1: OuterExtensions refers to what is there, once, in its order",
+                "§5.1: OuterExtensions refers to existing extensions, once, in their order",
             ));
         };
         inner.extensions.insert(at + i, found.clone());

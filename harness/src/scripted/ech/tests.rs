@@ -205,14 +205,14 @@ fn broken_rules_are_rejected() {
         ("legacy_session_id is left out", |hellos| {
             hellos.inner.session_id = vec![5; 32]
         }),
-        ("refers to what is there", |hellos| {
+        ("refers to existing extensions", |hellos| {
             compress(hellos, &[COOKIE])
         }),
-        ("refers to what is there", |hellos| {
+        ("refers to existing extensions", |hellos| {
             compress(hellos, &[KEY_SHARE, KEY_SHARE])
         }),
         // in the order of ClientHelloInner, not of ClientHelloOuter
-        ("refers to what is there", |hellos| {
+        ("refers to existing extensions", |hellos| {
             compress(hellos, &[KEY_SHARE, SUPPORTED_VERSIONS])
         }),
         ("does not refer to encrypted", |hellos| {
