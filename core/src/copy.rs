@@ -1,25 +1,26 @@
-//! Copies of as many bytes as a record has.
+//! Record-sized copies.
 
 use core::ops::Range;
 
-/// Where it may be slow to copy to: so many bytes behind what is copied, as far as their places in a page tell.
+/// Destination offsets, modulo the page size, at which `rep movsb` is slow on Zen 4.
 const SLOW: Range<usize> = 1..16;
 
 const PAGE: usize = 4096;
 
-/// Shorter than what any `memcpy` leaves to that instruction.
+/// Short enough that no `memcpy` uses `rep movsb` for it.
 const PIECE: usize = 1024;
 
-/// Copies `from` to `to`, which is as long.
+/// Copies `from` to `to`, which has the same length.
 ///
-/// What is longer than some kilobytes glibc leaves to one instruction, `rep movsb`, and on AMD's Zen 4 that takes eighteen
-/// times as long where it is [`SLOW`]: three times as long as encrypting (glibc 2.36, 16 KiB: 4700 ns instead of 260). A
-/// record's header puts the payload there whenever plaintext and record begin at the same place of a page, as large
-/// buffers of most allocators do. In pieces it costs what it does elsewhere.
+/// glibc copies more than a few kilobytes with a single `rep movsb`. On AMD's Zen 4 that takes
+/// eighteen times as long at a [`SLOW`] offset: three times as long as encrypting (glibc 2.36, 16
+/// KiB: 4700 ns instead of 260). A record's header moves the payload to such an offset whenever
+/// plaintext and record start at the same offset of a page. Large buffers of most allocators do.
+/// Copying in pieces is as fast there as elsewhere.
 ///
 /// # Panics
 ///
-/// When the lengths differ.
+/// If the lengths differ.
 #[inline]
 pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len());
@@ -36,7 +37,7 @@ fn is_slow(from: &[u8], to: &[u8]) -> bool {
     SLOW.contains(&(distance % PAGE))
 }
 
-/// A function of its own, by whose name the bench that counts instructions knows it for a `memcpy`.
+/// Not inlined: the instruction-count benchmark recognises it as a `memcpy` by its name.
 #[inline(never)]
 fn in_pieces(from: &[u8], to: &mut [u8]) {
     for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {

@@ -1,8 +1,9 @@
-//! What every part of rustls-inplace builds on: the wire vocabulary, the crypto-provider interface and the
+//! The foundation of rustls-inplace: the wire vocabulary, the crypto-provider interface and the
 //! record layer.
 //!
-//! There is no handshake here, no I/O and no cryptography. Applications use the `rustls` crate, which
-//! offers all of this under the paths of rustls 0.23; this crate is for authors of crypto providers.
+//! It contains no handshake, no I/O and no cryptography. Applications use the `rustls` crate, which
+//! re-exports all of this under the paths of rustls 0.23. This crate is for authors of crypto
+//! providers.
 //!
 //! ```text
 //!   provider-aws-lc ─┐
@@ -10,12 +11,16 @@
 //!   provider-ring ───┘
 //! ```
 //!
-//! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: what can go wrong, and the
-//!   alert that tells the peer.
-//! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: ready-made parts for it.
-//! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of these.
+//! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: errors, and the alerts
+//!   that
+//!   report them to the peer.
+//! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: building blocks for
+//!   it.
+//! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of
+//!   these.
 //! - [`record`]: records, sent and received; [`ticketer`]: session tickets.
-//! - [`lock`], [`time_provider`]: what an application without `std` brings.
+//! - [`lock`], [`time_provider`]: the locks and the clock that an application without `std`
+//!   supplies.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,4 +1,4 @@
-//! The one kind of lock that this library needs, with and without `std`.
+//! The mutex of this library, with and without `std`.
 
 #[cfg(feature = "std")]
 pub use self::with_std::{Mutex, MutexGuard};
@@ -10,25 +10,25 @@ mod with_std {
     pub use std::sync::MutexGuard;
     use std::sync::PoisonError;
 
-    /// Data behind a lock: that of the standard library.
+    /// Data behind a lock of the standard library.
     #[derive(Debug)]
     pub struct Mutex<T>(std::sync::Mutex<T>);
 
     impl<T> Mutex<T> {
-        /// A lock that nobody holds.
+        /// Creates an unlocked mutex.
         pub fn new(data: T) -> Self {
             Self(std::sync::Mutex::new(data))
         }
 
-        /// Waits for the lock, and takes it until the guard is dropped.
+        /// Waits for the lock. It is released when the guard is dropped.
         ///
-        /// `None` when a thread has panicked while it held it.
+        /// Returns `None` if a thread panicked while holding the lock.
         #[inline]
         pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
             self.0.lock().ok()
         }
 
-        /// The same, for data that is consistent even when a thread has panicked.
+        /// Like [`Self::lock`], but ignores poisoning: for data that is consistent after any panic.
         #[doc(hidden)]
         pub fn lock_even_poisoned(&self) -> Option<MutexGuard<'_, T>> {
             Some(self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -43,36 +43,37 @@ mod without_std {
     use core::fmt::Debug;
     use core::ops::DerefMut;
 
-    /// A lock of the application's, with the data behind it.
+    /// A lock that the application implements, with the data behind it.
     pub trait Lock<T>: Debug + Send + Sync {
-        /// Waits for the lock, and takes it until the guard is dropped.
+        /// Waits for the lock. It is released when the guard is dropped.
         ///
         /// # Errors
         ///
-        /// [`Poisoned`] when the data may be inconsistent, as after a panic of whoever held it.
+        /// Returns [`Poisoned`] if the data may be inconsistent, for example after the holder
+        /// panicked.
         fn lock(&self) -> Result<MutexGuard<'_, T>, Poisoned>;
     }
 
-    /// Makes locks.
+    /// Creates locks.
     pub trait MakeMutex {
-        /// Puts `value` behind a lock that nobody holds.
+        /// Puts `value` behind an unlocked lock.
         fn make_mutex<T>(value: T) -> Arc<dyn Lock<T>>
         where
             T: Send + 'static;
     }
 
-    /// Access to the data behind a lock. Dropping it opens the lock.
+    /// Access to the data behind a lock. Dropping it releases the lock.
     pub type MutexGuard<'a, T> = Box<dyn DerefMut<Target = T> + 'a>;
 
-    /// A lock whose data may be inconsistent.
+    /// The error of a lock whose data may be inconsistent.
     pub struct Poisoned;
 
-    /// Data behind a lock of the application's.
+    /// Data behind a lock that the application implements.
     #[derive(Debug)]
     pub struct Mutex<T>(Arc<dyn Lock<T>>);
 
     impl<T: Send + 'static> Mutex<T> {
-        /// Puts `val` behind a lock that `M` makes.
+        /// Puts `val` behind a lock created by `M`.
         pub fn new<M>(val: T) -> Self
         where
             M: MakeMutex,
@@ -81,12 +82,13 @@ mod without_std {
             Self(M::make_mutex(val))
         }
 
-        /// Waits for the lock, and takes it until the guard is dropped. `None` when it is [`Poisoned`].
+        /// Waits for the lock. Returns `None` if it is [`Poisoned`]. Dropping the guard releases
+        /// it.
         pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
             self.0.lock().ok()
         }
 
-        /// The same. The application's lock knows best.
+        /// The same as [`Self::lock`]: the application's lock decides whether it is poisoned.
         #[doc(hidden)]
         pub fn lock_even_poisoned(&self) -> Option<MutexGuard<'_, T>> {
             self.lock()

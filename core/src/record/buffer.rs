@@ -1,10 +1,12 @@
-//! The buffers of a connection whose user brings none: one for records to be sent, one for what was received.
+//! Buffers for connections whose caller provides none: one for outgoing records, one for received
+//! data.
 //!
-//! Both hold memory only while they are not empty, and in proportion to their content. It comes from a pool
-//! of the thread and goes back there, so an idle connection holds no buffer and a busy one does not allocate.
+//! Each holds memory only while it is not empty, in proportion to its content. The memory comes
+//! from a per-thread pool and returns there. So an idle connection holds no buffer and a busy one
+//! does not allocate.
 //!
-//! Bytes are moved within a buffer only when that gains room for at least a quarter as many: each byte is
-//! copied only a few times, however slowly a buffer is drained or filled.
+//! Bytes are moved within a buffer only if that gains room for at least a quarter as many. So each
+//! byte is copied only a few times, however slowly a buffer is drained or filled.
 
 mod outgoing;
 mod received;
@@ -16,13 +18,13 @@ pub use self::received::ReceiveBuffer;
 use super::pool::{self, Memory};
 pub use super::pool::{OutOfMemory, Owner};
 
-/// True when gaining `gained` bytes of room is worth moving `moved` bytes.
+/// True if gaining `gained` bytes of room is worth moving `moved` bytes.
 #[inline]
 fn pays(gained: usize, moved: usize) -> bool {
     gained >= moved / 4
 }
 
-/// Gives back `memory`, if any.
+/// Returns `memory`, if any, to the pool.
 #[inline]
 fn release(memory: &mut Memory, owner: Owner) {
     if !memory.is_empty() {
@@ -30,7 +32,7 @@ fn release(memory: &mut Memory, owner: Owner) {
     }
 }
 
-/// Replaces `memory` by `other`, with the bytes at `range` of `memory` in its front.
+/// Replaces `memory` by `other`, and copies the bytes at `range` of `memory` to its front.
 fn move_to(memory: &mut Memory, range: Range<usize>, mut other: Memory, owner: Owner) {
     #[cfg(test)]
     moved::count(range.len());
@@ -52,7 +54,8 @@ mod moved {
     use core::cell::Cell;
 
     std::thread_local! {
-        /// The number of bytes that the buffers of this thread have moved, within a memory or to another.
+        /// The number of bytes that this thread's buffers have moved, within one memory or to
+        /// another.
         pub(super) static MOVED: Cell<usize> = const { Cell::new(0) };
     }
 

@@ -1,7 +1,7 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
-//! Everything that TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC
-//! 7905) do to a record besides encrypting it is written here once, over a provider's [`SealingKey`] and
+//! All that TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288,
+//! RFC 7905) add to encrypting a record is here, once, over a provider's [`SealingKey`] and
 //! [`OpeningKey`]. The state of a direction (sequence number, limits) is in [`super::sender`] and
 //! [`super::receiver`].
 
@@ -28,7 +28,7 @@ mod tests;
 pub struct Tls13Framing<A>(PhantomData<A>);
 
 impl<A: AeadAlgorithm> Tls13Framing<A> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 }
 
@@ -66,7 +66,7 @@ struct Tls13Record<K> {
     iv: Iv,
 }
 
-/// What a TLS 1.3 record has beyond its payload: content type and tag.
+/// The bytes that a TLS 1.3 record adds to its payload: content type and tag.
 const TLS13_OVERHEAD: usize = 1 + TAG_LEN;
 
 impl<K: SealingKey> MessageEncrypter for Tls13Record<K> {
@@ -133,7 +133,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
         mut msg: InboundOpaqueMessage<'a>,
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error> {
-        // RFC 9846 §5.2: the header as it came, so that one that was tampered with is not authentic
+        // RFC 9846 §5.2: authenticate the header as received, so that tampering is detected
         let mut aad = make_tls13_aad(msg.payload.len());
         if (msg.typ, msg.version) != (ContentType::ApplicationData, ProtocolVersion::TLSv1_2) {
             aad[0] = msg.typ.into();
@@ -159,8 +159,8 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     }
 }
 
-/// Returns the error for an authentic record whose outer type is not application_data: an unexpected record type is an
-/// unexpected_message (RFC 9846 §5).
+/// Returns the error for an authentic record whose outer type is not application_data: an unexpected
+/// record type is an unexpected_message (RFC 9846 §5).
 #[cold]
 fn unexpected_outer_type(got_type: ContentType) -> Error {
     Error::InappropriateMessage {
@@ -169,16 +169,16 @@ fn unexpected_outer_type(got_type: ContentType) -> Error {
     }
 }
 
-/// TLS 1.2 record protection for AES-GCM (RFC 5288 §3), whose records carry eight bytes of their
+/// TLS 1.2 record protection for AES-GCM (RFC 5288 §3). Each record carries eight bytes of its
 /// nonce.
 pub struct Tls12GcmFraming<A>(PhantomData<A>);
 
 impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 
-    /// `salt ‖ explicit`; the sequence number is XORed into the explicit part, so no two records of a
-    /// key share a nonce. RFC 5288 §3 leaves the explicit part to the sender.
+    /// Builds `salt ‖ explicit`. RFC 5288 §3 leaves the explicit part to the sender. The sequence
+    /// number is XORed into it, so no two records of a key share a nonce.
     fn iv(salt: &[u8], explicit: &[u8]) -> Iv {
         let mut iv = [0u8; NONCE_LEN];
         iv[..GCM_SALT_LEN].copy_from_slice(salt);
@@ -196,7 +196,7 @@ const GCM_EXPLICIT_NONCE_LEN: usize = NONCE_LEN - GCM_SALT_LEN;
 impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
     fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
         let explicit = if A::NONCES_GROW {
-            // those of the records are their sequence numbers
+            // the explicit nonce of a record is its sequence number
             &[0; GCM_EXPLICIT_NONCE_LEN]
         } else {
             extra
@@ -231,7 +231,8 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
         explicit: &[u8],
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
         let explicit = if A::NONCES_GROW {
-            // RFC 5288 §3: others count up from here, and must not come across the sequence numbers
+            // RFC 5288 §3: other implementations count up from here; keep clear of our sequence
+            // numbers
             &[0x80, 0, 0, 0, 0, 0, 0, 0]
         } else {
             explicit
@@ -244,7 +245,7 @@ impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {
     }
 }
 
-/// What a TLS 1.2 GCM record has beyond its payload: explicit nonce and tag.
+/// The bytes that a TLS 1.2 GCM record adds to its payload: explicit nonce and tag.
 const TLS12_GCM_OVERHEAD: usize = GCM_EXPLICIT_NONCE_LEN + TAG_LEN;
 
 struct Tls12GcmEncrypter<K> {
@@ -253,7 +254,7 @@ struct Tls12GcmEncrypter<K> {
 }
 
 impl<K> Tls12GcmEncrypter<K> {
-    /// Writes the explicit nonce; returns the whole nonce and the rest of `out`.
+    /// Writes the explicit nonce. Returns the whole nonce and the rest of `out`.
     fn write_nonce<'a>(&self, seq: u64, out: &'a mut [u8]) -> (Nonce, &'a mut [u8]) {
         let nonce = Nonce::new(&self.iv, seq);
         let (explicit, rest) = out.split_at_mut(GCM_EXPLICIT_NONCE_LEN);
@@ -340,11 +341,11 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
     }
 }
 
-/// TLS 1.2 record protection for ChaCha20-Poly1305 (RFC 7905 §2), whose nonce is built as in TLS 1.3.
+/// TLS 1.2 record protection for ChaCha20-Poly1305 (RFC 7905 §2). Its nonce is built as in TLS 1.3.
 pub struct Tls12Chacha20Framing<A>(PhantomData<A>);
 
 impl<A: AeadAlgorithm> Tls12Chacha20Framing<A> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 }
 
@@ -457,8 +458,8 @@ impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
     }
 }
 
-/// The plaintext length of a TLS 1.2 record, which its additional data contains; an error when the
-/// record is shorter than its overhead.
+/// Returns the plaintext length of a TLS 1.2 record, which its additional data contains. Fails if
+/// the record is shorter than its overhead.
 fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<usize, Error> {
     msg.payload
         .len()

@@ -1,9 +1,9 @@
-//! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames, however
-//! they were fragmented or coalesced.
+//! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames,
+//! whether fragmented or coalesced.
 //!
-//! It owns the bytes from their arrival until their message has been handled, and knows nothing of a message
-//! but its length. Its owner checks what may come between the fragments of a message, and that no message
-//! spans a change of keys; [`HandshakeJoiner::is_empty`] tells.
+//! It owns the bytes from their arrival until their message has been handled, and reads only the
+//! length of a message. Its owner checks what may arrive between fragments, and uses
+//! [`HandshakeJoiner::is_empty`] to check that no message spans a change of keys.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,24 +17,25 @@ mod tests;
 /// Length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
 pub const HANDSHAKE_HEADER_LEN: usize = 4;
 
-/// The longest body of a handshake message that is accepted, in bytes.
+/// The longest accepted body of a handshake message, in bytes.
 ///
-/// The wire allows 2^24 - 1; the length is checked against this before any memory is taken for it.
+/// The wire format allows 2^24 - 1. The length is checked before memory is allocated for it.
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
-/// The memory grows by a quarter, in steps of this many bytes: a peer that sends byte by byte does not cause an allocation
-/// for each, and one that stops makes us hold hardly more than it has sent.
+/// The memory grows by a quarter, in steps of this many bytes. So a peer that sends single bytes
+/// does not cause an allocation for each, and a peer that stops makes us hold little more than it
+/// has sent.
 const STEP: usize = 256;
 
-/// Collects pieces of the handshake and cuts them into messages.
+/// Collects pieces of the handshake and splits them into messages.
 ///
 /// ```text
 ///   0            read                                 memory.len()
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// It lends one message at a time, together with its memory, so that messages are neither copied nor
-/// allocated:
+/// It lends one message at a time, together with its memory, so that messages are neither copied
+/// nor allocated:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -42,7 +43,7 @@ const STEP: usize = 256;
 /// joiner.push(&[20, 0, 0, 1, 0xaa, 24, 0, 0])?;
 /// while let Some(message) = joiner.next_message()? {
 ///     assert_eq!(*message, [20, 0, 0, 1, 0xaa]);
-///     assert!(!joiner.is_empty(), "the beginning of another message waits behind this one");
+///     assert!(!joiner.is_empty(), "the next message has begun");
 ///     joiner.give_back(message);
 /// }
 /// # Ok::<(), rustls_core::error::InvalidMessage>(())
@@ -52,13 +53,14 @@ const STEP: usize = 256;
 #[derive(Default)]
 pub struct HandshakeJoiner {
     memory: Vec<u8>,
-    /// Where in `memory` the bytes begin that were not handed out.
+    /// The offset in `memory` of the first byte that was not handed out.
     read: usize,
-    /// Where in `memory` the first message begins whose length has not been checked.
+    /// The offset in `memory` of the first message whose length was not checked.
     checked: usize,
-    /// How many bytes were not handed out.
+    /// The number of bytes that were not handed out.
     waiting: usize,
-    /// A message is lent, and the memory with it; `memory` collects what is pushed meanwhile.
+    /// True while a message is lent, together with the memory. `memory` then collects further
+    /// pieces.
     lent: bool,
     #[cfg(test)]
     moved: usize,
@@ -69,10 +71,10 @@ impl HandshakeJoiner {
     ///
     /// # Errors
     ///
-    /// [`InvalidMessage::HandshakePayloadTooLarge`] when any message that waits is longer than
+    /// Returns [`InvalidMessage::HandshakePayloadTooLarge`] if any buffered message is longer than
     /// [`MAX_HANDSHAKE_LEN`].
     pub fn push(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
-        // no longer than the message that has begun, once its length is known
+        // once the length of the current message is known, reserve no more than that
         let most = if self.checked > self.memory.len() {
             self.checked
         } else {
@@ -89,14 +91,14 @@ impl HandshakeJoiner {
         Ok(())
     }
 
-    /// The next message, header included; `None` when it is not complete yet, or while another is lent.
+    /// Returns the next message, header included; `None` while it is incomplete or another is lent.
     ///
-    /// It comes with the memory, which [`Self::give_back`] returns. When the message is dropped instead,
-    /// what waits behind it is lost and no further message comes.
+    /// It comes with the memory, which [`Self::give_back`] returns. If the message is dropped
+    /// instead, the bytes after it are lost and no further message comes.
     ///
     /// # Errors
     ///
-    /// As for [`Self::push`].
+    /// The same as those of [`Self::push`].
     pub fn next_message(&mut self) -> Result<Option<JoinedMessage>, InvalidMessage> {
         if self.lent {
             return Ok(None);
@@ -116,14 +118,14 @@ impl HandshakeJoiner {
         }))
     }
 
-    /// The next message, header included, where it lies; `None` when it is not complete yet, or while another
+    /// Returns the next message in place, header included; `None` while it is incomplete or another
     /// is lent.
     pub fn peek(&self) -> Option<&[u8]> {
         let rest = self.memory.get(self.read..).filter(|_| !self.lent)?;
         rest.get(..message_len(rest).ok()??)
     }
 
-    /// Takes back what [`Self::next_message`] has lent.
+    /// Takes back the message lent by [`Self::next_message`].
     pub fn give_back(&mut self, message: JoinedMessage) {
         let pushed = core::mem::replace(&mut self.memory, message.memory);
         append(&mut self.memory, &pushed, usize::MAX);
@@ -134,15 +136,15 @@ impl HandshakeJoiner {
         }
     }
 
-    /// True when nothing waits, neither whole messages nor the beginning of one. A message that is lent does
-    /// not count, only what lies behind it.
+    /// True if no bytes are buffered, neither whole messages nor the beginning of one. A lent
+    /// message does not count, only the bytes after it.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Frees the memory of what was handed out. What is left is the beginning of a message, whose rest may
-    /// take long to come.
+    /// Frees the memory of the messages handed out. The rest is the beginning of a message that may
+    /// take long to arrive.
     fn compact(&mut self) {
         if self.read == 0 {
             return;
@@ -158,7 +160,8 @@ impl HandshakeJoiner {
     }
 }
 
-/// Appends `bytes` to `memory`, which grows by at least a quarter, but not beyond `most` bytes if these are enough.
+/// Appends `bytes` to `memory`. It grows by at least a quarter, but not beyond `most` bytes unless
+/// `bytes` need them.
 fn append(memory: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let len = memory.len() + bytes.len();
     let capacity = memory.capacity();
@@ -170,7 +173,8 @@ fn append(memory: &mut Vec<u8>, bytes: &[u8], most: usize) {
     memory.extend_from_slice(bytes);
 }
 
-/// Length of the first message in `bytes`, header included, as soon as its header is there.
+/// The length of the first message in `bytes`, header included; `None` until its header is
+/// complete.
 fn message_len(bytes: &[u8]) -> Result<Option<usize>, InvalidMessage> {
     let [_, high, mid, low, ..] = *bytes else {
         return Ok(None);
@@ -191,8 +195,8 @@ impl fmt::Debug for HandshakeJoiner {
     }
 }
 
-/// One handshake message, header included, out of a [`HandshakeJoiner`], whose memory it holds until
-/// [`HandshakeJoiner::give_back`].
+/// One handshake message of a [`HandshakeJoiner`], header included. It holds the joiner's memory
+/// until [`HandshakeJoiner::give_back`].
 pub struct JoinedMessage {
     memory: Vec<u8>,
     message: Range<usize>,

@@ -9,12 +9,12 @@
 //!
 //! - [`framing`]: nonce, additional data, content type: what one record looks like.
 //! - [`sender`], [`receiver`]: the state of a direction: keys, sequence number, limits.
-//! - [`joiner`]: handshake messages out of records, whatever way they were cut.
-//! - [`buffer`]: the buffers that a connection owns when its user brings none.
+//! - [`joiner`]: reassembles handshake messages from records.
+//! - [`buffer`]: the buffers that a connection owns if its caller provides none.
 //!
-//! Nothing here knows which message may come when; that is the handshake's, in the `rustls` crate. All but
-//! [`framing`], which providers use, is for that crate alone: it is hidden from the documentation and may
-//! change at any time.
+//! The rules for which message may come when belong to the handshake, in the `rustls` crate. All
+//! modules except [`framing`], which providers use, are for that crate alone: they are hidden from
+//! the documentation and may change at any time.
 
 #[doc(hidden)]
 pub mod buffer;
@@ -34,11 +34,12 @@ mod toy;
 /// Length in bytes of a record header: type, legacy version, length (RFC 9846 §5.1).
 pub const HEADER_LEN: usize = 5;
 
-/// The most plaintext bytes that one record carries: 2^14 (RFC 9846 §5.1).
+/// The maximum number of plaintext bytes in one record: 2^14 (RFC 9846 §5.1).
 pub const MAX_FRAGMENT_LEN: usize = crate::crypto::cipher::MAX_FRAGMENT_LEN;
 
-/// The longest encrypted payload of a TLS 1.3 record: 2^14 + 256 bytes (RFC 9846 §5.2).
+/// The maximum length of an encrypted TLS 1.3 payload: 2^14 + 256 bytes (RFC 9846 §5.2).
 pub const MAX_TLS13_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 256;
 
-/// The longest encrypted payload of a TLS 1.2 record, and so of any: 2^14 + 2048 bytes (RFC 5246 §6.2.3).
+/// The maximum length of an encrypted TLS 1.2 payload, and so of any: 2^14 + 2048 bytes (RFC 5246
+/// §6.2.3).
 pub const MAX_WIRE_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 2048;

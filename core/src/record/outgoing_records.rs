@@ -1,13 +1,13 @@
-//! The records in memory that waits to be sent, found by their headers.
+//! Finds the records in unsent output by their headers.
 
 use super::HEADER_LEN;
 
-/// The records of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last. All of them are complete, except
-/// that the beginning of the first may have been sent.
+/// The records of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last. All are
+/// complete, except that the first may be partly sent.
 #[derive(Clone, Debug)]
 pub struct OutgoingRecords<'a> {
     rest: &'a [u8],
-    /// Length in bytes of what is left of a record that was cut.
+    /// The length in bytes of the rest of a partly sent record.
     cut: usize,
 }
 
@@ -17,7 +17,8 @@ impl<'a> OutgoingRecords<'a> {
         Self { rest: pending, cut }
     }
 
-    /// Returns the length in bytes of the next record, or of what is left of it. The bytes themselves may be fewer.
+    /// Returns the length in bytes of the next record, or of the rest of it. Fewer bytes may be
+    /// present.
     #[inline]
     pub(super) fn next_len(&self) -> usize {
         match (self.cut, self.rest) {
@@ -29,8 +30,8 @@ impl<'a> OutgoingRecords<'a> {
         }
     }
 
-    /// Returns the length in bytes of what is left of the record that is cut after the first `len` bytes; 0 when the cut
-    /// is between two records.
+    /// Returns how many bytes of a record are left if sending stops after `len` bytes; 0 if that is
+    /// between two records.
     #[cold]
     pub(super) fn cut_after(self, len: usize) -> usize {
         let mut end = 0;

@@ -1,9 +1,10 @@
-//! The receiving half of a connection's record layer: finds records in what was received, and opens each in
-//! place.
+//! The receiving half of a connection's record layer: finds records in received data and opens each
+//! in place.
 //!
-//! It owns the decrypter, the sequence number and the bounds on useless records. It owns no buffer, and does
-//! not look into records: its caller, which has the [joiner](super::joiner), checks that handshake messages
-//! are not interleaved with other records and do not span a change of keys.
+//! It owns the decrypter, the sequence number and the limits on useless records. It owns no buffer
+//! and does not interpret the content of records. Its caller, which has the
+//! [joiner](super::joiner), checks that handshake messages are not interleaved with other records
+//! and do not span a change of keys.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -19,14 +20,14 @@ mod early_data_tests;
 #[cfg(test)]
 mod tests;
 
-/// How many empty records are accepted in a row.
+/// The number of empty records accepted in a row.
 const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
-/// Length in bytes of an alert: its level and description (RFC 9846 §6).
+/// The length in bytes of an alert: its level and description (RFC 9846 §6).
 const ALERT_LEN: usize = 2;
 
-/// RFC 9846 §5.2: by how many bytes protection makes a record of early data longer, by the inner content type
-/// and the tag.
+/// The bytes that protection adds to a record of early data: inner content type and tag (RFC 9846
+/// §5.2).
 const PROTECTION_LEN: usize = 1 + 16;
 
 /// The receiving half of the record layer.
@@ -34,37 +35,38 @@ pub struct RecordReceiver {
     decrypter: Option<Box<dyn MessageDecrypter>>,
     /// The sequence number of the next record.
     seq: u64,
-    /// The longest payload of a protected record; zero while none is expected.
+    /// The longest payload of a protected record; zero while no protected record is expected.
     longest_usual: usize,
-    /// True once a protected record was opened, with whatever key.
+    /// True once a protected record was opened, with any key.
     opened_any: bool,
     consecutive_empty: u8,
-    /// Set for good by [`Self::close`].
+    /// Set permanently by [`Self::close`].
     closed: bool,
     protection: ProtocolVersion,
-    /// How many more bytes of early data may be skipped; `None` when none is.
+    /// The number of bytes of early data that may still be skipped; `None` if it is not skipped.
     skipped_early_data_left: Option<usize>,
 }
 
 /// The header of a record (RFC 9846 §5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Its content type; for a protected TLS 1.3 record always application_data.
+    /// The content type; always application_data for a protected TLS 1.3 record.
     pub typ: ContentType,
-    /// Its legacy version.
+    /// The legacy version.
     pub version: ProtocolVersion,
-    /// How many bytes follow the header.
+    /// The number of bytes after the header.
     pub payload_len: usize,
 }
 
 impl RecordHeader {
-    /// Reads the header at the front of `bytes`; `None` when there are fewer than [`HEADER_LEN`].
+    /// Reads the header at the front of `bytes`. Returns `None` if there are fewer than
+    /// [`HEADER_LEN`].
     ///
     /// # Errors
     ///
-    /// What cannot be the header of a TLS 1.2 or 1.3 record is refused as soon as it is there, so that
-    /// nothing is waited for or stored because of it. How long a record may be depends on its keys; that is
-    /// not checked here.
+    /// Rejects anything that cannot start a TLS 1.2 or 1.3 record as soon as the offending byte is
+    /// there, so that nothing is awaited or stored because of it. The length limit depends on the
+    /// keys, so it is not checked here.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
             [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
@@ -91,7 +93,7 @@ impl RecordHeader {
         Ok(Some(header))
     }
 
-    /// Length in bytes of the whole record.
+    /// The length in bytes of the whole record.
     pub fn record_len(&self) -> usize {
         HEADER_LEN + self.payload_len
     }
@@ -100,28 +102,28 @@ impl RecordHeader {
 /// A record that was opened in the buffer it was received in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedRecord {
-    /// Its content type; for a protected TLS 1.3 record the inner one.
+    /// The content type; of a protected TLS 1.3 record, the inner one.
     pub typ: ContentType,
-    /// Where in the buffer its content lies.
+    /// The range of its content in the buffer.
     pub payload: Range<usize>,
-    /// How many bytes the whole record took.
+    /// The length of the whole record in bytes.
     pub record_len: usize,
 }
 
-/// A record that was received and waits to be opened, as far as its header tells.
+/// The properties of a received record that its header reveals before it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRecord {
-    /// How many bytes it takes of those that were received.
+    /// The length of the whole record in bytes.
     pub record_len: usize,
-    /// The most application data that it can carry, in bytes; 0 when it carries none.
+    /// The maximum number of bytes of application data in it; 0 if it carries none.
     ///
-    /// It is exact in TLS 1.2. In TLS 1.3 a record does not show what it carries (RFC 9846 §5.2): a record whose
-    /// sender pads it has less (§5.4), and one with a KeyUpdate, a ticket or an alert has none.
+    /// The number is exact in TLS 1.2. A TLS 1.3 record does not show what it carries (RFC 9846
+    /// §5.2): a padded record has less (§5.4), and a KeyUpdate, ticket or alert has none.
     pub max_payload: usize,
 }
 
 impl RecordReceiver {
-    /// A receiver without keys, which accepts records in the clear.
+    /// Creates a receiver without keys, which accepts unprotected records.
     pub fn new() -> Self {
         Self {
             decrypter: None,
@@ -135,8 +137,8 @@ impl RecordReceiver {
         }
     }
 
-    /// Expects all that follows to be protected for `decrypter`, from sequence number 0 on; without effect
-    /// after [`Self::close`].
+    /// Expects all further records to be protected for `decrypter`, starting with sequence number
+    /// 0. Has no effect after [`Self::close`].
     pub fn set_decrypter(
         &mut self,
         decrypter: Box<dyn MessageDecrypter>,
@@ -154,17 +156,18 @@ impl RecordReceiver {
         self.seq = 0;
     }
 
-    /// Drops the decrypter, and its key with it. Every further record is an error, even one in the clear.
+    /// Drops the decrypter and its key. Every further record is an error, even an unprotected one.
     pub fn close(&mut self) {
         self.decrypter = None;
         self.longest_usual = 0;
         self.closed = true;
     }
 
-    /// Skips a client's early data of up to `limit` bytes, not counting what protects it; `None` skips none.
+    /// Skips up to `limit` bytes of a client's early data, not counting protection; `None` skips
+    /// none.
     ///
-    /// Early data is application_data that comes before there are keys, or that the first keys do not open
-    /// (RFC 9846 §4.3.10). It ends with the first record that they open.
+    /// Early data is application_data that arrives before there are keys, or that the first keys do
+    /// not open (RFC 9846 §4.3.10). It ends with the first record that these keys open.
     pub fn skip_early_data(&mut self, limit: Option<usize>) {
         self.skipped_early_data_left = limit;
     }
@@ -174,7 +177,7 @@ impl RecordReceiver {
         self.skipped_early_data_left.is_some()
     }
 
-    /// True when what is received is protected.
+    /// True if received records are protected.
     pub fn is_decrypting(&self) -> bool {
         self.decrypter.is_some()
     }
@@ -184,24 +187,29 @@ impl RecordReceiver {
         self.seq
     }
 
-    /// Opens the record at the front of `buf` in place; `None` when it is not complete yet.
+    /// Opens the record at the front of `buf` in place. Returns `None` while it is incomplete.
     ///
-    /// A record whose content is empty is returned like any other, and so is a skipped record of early data
-    /// ([`Self::skip_early_data`]); too many empty ones in a row are an error.
+    /// A record with empty content is returned like any other, and so is a skipped record of early
+    /// data ([`Self::skip_early_data`]). Too many empty records in a row are an error.
     ///
     /// # Errors
     ///
-    /// The errors of [`RecordHeader::read`] and of the decrypter. By the length in the header:
-    /// [`InvalidMessage::MessageTooLarge`] if no record may be so long, [`Error::PeerSentOversizedRecord`] if this one
-    /// may not. By the content: [`InvalidMessage::InvalidContentType`]; of a protected TLS 1.3 record
-    /// [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`], and
-    /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] for an empty handshake message or alert;
-    /// [`PeerMisbehaved::TooManyEmptyFragments`]. The connection is over then. [`Error::DecryptError`] after
+    /// The errors of [`RecordHeader::read`] and of the decrypter, after which the connection is
+    /// over, and:
+    ///
+    /// - [`InvalidMessage::MessageTooLarge`] if the header's length exceeds the limit for all
+    ///   records;
+    /// - [`Error::PeerSentOversizedRecord`] if it exceeds the limit for this record;
+    /// - [`InvalidMessage::InvalidContentType`] if the content type is unknown;
+    /// - [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`] if a protected TLS 1.3 record contains one;
+    /// - [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if such a handshake or alert record is empty;
+    /// - [`PeerMisbehaved::TooManyEmptyFragments`];
+    /// - [`Error::DecryptError`] after [`Self::close`].
     /// [`Self::close`].
-    // as a call it would take a tenth longer: the result goes through memory
+    // a call would take a tenth longer, because the result would pass through memory
     #[inline(always)]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
-        // what nearly every record is: application data, and all of TLS 1.3 that is protected
+        // fast path: application data, and every protected TLS 1.3 record
         let [0x17, 3, 3, high, low, rest @ ..] = buf else {
             if buf.is_empty() {
                 return Ok(None);
@@ -247,10 +255,10 @@ impl RecordReceiver {
         self.check_opened(&header, body_at, plain).map(Some)
     }
 
-    /// What is known of the record at the front of `buf` before it is opened; `None` when it is not complete, or
-    /// [`Self::open`] refuses its header.
+    /// Describes the record at the front of `buf` before it is opened. Returns `None` if it is
+    /// incomplete or [`Self::open`] would reject its header.
     ///
-    /// Whether application data may come now is not looked at.
+    /// Does not check whether application data may arrive now.
     pub fn peek(&self, buf: &[u8]) -> Option<WaitingRecord> {
         let header = RecordHeader::read(buf).ok().flatten()?;
         let record_len = header.record_len();
@@ -274,8 +282,8 @@ impl RecordReceiver {
         })
     }
 
-    /// [`Self::open`] for all other cases: records in the clear, other types of TLS 1.2, errors, and incomplete
-    /// headers.
+    /// The slow path of [`Self::open`]: unprotected records, other TLS 1.2 types, errors and
+    /// incomplete headers.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         if self.closed {
@@ -329,7 +337,8 @@ impl RecordReceiver {
         }))
     }
 
-    /// Checks what the decrypter made of the record with this `header`, whose body lies at `body_at`.
+    /// Checks the decrypter's result for the record with this `header`, whose body lies at
+    /// `body_at`.
     #[inline(never)]
     fn check_opened(
         &mut self,
@@ -357,13 +366,13 @@ impl RecordReceiver {
         })
     }
 
-    /// The most bytes that may follow `header`. It is checked as soon as the header is there, so that a
-    /// longer record is neither waited for nor decrypted.
+    /// The maximum number of bytes after `header`. It is checked as soon as the header arrives, so
+    /// that a longer record is neither awaited nor decrypted.
     fn longest_payload(&self, header: &RecordHeader, is_clear: bool) -> usize {
         let is_protected = if self.decrypter.is_some() {
             !is_clear
         } else {
-            // skipped early data is protected with keys that this side does not have
+            // this side does not have the keys of skipped early data
             header.typ == ContentType::ApplicationData && self.skips_early_data()
         };
         match self.protection {
@@ -376,7 +385,8 @@ impl RecordReceiver {
         }
     }
 
-    /// Skips a record that the decrypter refused with `error` if it may be early data, or else fails with that.
+    /// Skips a record that the decrypter rejected if it may be early data. Otherwise returns
+    /// `error`.
     #[cold]
     fn skip_unopened(
         &mut self,
@@ -393,7 +403,8 @@ impl RecordReceiver {
     #[cold]
     fn skip(&mut self, header: &RecordHeader) -> Option<OpenedRecord> {
         let left = self.skipped_early_data_left?;
-        // What the client counts is content. An empty record counts too, or they could go on for ever
+        // the client's limit counts content only; count empty records as one byte, or they would be
+        // unlimited
         let skipped = header.payload_len.saturating_sub(PROTECTION_LEN).max(1);
         if header.typ != ContentType::ApplicationData {
             return None;
@@ -406,7 +417,7 @@ impl RecordReceiver {
         })
     }
 
-    /// Checks that apply to every record once its content is known.
+    /// Checks the rules for records of known content.
     fn check_content(&mut self, typ: ContentType, is_empty: bool) -> Result<(), Error> {
         if matches!(typ, ContentType::Heartbeat | ContentType::Unknown(_)) {
             return Err(InvalidMessage::InvalidContentType.into());
@@ -423,12 +434,13 @@ impl RecordReceiver {
     }
 }
 
-/// True for records that TLS 1.3 accepts unprotected although keys are in use.
+/// True for records that TLS 1.3 accepts unprotected although keys are active:
 ///
-/// A change_cipher_spec, for middleboxes (RFC 9846 §5); and an alert before any record was opened, since a
-/// peer that fails before it has our keys can send one only in the clear. Once it has keys, an alert in the
-/// clear is an attacker's, even after a later key change. What is longer than an alert is not an alert in the
-/// clear.
+/// - a change_cipher_spec, for middleboxes (RFC 9846 §5);
+/// - an alert before the first opened record: a peer that fails before it has our keys cannot
+///   protect
+///   it. Once it has keys, an unprotected alert is forged, even after a later key change. A record
+///   longer than an alert is not an unprotected alert.
 fn passes_in_the_clear(
     protection: ProtocolVersion,
     header: &RecordHeader,
@@ -444,7 +456,7 @@ fn passes_in_the_clear(
     }
 }
 
-/// What a TLS 1.3 record must not contain even if it is authentic.
+/// Rejects content that a TLS 1.3 record must not have even if it is authentic.
 fn check_inner_plaintext(typ: ContentType, content: &[u8]) -> Result<(), PeerMisbehaved> {
     match typ {
         ContentType::ApplicationData => Ok(()),
@@ -458,9 +470,10 @@ fn check_inner_plaintext(typ: ContentType, content: &[u8]) -> Result<(), PeerMis
     }
 }
 
-/// Where in the `outer_len` bytes at address `outer_at` the bytes of `inner` lie.
+/// Returns the position of `inner` within the `outer_len` bytes at address `outer_at`.
 ///
-/// An external decrypter may return a slice of other memory: `None`. An empty slice may point anywhere.
+/// An external decrypter may return a slice of other memory: `None`. An empty slice may point
+/// anywhere.
 fn offset_in(outer_at: usize, outer_len: usize, inner: &[u8]) -> Option<usize> {
     if inner.is_empty() {
         return Some(0);

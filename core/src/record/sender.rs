@@ -1,5 +1,5 @@
-//! The sending half of a connection's record layer: cuts what is to be sent into records, gives each
-//! its sequence number and header, and has it encrypted into the memory that the caller provides.
+//! The sending half of a connection's record layer. It cuts a payload into records, gives each its
+//! sequence number and header, and has it encrypted into memory that the caller provides.
 //!
 //! It owns the encrypter, the sequence number and the limits of the key. It owns no buffer.
 
@@ -18,8 +18,8 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
-/// The most records that one key protects, whatever its AEAD allows: sequence numbers must not wrap (RFC 9846
-/// §5.3), and the last ones are reserved for alerts.
+/// The maximum number of records that one key protects, whatever its AEAD allows. Sequence numbers
+/// must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
 /// The version in the headers of protected records (RFC 9846 §5.2, RFC 5246 §6.2.1).
@@ -27,8 +27,8 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 
 /// The sending half of the record layer.
 ///
-/// A record in its buffer, before and after sealing; `offset` is eight bytes for TLS 1.2 AES-GCM and
-/// none otherwise:
+/// A record in its buffer, before and after sealing. `offset` is eight bytes for TLS 1.2 AES-GCM
+/// and empty otherwise:
 ///
 /// ```text
 ///          ┌─ head_len() ────┐┌─ payload ─────────────────────┐┌─ tail_len() ─┐
@@ -41,28 +41,29 @@ pub struct RecordSender {
     encrypter: Option<Box<dyn MessageEncrypter>>,
     /// The sequence number of the next record.
     seq: u64,
-    /// How many bytes a record has before its payload, and behind it.
+    /// The number of bytes that a record has before and after its payload.
     head_len: usize,
     tail_len: usize,
-    /// The most plaintext bytes of a record.
+    /// The maximum number of plaintext bytes in a record.
     max_fragment_len: usize,
-    /// How many records the key may protect (RFC 9846 §5.5), less one for the KeyUpdate that announces the
-    /// next key.
+    /// The number of records that the key may protect (RFC 9846 §5.5), minus one for the KeyUpdate
+    /// that announces the next key.
     key_limit: u64,
-    /// The same, or how many it has protected when it counts as worn out.
+    /// `key_limit`, or the records protected so far once the key is retired.
     record_limit: u64,
     /// The version in the headers of unprotected records.
     plaintext_version: ProtocolVersion,
-    /// The type in the headers of protected records, unless it is that of their content.
+    /// The type in the headers of protected records; `None` to use the type of their content.
     outer_type: Option<u8>,
-    /// The encrypter may leave part of its output unwritten, so the output is cleared first.
+    /// True if the encrypter may leave part of its output unwritten, so the output is cleared
+    /// first.
     clears_output: bool,
-    /// Set for good by [`Self::close`].
+    /// Set permanently by [`Self::close`].
     closed: bool,
 }
 
 impl RecordSender {
-    /// A sender without keys: what it sends is in the clear.
+    /// Creates a sender without keys. It sends unprotected records.
     pub fn new() -> Self {
         Self {
             encrypter: None,
@@ -79,12 +80,12 @@ impl RecordSender {
         }
     }
 
-    /// Sets how long the records sent may be, in bytes of plaintext and header: 32 to 2^14 + 5, or
-    /// `None` for the maximum.
+    /// Sets the maximum length of a sent record, in bytes of plaintext and header: 32 to 2^14 + 5.
+    /// `None` sets the largest.
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`] for anything else.
+    /// Returns [`Error::BadMaxFragmentSize`] for any other length.
     pub fn set_max_fragment_size(&mut self, size: Option<usize>) -> Result<(), Error> {
         self.max_fragment_len = match size {
             None => MAX_FRAGMENT_LEN,
@@ -94,15 +95,15 @@ impl RecordSender {
         Ok(())
     }
 
-    /// Sets the version in the headers of unprotected records; 0x0303 unless set.
+    /// Sets the version in the headers of unprotected records. The default is 0x0303.
     pub fn set_plaintext_version(&mut self, version: ProtocolVersion) {
         self.plaintext_version = version;
     }
 
-    /// Protects all that follows with `encrypter`, from sequence number 0 on.
+    /// Protects all further records with `encrypter`, starting with sequence number 0.
     ///
-    /// `confidentiality_limit` is how many records its key may protect. Without effect after
-    /// [`Self::close`].
+    /// `confidentiality_limit` is the number of records that its key may protect. Has no effect
+    /// after [`Self::close`].
     pub fn set_encrypter(
         &mut self,
         encrypter: Box<dyn MessageEncrypter>,
@@ -127,8 +128,8 @@ impl RecordSender {
         self.seq = 0;
     }
 
-    /// Drops the encrypter, and its key with it: what follows is in the clear again, as a second ClientHello
-    /// after early data is. Without effect after [`Self::close`].
+    /// Drops the encrypter and its key. Further records are unprotected again, such as a second
+    /// ClientHello after early data. Has no effect after [`Self::close`].
     pub fn clear_encrypter(&mut self) {
         if self.closed {
             return;
@@ -140,23 +141,23 @@ impl RecordSender {
         };
     }
 
-    /// Drops the encrypter, and its key with it. Nothing can be sealed any more, not even in the clear: every
-    /// further call is [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
+    /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
+    /// every further call returns [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
     pub fn close(&mut self) {
         self.encrypter = None;
         self.record_limit = 0;
-        // none is left, so that there is no more to check for each record
+        // no number is left, so that no extra check is needed for each record
         self.seq = u64::MAX;
         self.closed = true;
     }
 
-    /// Makes the key count as worn out: no payload is left to it, only the KeyUpdate that announces the next
-    /// key, and alerts.
+    /// Marks the key as worn out. It may only protect the KeyUpdate that announces the next key,
+    /// and alerts.
     pub fn retire_key(&mut self) {
         self.record_limit = Ord::min(self.record_limit, self.seq);
     }
 
-    /// True when what is sent is protected.
+    /// True if sent records are protected.
     pub fn is_encrypting(&self) -> bool {
         self.encrypter.is_some()
     }
@@ -166,14 +167,14 @@ impl RecordSender {
         self.seq
     }
 
-    /// How many bytes of payload may still be sent before the key has reached its limit and must be
-    /// replaced. One record is kept for the KeyUpdate that announces the new key.
+    /// The number of payload bytes that may be sent before the key must be replaced. One record is
+    /// reserved for the KeyUpdate that announces the new key.
     #[inline]
     pub fn payload_left(&self) -> usize {
         self.payload_of_records(self.record_limit.saturating_sub(self.seq))
     }
 
-    /// True when the key can protect `payload_len` more bytes of payload.
+    /// True if the key can protect `payload_len` more bytes of payload.
     #[inline]
     pub fn can_protect(&self, payload_len: usize) -> bool {
         if payload_len <= self.max_fragment_len {
@@ -183,7 +184,7 @@ impl RecordSender {
         }
     }
 
-    /// How many bytes of payload a key may protect from its first record on.
+    /// The number of payload bytes that a new key may protect.
     pub fn payload_per_key(&self) -> usize {
         self.payload_of_records(self.key_limit)
     }
@@ -195,12 +196,13 @@ impl RecordSender {
             .saturating_mul(self.max_fragment_len)
     }
 
-    /// The most plaintext bytes that one record carries.
+    /// The maximum number of plaintext bytes in one record.
     pub fn max_fragment_len(&self) -> usize {
         self.max_fragment_len
     }
 
-    /// The number of bytes of the records that carry `payload_len` bytes; zero for an empty payload.
+    /// The length in bytes of the records that carry `payload_len` bytes; zero for an empty
+    /// payload.
     #[inline]
     pub fn sealed_len(&self, payload_len: usize) -> usize {
         match payload_len {
@@ -218,25 +220,25 @@ impl RecordSender {
         payload_len.div_ceil(self.max_fragment_len)
     }
 
-    /// How many bytes a record has beside its payload.
+    /// The number of bytes that a record adds to its payload.
     #[inline]
     fn overhead(&self) -> usize {
         self.head_len + self.tail_len
     }
 
-    /// How many bytes a record has before its payload.
+    /// The number of bytes that a record has before its payload.
     #[inline]
     pub fn head_len(&self) -> usize {
         self.head_len
     }
 
-    /// How many bytes a record has after its payload.
+    /// The number of bytes that a record has after its payload.
     #[inline]
     pub fn tail_len(&self) -> usize {
         self.tail_len
     }
 
-    /// How much room [`Self::seal_in_place`] needs around a payload.
+    /// The room that [`Self::seal_in_place`] needs around a payload.
     pub fn in_place_room(&self) -> InPlaceRoom {
         InPlaceRoom {
             headroom: self.head_len,
@@ -245,14 +247,15 @@ impl RecordSender {
         }
     }
 
-    /// Writes the records that carry `payload` to the front of `out`; returns how many bytes they are.
+    /// Writes the records that carry `payload` to the front of `out`. Returns their length in
+    /// bytes.
     ///
     /// # Errors
     ///
-    /// [`SealError::InsufficientSize`] when `out` is shorter than [`Self::sealed_len`],
-    /// [`SealError::Exhausted`] when there are fewer sequence numbers than records, and after
-    /// [`Self::close`]: nothing was written and no sequence number used. [`SealError::Failed`] when the
-    /// cipher refuses; the connection is unusable then.
+    /// Returns [`SealError::InsufficientSize`] if `out` is shorter than [`Self::sealed_len`].
+    /// Returns [`SealError::Exhausted`] if there are fewer sequence numbers than records, or after
+    /// [`Self::close`]. In both cases nothing was written and no sequence number was used. Returns
+    /// [`SealError::Failed`] if the cipher fails; the connection is unusable then.
     #[inline]
     pub fn seal(
         &mut self,
@@ -292,7 +295,8 @@ impl RecordSender {
         Ok(required_size)
     }
 
-    /// [`Self::seal`] where speed does not matter. It is a call, so that the others are none.
+    /// Like [`Self::seal`], but out of line: for rare sends, so that the frequent ones can be
+    /// inlined.
     ///
     /// # Errors
     ///
@@ -332,18 +336,19 @@ impl RecordSender {
         Ok(used)
     }
 
-    /// Builds one record around the plaintext at `payload` of `buf`; returns where in `buf` the
-    /// record is. An empty payload makes no record, as in [`Self::seal`].
+    /// Builds one record around the plaintext at `payload` of `buf`. Returns the record's range in
+    /// `buf`. An empty payload makes no record, as in [`Self::seal`].
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]: too little room before or after, too long a payload, a sender that was closed;
-    /// nothing was changed and no sequence number used. Also [`InPlaceError::EncryptExhausted`] when the cipher
-    /// refuses; the connection is unusable then, and the content of the record's place unspecified.
+    /// Returns [`InPlaceError`] if there is too little room before or after the payload, if the
+    /// payload is too long, or if the sender is closed. Then nothing was changed and no sequence
+    /// number was used. Also returns [`InPlaceError::EncryptExhausted`] if the cipher fails. The
+    /// connection is unusable then, and the bytes of the record are unspecified.
     ///
     /// # Panics
     ///
-    /// Never: a range that is not within `buf` is [`InPlaceError::PayloadOutOfBounds`].
+    /// Never. A range outside `buf` is [`InPlaceError::PayloadOutOfBounds`].
     pub fn seal_in_place(
         &mut self,
         typ: ContentType,
@@ -370,7 +375,8 @@ impl RecordSender {
         Ok(record)
     }
 
-    /// Where in a buffer of `buf_len` bytes the record around `payload` is; `None` when there can be none.
+    /// Returns the range of the record around `payload` in a buffer of `buf_len` bytes; `None` if
+    /// it does not fit.
     #[inline]
     fn record_around(&self, payload: &Range<usize>, buf_len: usize) -> Option<Range<usize>> {
         let payload_len = payload.end.checked_sub(payload.start)?;
@@ -381,7 +387,7 @@ impl RecordSender {
         is_possible.then_some(start..end)
     }
 
-    /// Why [`Self::record_around`] found none.
+    /// Explains why [`Self::record_around`] returned `None`.
     #[cold]
     fn in_place_without_record(
         &self,
@@ -412,7 +418,7 @@ impl RecordSender {
         })
     }
 
-    /// Checks that there are sequence numbers for this many records: they must not wrap (RFC 9846 §5.3).
+    /// Checks that `records` sequence numbers are left: they must not wrap (RFC 9846 §5.3).
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
         if self.closed || self.seq.checked_add(records).is_none() {
             return Err(SealError::Exhausted);
@@ -420,9 +426,9 @@ impl RecordSender {
         Ok(())
     }
 
-    /// The sequence number of the record about to be sent.
+    /// Takes the sequence number of the record about to be sent.
     ///
-    /// It counts as used even if the record fails: no nonce is ever used twice.
+    /// The number counts as used even if the record fails, so that no nonce is ever used twice.
     #[inline]
     fn next_sequence(&mut self) -> Result<u64, SealError> {
         let seq = self.seq;
@@ -450,8 +456,8 @@ impl fmt::Debug for RecordSender {
     }
 }
 
-/// An encrypter gets exactly the room it asked for and must fill it. If it reports any other length, the
-/// record cannot be sent.
+/// Checks that an encrypter has filled exactly the room it asked for. Otherwise the record cannot
+/// be sent.
 #[inline]
 fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), SealError> {
     match written {
@@ -467,14 +473,14 @@ fn record_header(typ: u8, version: ProtocolVersion, len: usize) -> [u8; HEADER_L
     [typ, major, minor, high, low]
 }
 
-/// Why [`RecordSender::seal`] wrote nothing.
+/// The errors of [`RecordSender::seal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealError {
     /// The output is too short; nothing changed.
     InsufficientSize(InsufficientSizeError),
     /// The sequence numbers of the key are used up; nothing changed.
     Exhausted,
-    /// The cipher refused.
+    /// The cipher failed.
     Failed,
 }
 
@@ -484,19 +490,19 @@ impl From<SealError> for Error {
     }
 }
 
-/// How much room a record needs around a payload that is encrypted where it lies, in bytes.
+/// The room that a record needs around a payload that is encrypted in place, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlaceRoom {
     /// Before the payload: the record header, and the explicit nonce of TLS 1.2 AES-GCM.
     pub headroom: usize,
-    /// The most payload that one record takes.
+    /// The maximum payload of one record.
     pub max_payload: usize,
-    /// Behind the payload: content type and authentication tag.
+    /// After the payload: content type and authentication tag.
     pub tailroom: usize,
 }
 
-/// An error of sealing plaintext in place. The buffer and the connection are unchanged, unless a cipher has failed,
-/// which is [`Self::EncryptExhausted`].
+/// An error of sealing plaintext in place. The buffer and the connection are unchanged, unless the
+/// error is [`Self::EncryptExhausted`] because the cipher failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InPlaceError {
@@ -512,23 +518,23 @@ pub enum InPlaceError {
     },
     /// The payload does not fit into one record.
     PayloadTooLong {
-        /// The most bytes that one record carries.
+        /// The maximum number of bytes that one record carries.
         max: usize,
     },
     /// The payload's range is not within the buffer.
     PayloadOutOfBounds,
-    /// Earlier output waits to be sent. Send it first, or the record would overtake it.
+    /// Earlier output is unsent. Send it first, or the record would overtake it.
     OutputPending,
     /// Application data cannot be sent yet: the handshake is not complete.
     HandshakeNotComplete,
-    /// The connection can no longer send application data. If the cipher failed during this call, the contents of the
-    /// payload and of the room around it are unspecified.
+    /// The connection can no longer send application data. If the cipher failed during this call,
+    /// the bytes of the payload and of the room around it are unspecified.
     EncryptExhausted,
 }
 
 impl From<SealError> for InPlaceError {
     fn from(_: SealError) -> Self {
-        // lengths were checked before, so this is the end of the key's life
+        // lengths were checked before, so the key is used up
         Self::EncryptExhausted
     }
 }

@@ -34,7 +34,7 @@ impl Protection {
         }
     }
 
-    /// Bytes before the payload, header included, and behind it.
+    /// The bytes before and after the payload, header included.
     pub(super) fn overhead(self) -> (usize, usize) {
         match self {
             Self::Tls13 => (5, 17),
@@ -86,12 +86,12 @@ fn key() -> AeadKey {
     AeadKey::new(&[KEY; 32])
 }
 
-/// `len` bytes of which neighbours differ.
+/// Returns `len` bytes, each different from its neighbours.
 pub(super) fn plaintext(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8).collect()
 }
 
-/// The records that `sender` makes of `payload`.
+/// Returns the records into which `sender` seals `payload`.
 pub(super) fn sealed(sender: &mut RecordSender, typ: ContentType, payload: &[u8]) -> Vec<u8> {
     let mut out = vec![0xee; sender.sealed_len(payload.len())];
     let len = sender.seal(typ, payload.into(), &mut out).unwrap();

@@ -1,4 +1,4 @@
-//! Records that wait to be sent.
+//! Records queued for sending.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -12,38 +12,38 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// Output that fills at most this fraction of its memory moves to a shorter one.
+/// Output that fills at most this fraction of its memory moves to a shorter memory.
 const LITTLE: usize = 8;
 
-/// Records that wait to be sent.
+/// Records queued for sending.
 ///
-/// They are in one piece of memory, up to 72 KiB:
+/// Up to 72 KiB lie in one piece of memory:
 ///
 /// ```text
 ///   0          start              end             memory.len()
-///   │ sent     │ waits to be sent │ room          │
+///   │ sent     │ unsent           │ room          │
 /// ```
 ///
-/// More output goes to another piece. The full pieces are queued, and each is given back once it is sent. So the output
-/// of a connection without a limit takes about as much memory as it has bytes.
+/// More output goes to another piece. Full pieces are queued, and each is released once it is sent.
+/// So the memory of a connection without a limit is about as large as its unsent output.
 #[derive(Default)]
 pub struct OutgoingBuffer {
     /// The last piece.
     last: Piece,
     /// The pieces before the last, if any.
     queue: Option<Box<Queue>>,
-    /// The number of bytes in all pieces that wait to be sent.
+    /// The number of unsent bytes in all pieces.
     len: usize,
-    /// The number of bytes in front that belong to a record whose beginning was sent.
+    /// The number of bytes at the front that belong to a partly sent record.
     cut: u32,
     owner: Owner,
 }
 
-/// A piece of memory that is filled from its front and sent from its front.
+/// A piece of memory that is filled and sent from its front.
 #[derive(Default)]
 struct Piece {
     memory: Memory,
-    /// The unsent bytes begin and end here.
+    /// The range of the unsent bytes.
     start: u32,
     end: u32,
 }
@@ -59,7 +59,7 @@ impl Piece {
         self.start as usize..self.end as usize
     }
 
-    /// The number of bytes behind what waits.
+    /// The number of free bytes after the unsent ones.
     #[inline]
     fn room(&self) -> usize {
         self.memory.len() - self.end as usize
@@ -74,14 +74,14 @@ impl Piece {
 type Queue = VecDeque<Piece>;
 
 impl OutgoingBuffer {
-    /// Creates the outgoing buffer of the connection that is `owner`.
+    /// Creates the outgoing buffer of the connection `owner`.
     pub fn new(owner: Owner) -> Self {
         let mut buffer = Self::default();
         buffer.owner = owner;
         buffer
     }
 
-    /// The bytes to be sent first: all that wait, unless they are in several pieces.
+    /// The bytes to send first: all of them, unless they lie in several pieces.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         match &self.queue {
@@ -90,7 +90,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// The bytes to be sent, piece by piece.
+    /// The unsent bytes, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let queued = self.queue.as_deref().into_iter().flatten();
         queued
@@ -99,7 +99,7 @@ impl OutgoingBuffer {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// The record that waits, or what is left of it, if it is the only one.
+    /// The unsent record, or the rest of it, if it is the only one.
     #[inline]
     pub fn only_record(&self) -> Option<&[u8]> {
         let pending = self.last.pending();
@@ -108,13 +108,13 @@ impl OutgoingBuffer {
         (is_all && next.next_len() == self.len).then_some(pending)
     }
 
-    /// The records in [`Self::pending`], one by one; of the first perhaps only the rest.
+    /// The records in [`Self::pending`], one by one. The first may be partly sent.
     #[inline]
     pub fn records(&self) -> OutgoingRecords<'_> {
         OutgoingRecords::new(self.pending(), self.cut as usize)
     }
 
-    /// The records of each piece. None lies in two of them.
+    /// The records of each piece. No record spans two pieces.
     pub fn records_by_piece(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
         let rest = self.pieces().skip(1);
         [self.records()]
@@ -122,21 +122,22 @@ impl OutgoingBuffer {
             .chain(rest.map(|piece| OutgoingRecords::new(piece, 0)))
     }
 
-    /// The number of bytes that wait to be sent.
+    /// The number of unsent bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True when nothing waits to be sent.
+    /// True if everything was sent.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Exactly `len` bytes of room behind what waits; [`Self::commit`] adds what was written there.
+    /// Returns exactly `len` bytes of room after the unsent bytes. [`Self::commit`] appends what
+    /// was written there.
     ///
-    /// Aborts the process when there is no memory. It is for what the connection itself sends.
+    /// Aborts the process if memory runs out, so it is only for what the connection itself sends.
     #[inline]
     pub fn room(&mut self, len: usize) -> &mut [u8] {
         if self.last.room() < len && self.make_room(len).is_err() {
@@ -149,7 +150,7 @@ impl OutgoingBuffer {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`]; nothing has changed then.
+    /// Returns [`OutOfMemory`] if memory runs out; the buffer is unchanged then.
     #[inline]
     pub fn try_room(&mut self, len: usize) -> Result<&mut [u8], OutOfMemory> {
         if self.last.room() < len {
@@ -168,7 +169,7 @@ impl OutgoingBuffer {
 
     #[inline]
     fn make_room(&mut self, len: usize) -> Result<(), OutOfMemory> {
-        // what the positions of a piece can express
+        // the positions of a piece are 32 bits wide
         if len > u32::MAX as usize {
             return Err(OutOfMemory);
         }
@@ -189,10 +190,11 @@ impl OutgoingBuffer {
             (last.start, last.end) = (0, used as u32);
             return Ok(());
         }
-        // longer in any case, so that moving pays the next time
+        // grow in any case, so that moving pays off next time
         let mut longer = Ord::max(used.saturating_add(len), last.memory.len() + 1);
         if longer <= MAX_POOLED_LEN {
-            // records that are written one by one become many: one length more than fits
+            // records written one by one tend to accumulate: leave room for one size more than
+            // needed
             longer = if longer > RECORD_LEN {
                 MAX_POOLED_LEN
             } else {
@@ -205,7 +207,8 @@ impl OutgoingBuffer {
         self.add_piece(len)
     }
 
-    /// Begins another piece, with room for `len` bytes or, if these are few beside what waits, for more of their kind.
+    /// Begins another piece with room for `len` bytes, or for a quarter of the unsent output if
+    /// that is more.
     fn add_piece(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let piece_len = if len > MAX_POOLED_LEN / 2 {
             len
@@ -226,7 +229,7 @@ impl OutgoingBuffer {
         reserved
     }
 
-    /// Appends the first `len` bytes of the last [`Self::room`].
+    /// Appends the first `len` bytes of the room that [`Self::room`] returned last.
     #[inline]
     pub fn commit(&mut self, len: usize) {
         debug_assert!(len <= self.last.room());
@@ -244,7 +247,7 @@ impl OutgoingBuffer {
         self.commit(bytes.len());
     }
 
-    /// Drops the first `len` bytes that wait, or all when there are fewer.
+    /// Drops the first `len` unsent bytes, or all if there are fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
         if len >= self.len && self.queue.is_none() {
@@ -291,7 +294,7 @@ impl OutgoingBuffer {
         self.consume(len);
     }
 
-    /// Moves the little that is left in a long memory to a shorter one.
+    /// Moves the short rest from a long memory to a shorter one.
     #[cold]
     fn shrink(&mut self) {
         let len = self.last.len();
@@ -303,7 +306,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Gives back the memory of the last piece, which is empty.
+    /// Releases the memory of the last piece, which is empty.
     #[inline]
     fn release_last(&mut self) {
         (self.last.start, self.last.end) = (0, 0);
@@ -329,7 +332,7 @@ impl OutgoingBuffer {
 }
 
 impl Piece {
-    /// Moves what waits to `memory`.
+    /// Moves the unsent bytes to `memory`.
     fn move_to(&mut self, memory: Memory, owner: Owner) {
         let range = self.range();
         move_to(&mut self.memory, range, memory, owner);

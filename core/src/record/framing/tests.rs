@@ -10,7 +10,7 @@ use crate::error::PeerMisbehaved;
 
 const SEQ: u64 = 0x0102_0304_0506_0708;
 
-/// The nonce of record [`SEQ`], worked out by hand: the number, left-padded, XORed into [`IV`].
+/// The nonce of record [`SEQ`], computed by hand: the number, left-padded, XORed into [`IV`].
 const NONCE: [u8; 12] = [
     1,
     2,
@@ -26,7 +26,7 @@ const NONCE: [u8; 12] = [
     12 ^ 8,
 ];
 
-/// What the toy AEAD makes of these, tag included.
+/// Returns the toy AEAD's ciphertext and tag for these inputs.
 fn toy_sealed(aad: &[u8], plain: &[u8]) -> Vec<u8> {
     let mut out = vec![0; plain.len() + TAG_LEN];
     InPlace(ToyAead(KEY))
@@ -47,7 +47,7 @@ fn encrypted(protection: Protection, typ: ContentType, payload: OutboundChunks<'
     out
 }
 
-/// Type and content of an opened record.
+/// Returns the type and content of an opened record.
 fn decrypted(
     protection: Protection,
     outer_type: ContentType,
@@ -66,15 +66,16 @@ fn outer_type(protection: Protection, typ: ContentType) -> ContentType {
 }
 
 #[test]
-fn tls13_record_is_as_in_the_rfc() {
-    // RFC 9846 §5.2: header as additional data, content type behind the content
+fn tls13_record_matches_the_rfc() {
+    // RFC 9846 §5.2: the header is the additional data, the content type follows the content
     let record = encrypted(Protection::Tls13, ContentType::Handshake, b"hello".into());
     assert_eq!(record, toy_sealed(&[23, 3, 3, 0, 22], b"hello\x16"));
 }
 
 #[test]
-fn tls12_gcm_record_is_as_in_the_rfc() {
-    // RFC 5246 §6.2.3.3, RFC 5288 §3: seq ‖ header with the plaintext's length; explicit nonce first
+fn tls12_gcm_record_matches_the_rfc() {
+    // RFC 5246 §6.2.3.3, RFC 5288 §3: seq ‖ header with the plaintext's length; explicit nonce
+    // first
     let record = encrypted(Protection::Tls12Gcm, ContentType::Alert, b"hello".into());
     let aad = [1, 2, 3, 4, 5, 6, 7, 8, 21, 3, 3, 0, 5];
     assert_eq!(record[..8], NONCE[4..]);
@@ -82,7 +83,7 @@ fn tls12_gcm_record_is_as_in_the_rfc() {
 }
 
 #[test]
-fn tls12_gcm_key_that_counts_has_the_sequence_number_for_its_explicit_nonce() {
+fn tls12_gcm_key_with_its_own_counter_uses_the_sequence_number_as_explicit_nonce() {
     struct Counting;
 
     impl AeadAlgorithm for Counting {
@@ -119,7 +120,7 @@ fn tls12_gcm_key_that_counts_has_the_sequence_number_for_its_explicit_nonce() {
             InboundOpaqueMessage::new(ContentType::Alert, ProtocolVersion::TLSv1_2, &mut record);
         assert_eq!(decrypter.decrypt(msg, seq).unwrap().payload, b"hello");
     }
-    // RFC 5288 §3: whoever goes on with the key counts up from a nonce that no sequence number leads to
+    // RFC 5288 §3: a later user of the key counts up from a nonce that no sequence number reaches
     let secrets = framing.extract_keys(key(), salt, explicit);
     let Ok(ConnectionTrafficSecrets::Aes256Gcm { iv, .. }) = secrets else {
         panic!("secrets of another cipher");
@@ -128,7 +129,7 @@ fn tls12_gcm_key_that_counts_has_the_sequence_number_for_its_explicit_nonce() {
 }
 
 #[test]
-fn tls12_chacha20_record_is_as_in_the_rfc() {
+fn tls12_chacha20_record_matches_the_rfc() {
     // RFC 7905 §2: no explicit nonce
     let record = encrypted(
         Protection::Tls12Chacha20,
@@ -140,7 +141,7 @@ fn tls12_chacha20_record_is_as_in_the_rfc() {
 }
 
 #[test]
-fn scattered_and_in_place_give_what_contiguous_gives() {
+fn scattered_and_in_place_records_equal_contiguous_ones() {
     let plain = plaintext(700);
     for protection in Protection::ALL {
         for len in [0, 1, 15, 16, 17, 255, 256, 700] {
@@ -172,7 +173,7 @@ fn scattered_and_in_place_give_what_contiguous_gives() {
 }
 
 #[test]
-fn short_output_is_refused_before_it_is_touched() {
+fn short_output_is_rejected_unchanged() {
     for protection in Protection::ALL {
         let mut encrypter = protection.encrypter();
         let required_size = encrypter.encrypted_payload_len(9);
@@ -196,7 +197,7 @@ fn short_output_is_refused_before_it_is_touched() {
 }
 
 #[test]
-fn what_is_sealed_opens() {
+fn sealed_records_open() {
     for protection in Protection::ALL {
         for typ in [ContentType::Handshake, ContentType::ApplicationData] {
             for len in [0, 1, 300, if cfg!(miri) { 1000 } else { MAX_FRAGMENT_LEN }] {
@@ -238,7 +239,7 @@ fn any_changed_bit_is_detected() {
             let opened = protection.decrypter().decrypt(msg, SEQ);
             assert_eq!(opened.err(), Some(Error::DecryptError), "{protection}");
         }
-        // and so is the sequence number
+        // the sequence number is authenticated too
         let mut record = record;
         let msg = InboundOpaqueMessage::new(typ, ProtocolVersion::TLSv1_2, &mut record);
         let opened = protection.decrypter().decrypt(msg, SEQ + 1);
@@ -248,7 +249,7 @@ fn any_changed_bit_is_detected() {
 
 #[test]
 #[cfg_attr(miri, ignore = "records of full length")]
-fn oversized_plaintext_is_refused_after_opening() {
+fn oversized_plaintext_is_rejected_after_opening() {
     for protection in Protection::ALL {
         let typ = ContentType::ApplicationData;
         let plain = vec![1; MAX_FRAGMENT_LEN + 1];
@@ -261,7 +262,7 @@ fn oversized_plaintext_is_refused_after_opening() {
     }
 }
 
-/// Opens a TLS 1.3 record of this `TLSInnerPlaintext`.
+/// Opens a TLS 1.3 record with this `TLSInnerPlaintext`.
 fn opened_inner(inner: &[u8]) -> Result<(ContentType, Vec<u8>), Error> {
     let [high, low] = ((inner.len() + TAG_LEN) as u16).to_be_bytes();
     let mut record = toy_sealed(&[23, 3, 3, high, low], inner);
@@ -273,7 +274,7 @@ fn opened_inner(inner: &[u8]) -> Result<(ContentType, Vec<u8>), Error> {
 fn tls13_padding_is_removed_and_bounded() {
     let padded = |content: &[u8], zeros: usize| [content, &vec![0; zeros]].concat();
     for zeros in [0, 1, 300, MAX_FRAGMENT_LEN - 5] {
-        // content that ends in zeros is not padding
+        // zeros at the end of the content are not padding
         assert_eq!(
             opened_inner(&padded(b"ab\0\0\x00\x17", zeros)),
             Ok((ContentType::ApplicationData, b"ab\0\0\0".to_vec()))
@@ -291,7 +292,7 @@ fn tls13_padding_is_removed_and_bounded() {
 
 #[test]
 #[cfg_attr(miri, ignore = "records of full length")]
-fn tls13_plaintext_without_type_is_refused() {
+fn tls13_plaintext_without_type_is_rejected() {
     for zeros in [0, 1, MAX_FRAGMENT_LEN + 1] {
         assert_eq!(
             opened_inner(&vec![0; zeros]),
@@ -306,7 +307,7 @@ fn key_block_shapes_and_extracted_keys() {
     let gcm = Tls12GcmFraming::<ToyAlgorithm>::NEW;
     let chacha20 = Tls12Chacha20Framing::<ToyAlgorithm>::NEW;
     let tls13 = Tls13Framing::<ToyAlgorithm>::NEW;
-    // RFC 5288 §3, RFC 7905 §2: bytes of key, implicit and explicit nonce
+    // RFC 5288 §3, RFC 7905 §2: lengths of key, implicit nonce and explicit nonce
     let shape = |alg: &dyn Tls12AeadAlgorithm| {
         let shape = alg.key_block_shape();
         (

@@ -8,7 +8,7 @@ fn message(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// The messages that are complete, each given back before the next.
+/// Returns the complete messages. Each is given back before the next is taken.
 fn messages(joiner: &mut HandshakeJoiner) -> Vec<Vec<u8>> {
     let mut seen = Vec::new();
     while let Some(message) = joiner.next_message().unwrap() {
@@ -19,7 +19,7 @@ fn messages(joiner: &mut HandshakeJoiner) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn messages_survive_any_cut() {
+fn messages_survive_any_split() {
     let expected = [message(0), message(1), message(300), message(2)];
     let stream = expected.concat();
     for cut in (1..stream.len()).step_by(if cfg!(miri) { 29 } else { 1 }) {
@@ -29,21 +29,21 @@ fn messages_survive_any_cut() {
             joiner.push(payload).unwrap();
             seen.extend(messages(&mut joiner));
         }
-        assert_eq!(seen, expected, "cut every {cut} bytes");
+        assert_eq!(seen, expected, "split every {cut} bytes");
         assert!(joiner.is_empty());
         assert_eq!(joiner.memory.capacity(), 0);
     }
 }
 
 #[test]
-fn a_look_takes_nothing() {
+fn peek_leaves_the_message() {
     let stream = [message(3), message(300)].concat();
     for cut in (0..stream.len()).step_by(if cfg!(miri) { 29 } else { 1 }) {
         let mut joiner = HandshakeJoiner::default();
         assert_eq!(joiner.peek(), None);
         joiner.push(&stream[..cut]).unwrap();
         let seen = joiner.peek().map(<[u8]>::to_vec);
-        assert_eq!(seen, (cut >= 7).then(|| message(3)), "cut at {cut}");
+        assert_eq!(seen, (cut >= 7).then(|| message(3)), "split at {cut}");
         joiner.push(&stream[cut..]).unwrap();
         assert_eq!(joiner.peek(), Some(&message(3)[..]));
 
@@ -57,7 +57,7 @@ fn a_look_takes_nothing() {
 }
 
 #[test]
-fn what_waits_behind_a_message_is_seen_while_it_is_out() {
+fn bytes_after_a_lent_message_are_seen() {
     let mut joiner = HandshakeJoiner::default();
     assert!(joiner.is_empty());
     joiner.push(&[1]).unwrap();
@@ -73,7 +73,7 @@ fn what_waits_behind_a_message_is_seen_while_it_is_out() {
     joiner.give_back(out);
     assert!(joiner.is_empty());
 
-    // a whole message behind it, or one byte of one
+    // a whole message after it, or one byte of one
     for behind in [&[2, 0, 0, 0][..], &[2]] {
         joiner.push(&[&[1, 0, 0, 0], behind].concat()).unwrap();
         let out = joiner.next_message().unwrap().unwrap();
@@ -87,7 +87,7 @@ fn what_waits_behind_a_message_is_seen_while_it_is_out() {
 }
 
 #[test]
-fn pieces_that_come_while_a_message_is_out_are_kept() {
+fn pieces_received_while_a_message_is_lent_are_kept() {
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[1, 0, 0, 0, 2, 0]).unwrap();
     let out = joiner.next_message().unwrap().unwrap();
@@ -98,7 +98,7 @@ fn pieces_that_come_while_a_message_is_out_are_kept() {
     joiner.give_back(out);
     assert_eq!(messages(&mut joiner), [[2, 0, 0, 1, 9]]);
 
-    // their lengths are checked when their turn comes
+    // their lengths are checked when they become the next message
     joiner.push(&[1, 0, 0, 0]).unwrap();
     let out = joiner.next_message().unwrap().unwrap();
     joiner.push(&[2, 1, 0, 0]).unwrap();
@@ -110,7 +110,7 @@ fn pieces_that_come_while_a_message_is_out_are_kept() {
 }
 
 #[test]
-fn nothing_comes_after_a_message_that_was_dropped() {
+fn nothing_follows_a_dropped_message() {
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[1, 0, 0, 0, 2, 0, 0, 0]).unwrap();
     drop(joiner.next_message().unwrap().unwrap());
@@ -120,7 +120,7 @@ fn nothing_comes_after_a_message_that_was_dropped() {
 }
 
 #[test]
-fn length_is_limited_before_memory_is_taken() {
+fn length_is_limited_before_memory_is_allocated() {
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[1, 0, 0xff, 0xff]).unwrap();
     let mut joiner = HandshakeJoiner::default();
@@ -134,7 +134,7 @@ fn length_is_limited_before_memory_is_taken() {
         joiner.next_message().unwrap_err(),
         InvalidMessage::HandshakePayloadTooLarge
     );
-    // of whatever message that waits
+    // of any buffered message
     let mut joiner = HandshakeJoiner::default();
     assert_eq!(
         joiner.push(&[1, 0, 0, 1, 7, 2, 0, 0, 0, 3, 1, 0, 0]),
@@ -143,9 +143,9 @@ fn length_is_limited_before_memory_is_taken() {
 }
 
 #[test]
-fn memory_is_what_was_received_and_little_more() {
+fn memory_is_little_more_than_what_was_received() {
     const SENT: usize = if cfg!(miri) { 5_000 } else { 60_000 };
-    // byte by byte, of a message that claims to be long
+    // received byte by byte, of a message whose header says it is long
     let mut joiner = HandshakeJoiner::default();
     let mut steps = 0;
     for (i, byte) in message(MAX_HANDSHAKE_LEN)[..SENT].iter().enumerate() {
@@ -157,7 +157,7 @@ fn memory_is_what_was_received_and_little_more() {
     }
     assert!(steps <= SENT / STEP + 1, "{steps} steps");
 
-    // messages that were handed out take no room while the rest of another is awaited
+    // messages handed out take no room while the rest of the next is awaited
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[&message(15_000)[..], &[1]].concat()).unwrap();
     assert_eq!(messages(&mut joiner), [message(15_000)]);
@@ -167,7 +167,7 @@ fn memory_is_what_was_received_and_little_more() {
 }
 
 #[test]
-fn small_messages_cost_no_more_than_their_bytes() {
+fn small_messages_are_moved_once() {
     const TOTAL: usize = if cfg!(miri) { 1 << 11 } else { 1 << 16 };
     let stream = [24, 0, 0, 0].repeat(TOTAL / 4);
     for cut in [TOTAL, 16384, 1000, 7, 1] {
@@ -181,7 +181,7 @@ fn small_messages_cost_no_more_than_their_bytes() {
                 assert_eq!(
                     message.memory.as_ptr(),
                     memory,
-                    "the same for all of a piece"
+                    "all messages of a piece have the same address"
                 );
                 joiner.give_back(message);
                 count += 1;
@@ -190,7 +190,7 @@ fn small_messages_cost_no_more_than_their_bytes() {
         assert_eq!(count, TOTAL / 4);
         assert!(joiner.moved <= TOTAL, "{} bytes moved", joiner.moved);
     }
-    // nor when all pieces are there before the first message is asked for
+    // also if all pieces arrive before the first message is taken
     let mut joiner = HandshakeJoiner::default();
     for payload in stream.chunks(100) {
         joiner.push(payload).unwrap();
@@ -211,7 +211,7 @@ fn debug_shows_lengths_only() {
     );
 }
 
-/// Each byte in a record of its own.
+/// Each byte arrives in a record of its own.
 #[test]
 #[cfg_attr(miri, ignore = "many bytes")]
 fn a_message_in_small_pieces_is_moved_a_few_times_only() {

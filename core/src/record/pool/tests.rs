@@ -2,7 +2,7 @@ use core::cell::RefCell;
 
 use super::*;
 
-/// Runs `test` with a pool of its own.
+/// Runs `test` on a thread with a new pool.
 fn on_a_new_thread(test: impl FnOnce() + Send + 'static) {
     std::thread::spawn(test).join().unwrap();
 }
@@ -16,7 +16,7 @@ fn take_filled(len: usize, owner: Owner, fill: u8) -> Memory {
 }
 
 #[test]
-fn the_last_given_is_the_first_taken() {
+fn the_memory_given_last_is_taken_first() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let memories = [1000, 1024, 257].map(|len| take(len, owner));
@@ -29,7 +29,7 @@ fn the_last_given_is_the_first_taken() {
 }
 
 #[test]
-fn memories_are_no_longer_than_fits() {
+fn memories_are_no_longer_than_needed() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         for len in LENS.into_iter().rev() {
@@ -53,7 +53,8 @@ fn memories_are_no_longer_than_fits() {
     });
 }
 
-/// Takes `count` buffers of `len` bytes, gives them back, and returns the bytes that are kept of them.
+/// Takes `count` buffers of `len` bytes, gives them back, and returns how many bytes the pool
+/// keeps.
 fn kept(len: usize, count: usize) -> usize {
     let owner = Owner::new();
     let memories: Vec<_> = (0..count).map(|_| take_filled(len, owner, 7)).collect();
@@ -64,7 +65,7 @@ fn kept(len: usize, count: usize) -> usize {
 }
 
 #[test]
-fn the_pool_keeps_few_of_a_length() {
+fn the_pool_keeps_few_memories_of_a_length() {
     for (len, expected) in [
         (256, 5 * 256),
         (1024, 5 * 1024),
@@ -77,7 +78,7 @@ fn the_pool_keeps_few_of_a_length() {
     }
 }
 
-/// Whatever lengths a thread has used; those used last stay.
+/// For any lengths that a thread has used. The most recently used ones stay.
 #[test]
 fn the_pool_keeps_no_more_than_its_budget() {
     on_a_new_thread(|| {
@@ -89,7 +90,7 @@ fn the_pool_keeps_no_more_than_its_budget() {
                 assert!(threads::held() <= 128 * 1024, "{} bytes", threads::held());
             }
         }
-        // what one connection sends and receives, and another one
+        // the buffers of one connection in both directions, and those of another
         for len in [MAX_POOLED_LEN, RECORD_LEN] {
             give(take_filled(len, owner, 7), owner);
         }
@@ -123,7 +124,7 @@ fn connections_that_take_turns_have_a_buffer_each() {
     });
 }
 
-/// Only the bytes that it gets to see are cleared for it.
+/// Only the bytes that the new owner can see are cleared.
 #[test]
 fn nothing_of_another_connection_is_exposed() {
     on_a_new_thread(|| {
@@ -139,7 +140,7 @@ fn nothing_of_another_connection_is_exposed() {
         memory.expose(10);
         assert_eq!(memory[..10], [0; 10]);
         memory[..10].fill(8);
-        // what is behind is still the other's
+        // the rest still holds the other connection's bytes
         give(memory, second);
         let mut memory = take(1000, second);
         assert_eq!(memory[..10], [8; 10]);
@@ -151,7 +152,7 @@ fn nothing_of_another_connection_is_exposed() {
         assert_eq!(memory[30..], [0; 994]);
         give(memory, second);
 
-        // and back
+        // and back again
         let mut memory = take(1000, second);
         memory.change_owner();
         memory.expose(1024);
@@ -160,7 +161,7 @@ fn nothing_of_another_connection_is_exposed() {
 }
 
 #[test]
-fn the_default_owner_is_another_each_time() {
+fn each_default_owner_is_different() {
     on_a_new_thread(|| {
         let nobody = Owner::default();
         for _ in 0..20 {
@@ -189,7 +190,7 @@ fn buffers_may_outlive_the_pool() {
         static AFTER: RefCell<Option<AtExit>> = const { RefCell::new(None) };
     }
 
-    // one of the two is dropped after the pool, whichever order the platform has
+    // one of the two is dropped after the pool; the order depends on the platform
     on_a_new_thread(|| {
         BEFORE.set(Some(AtExit(take(10, Owner::default()))));
         give(take(10, Owner::default()), Owner::default());

@@ -2,7 +2,7 @@ use alloc::vec;
 
 use super::*;
 
-/// Opens records of `!` only, which must come with sequence numbers from 0 on.
+/// Opens only records of `!`. They must have sequence numbers from 0 on.
 struct Exclamations(u64);
 
 impl MessageDecrypter for Exclamations {
@@ -20,7 +20,7 @@ impl MessageDecrypter for Exclamations {
     }
 }
 
-/// What protects a record of early data; it cannot be opened, so that what it is made of does not matter.
+/// Stands for content type and tag of a record of early data. It is never opened, so any bytes do.
 const PROTECTION: &[u8] = &[b'?'; PROTECTION_LEN];
 
 /// Receives a record of early data.
@@ -55,7 +55,7 @@ const APPLICATION_DATA: ContentType = ContentType::ApplicationData;
 const SKIPPED: Result<Range<usize>, Error> = Ok(HEADER_LEN..HEADER_LEN);
 
 #[test]
-fn what_the_key_does_not_open_is_skipped_up_to_the_limit() {
+fn unopenable_records_are_skipped_up_to_the_limit() {
     let mut receiver = receiver(true, 5);
     assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), Ok(5..5));
@@ -69,7 +69,7 @@ fn what_the_key_does_not_open_is_skipped_up_to_the_limit() {
 }
 
 #[test]
-fn a_record_without_content_counts_for_a_byte() {
+fn an_empty_record_counts_as_one_byte() {
     let mut receiver = receiver(true, 3);
     for content in [&b""[..], b"a", b""] {
         assert_eq!(open_early(&mut receiver, content), SKIPPED);
@@ -78,7 +78,7 @@ fn a_record_without_content_counts_for_a_byte() {
 }
 
 #[test]
-fn nothing_is_skipped_after_a_record_was_opened() {
+fn nothing_is_skipped_once_a_record_was_opened() {
     let mut receiver = receiver(true, 100);
     assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b"!!"), Ok(5..7));
@@ -100,7 +100,7 @@ fn other_types_are_not_skipped() {
 fn application_data_before_keys_is_skipped_up_to_the_limit() {
     let mut receiver = receiver(false, 4);
     assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
-    // an empty record counts for a byte, however short
+    // an empty record counts as one byte, however short it is
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b""), SKIPPED);
     assert!(matches!(
         open(&mut receiver, APPLICATION_DATA, b""),

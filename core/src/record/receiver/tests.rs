@@ -16,7 +16,7 @@ fn record(typ: u8, payload: &[u8]) -> Vec<u8> {
     [&[typ, 3, 3], &len[..], payload].concat()
 }
 
-/// Opens `record`, which is whole: its type and content.
+/// Opens `record`, which is complete. Returns its type and content.
 fn open(receiver: &mut RecordReceiver, record: &[u8]) -> Result<(ContentType, Vec<u8>), Error> {
     let mut buf = record.to_vec();
     let opened = receiver.open(&mut buf)?.expect("a whole record");
@@ -33,7 +33,7 @@ fn invalid(error: InvalidMessage) -> Result<(ContentType, Vec<u8>), Error> {
 }
 
 #[test]
-fn records_survive_any_cut_of_the_input() {
+fn records_survive_any_split_of_the_input() {
     for protection in Protection::ALL {
         let mut sender = protection.sender();
         let plain = plaintext(100);
@@ -61,14 +61,14 @@ fn records_survive_any_cut_of_the_input() {
                 (DATA, plain.clone()),
                 (DATA, plain[..7].to_vec()),
             ];
-            assert_eq!(seen, expected, "{protection}, cut every {cut} bytes");
+            assert_eq!(seen, expected, "{protection}, split every {cut} bytes");
             assert_eq!(receiver.sequence(), 4);
         }
     }
 }
 
 #[test]
-fn what_is_incomplete_is_not_touched() {
+fn incomplete_records_are_not_touched() {
     for protection in Protection::ALL {
         let record = sealed(&mut protection.sender(), DATA, b"abc");
         let mut receiver = protection.receiver();
@@ -82,7 +82,7 @@ fn what_is_incomplete_is_not_touched() {
 }
 
 #[test]
-fn plaintext_lies_in_the_input_behind_the_header() {
+fn plaintext_lies_in_the_input_after_the_header() {
     for protection in Protection::ALL {
         let (head, _) = protection.overhead();
         let mut buf = sealed(&mut protection.sender(), DATA, b"abc");
@@ -102,7 +102,7 @@ fn plaintext_lies_in_the_input_behind_the_header() {
 }
 
 #[test]
-fn headers_that_no_record_has_are_refused() {
+fn impossible_headers_are_rejected() {
     let read = |bytes: [u8; 5]| RecordHeader::read(&bytes);
     // RFC 9846 §5: content types
     for typ in [0, 19, 25, 0xff] {
@@ -137,7 +137,7 @@ fn headers_that_no_record_has_are_refused() {
     for len in 0..5 {
         assert_eq!(RecordHeader::read(&[22, 3, 3, 0, 1][..len]), Ok(None));
     }
-    // refused as soon as the byte is there that cannot be
+    // rejected as soon as the invalid byte arrives
     assert_eq!(
         RecordHeader::read(&[25]),
         Err(InvalidMessage::InvalidContentType)
@@ -156,7 +156,7 @@ fn headers_that_no_record_has_are_refused() {
 }
 
 #[test]
-fn unprotected_records_are_taken_as_they_are() {
+fn unprotected_records_are_returned_unchanged() {
     let mut receiver = RecordReceiver::default();
     assert!(!receiver.is_decrypting());
     assert_eq!(
@@ -177,7 +177,7 @@ fn unprotected_records_are_taken_as_they_are() {
 }
 
 #[test]
-fn forged_replayed_and_reordered_records_are_refused() {
+fn forged_replayed_and_reordered_records_are_rejected() {
     for protection in Protection::ALL {
         let mut sender = protection.sender();
         let first = sealed(&mut sender, DATA, b"one");
@@ -196,12 +196,12 @@ fn forged_replayed_and_reordered_records_are_refused() {
             open(&mut protection.receiver(), &forged),
             Err(Error::DecryptError)
         );
-        // too short to be protected at all
+        // shorter than the protection's overhead
         assert_eq!(
             open(&mut protection.receiver(), &record(23, b"short")),
             Err(Error::DecryptError)
         );
-        // unprotected although keys are in use
+        // unprotected although keys are active
         assert_eq!(
             open(&mut protection.receiver(), &record(22, &plaintext(40))),
             Err(Error::DecryptError)
@@ -223,8 +223,8 @@ fn sequence_numbers_start_anew_with_each_key_and_do_not_wrap() {
     assert_eq!(receiver.sequence(), 0);
     open(&mut receiver, &first).unwrap();
 
-    // whatever the decrypter would say to it
-    let obliging = Box::new(Outsider(|all| all));
+    // even if the decrypter accepts everything
+    let obliging = Box::new(External(|all| all));
     receiver.set_decrypter(obliging, ProtocolVersion::TLSv1_3);
     receiver.seq = u64::MAX - 1;
     open(&mut receiver, &second).unwrap();
@@ -260,12 +260,12 @@ fn change_cipher_spec_passes_in_the_clear_in_tls13_only() {
 }
 
 #[test]
-fn alert_passes_in_the_clear_until_something_was_opened() {
+fn alert_passes_in_the_clear_until_a_record_was_opened() {
     let alert = record(21, &[2, 40]);
     let opened = Ok((ContentType::Alert, vec![2, 40]));
     let mut receiver = Protection::Tls13.receiver();
     assert_eq!(open(&mut receiver, &alert), opened);
-    // what is longer than an alert is no alert in the clear
+    // a record longer than an alert is not an unprotected alert
     assert_eq!(
         open(&mut receiver, &record(21, &[2, 40, 0])),
         Err(Error::DecryptError)
@@ -274,7 +274,7 @@ fn alert_passes_in_the_clear_until_something_was_opened() {
     let data = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
     open(&mut receiver, &data).unwrap();
     assert_eq!(open(&mut receiver, &alert), Err(Error::DecryptError));
-    // a close_notify in the clear must not end the data of any later key
+    // an unprotected close_notify must not end the data of any later key
     receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3);
     assert_eq!(
         open(&mut receiver, &record(21, &[1, 0])),
@@ -290,7 +290,7 @@ fn alert_passes_in_the_clear_until_something_was_opened() {
 }
 
 #[test]
-fn protected_records_of_tls13_hold_what_they_may() {
+fn protected_tls13_records_contain_only_allowed_types() {
     let open_sealed = |typ, payload: &[u8]| {
         let mut encrypter = Protection::Tls13.encrypter();
         let mut body = vec![0; encrypter.encrypted_payload_len(payload.len())];
@@ -315,7 +315,7 @@ fn protected_records_of_tls13_hold_what_they_may() {
         );
         assert_eq!(open_sealed(typ, &[1]), Ok((typ, vec![1])));
     }
-    // RFC 9846 §5: an unexpected record type is an unexpected_message, inside too
+    // RFC 9846 §5: an unexpected record type is an unexpected_message, also as the inner type
     for typ in [ContentType::Heartbeat, ContentType::Unknown(99)] {
         assert_eq!(
             open_sealed(typ, &[1]),
@@ -326,9 +326,9 @@ fn protected_records_of_tls13_hold_what_they_may() {
 }
 
 #[test]
-fn tls13_records_are_of_type_application_data_outside() {
+fn protected_tls13_records_have_outer_type_application_data() {
     let seal = |outer: u8, inner: ContentType, payload: &[u8]| {
-        // the header is authentic: it is sealed with the type that it has
+        // the header is authentic: it was sealed with this type
         let mut text = [payload, &[inner.into()]].concat();
         let aad = [outer, 3, 3, 0, text.len() as u8 + 16];
         let nonce = Nonce::new(&Iv::new(IV), 0);
@@ -352,14 +352,14 @@ fn tls13_records_are_of_type_application_data_outside() {
         assert_eq!(error, expected);
         assert_eq!(error.alert(), Some(AlertDescription::UnexpectedMessage));
     }
-    // a change_cipher_spec is in the clear, whatever is in it
+    // a change_cipher_spec is unprotected, whatever it contains
     let ccs = seal(20, DATA, &[1]);
     let (typ, content) = open(&mut Protection::Tls13.receiver(), &ccs).unwrap();
     assert_eq!(
         (typ, &content[..]),
         (ContentType::ChangeCipherSpec, &ccs[5..])
     );
-    // a TLS 1.2 record says outside what it is
+    // a TLS 1.2 record has its real type in the header
     for protection in [Protection::Tls12Gcm, Protection::Tls12Chacha20] {
         let record = sealed_by(protection, ContentType::Alert, &[2, 40]);
         assert_eq!(open(&mut protection.receiver(), &record), Ok(alert()));
@@ -370,7 +370,7 @@ fn sealed_by(protection: Protection, typ: ContentType, payload: &[u8]) -> Vec<u8
     sealed(&mut protection.sender(), typ, payload)
 }
 
-/// As soon as the header is there.
+/// Rejected as soon as the header is there.
 #[test]
 fn records_longer_than_allowed_overflow() {
     let clear = RecordReceiver::new;
@@ -405,7 +405,7 @@ fn records_longer_than_allowed_overflow() {
             assert_eq!(error, Error::PeerSentOversizedRecord);
             assert_eq!(error.alert(), Some(AlertDescription::RecordOverflow));
         }
-        // of no version
+        // too long for every version
         for len in [18433, 0xffff] {
             let error = header(len).unwrap_err();
             assert_eq!(error, InvalidMessage::MessageTooLarge.into());
@@ -416,7 +416,7 @@ fn records_longer_than_allowed_overflow() {
 
 #[test]
 #[cfg_attr(miri, ignore = "records of full length")]
-fn oversized_protected_records_are_refused() {
+fn oversized_protected_records_are_rejected() {
     for protection in Protection::ALL {
         let mut sender = protection.sender();
         sender.set_max_fragment_size(None).unwrap();
@@ -427,7 +427,7 @@ fn oversized_protected_records_are_refused() {
             Ok((DATA, longest))
         );
     }
-    // padded beyond 2^14 + 1
+    // padded to more than 2^14 + 1
     let mut encrypter = Protection::Tls13.encrypter();
     let inner = [&b"a\x17"[..], &[0; 16384 - 1]].concat();
     let mut body = vec![0; encrypter.encrypted_payload_len(inner.len())];
@@ -465,7 +465,7 @@ fn empty_records_are_bounded_in_a_row() {
             for _ in 0..32 {
                 assert_eq!(open(&mut receiver, &next(b"")), Ok((DATA, vec![])));
             }
-            // content starts the count anew
+            // content resets the count
             open(&mut receiver, &next(b"a")).unwrap();
         }
         for _ in 0..32 {
@@ -481,7 +481,7 @@ fn empty_records_are_bounded_in_a_row() {
 }
 
 #[test]
-fn nothing_is_opened_after_the_end() {
+fn nothing_is_opened_after_close() {
     let hello = record(22, b"hello");
     let sealed = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
     for mut receiver in [RecordReceiver::new(), Protection::Tls13.receiver()] {
@@ -490,17 +490,17 @@ fn nothing_is_opened_after_the_end() {
         for record in [&hello, &sealed, &record(20, &[1]), &record(21, &[2, 40])] {
             assert_eq!(open(&mut receiver, record), Err(Error::DecryptError));
         }
-        // nor with another key
+        // even with another key
         receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3);
         assert_eq!(open(&mut receiver, &sealed), Err(Error::DecryptError));
         assert!(!receiver.is_decrypting());
     }
 }
 
-/// Returns whatever `plaintext` makes of the input.
-struct Outsider(for<'a> fn(&'a [u8]) -> &'a [u8]);
+/// Decrypts with the function in it.
+struct External(for<'a> fn(&'a [u8]) -> &'a [u8]);
 
-impl MessageDecrypter for Outsider {
+impl MessageDecrypter for External {
     fn decrypt<'a>(
         &mut self,
         msg: InboundOpaqueMessage<'a>,
@@ -515,12 +515,12 @@ impl MessageDecrypter for Outsider {
 }
 
 #[test]
-fn decrypter_from_outside_must_return_a_slice_of_its_input() {
+fn external_decrypter_must_return_a_slice_of_its_input() {
     static ELSEWHERE: [u8; 40000] = [7; 40000];
     let record = record(23, &plaintext(600));
     let open = |plaintext| {
         let mut receiver = RecordReceiver::new();
-        receiver.set_decrypter(Box::new(Outsider(plaintext)), ProtocolVersion::TLSv1_3);
+        receiver.set_decrypter(Box::new(External(plaintext)), ProtocolVersion::TLSv1_3);
         open(&mut receiver, &record)
     };
     let left = Err(Error::General(
@@ -528,7 +528,7 @@ fn decrypter_from_outside_must_return_a_slice_of_its_input() {
     ));
     assert_eq!(open(|_| &ELSEWHERE[..3]), left);
     assert_eq!(open(|_| &ELSEWHERE), left);
-    // no bytes may lie anywhere
+    // an empty slice may point anywhere
     assert_eq!(open(|_| &[]), Ok((DATA, vec![])));
     assert_eq!(open(|all| &all[600..]), Ok((DATA, vec![])));
 
@@ -547,7 +547,7 @@ fn position_of_a_slice_is_found_only_within() {
     assert_eq!(offset_in(at, 8, &outer), Some(0));
     assert_eq!(offset_in(at, 8, &outer[3..5]), Some(3));
     assert_eq!(offset_in(at, 8, &outer[7..]), Some(7));
-    // one byte before, one behind, and both
+    // one byte before, one after, and both
     assert_eq!(offset_in(at + 1, 7, &outer), None);
     assert_eq!(offset_in(at, 7, &outer), None);
     assert_eq!(offset_in(at + 1, 6, &outer), None);

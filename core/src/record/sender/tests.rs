@@ -14,7 +14,7 @@ use crate::record::framing::Tls13Framing;
 
 const DATA: ContentType = ContentType::ApplicationData;
 
-/// Payload lengths of the records in `bytes`, read from their headers.
+/// Returns the payload lengths of the records in `bytes`, from their headers.
 fn payload_lens(mut bytes: &[u8]) -> Vec<usize> {
     let mut lens = Vec::new();
     while let Some(&[_, _, _, high, low]) = bytes.first_chunk() {
@@ -32,7 +32,7 @@ fn insufficient(required_size: usize) -> SealError {
 
 #[test]
 #[cfg_attr(miri, ignore = "records of full length")]
-fn limit_of_a_record_is_on_its_plaintext() {
+fn the_limit_of_a_record_is_on_its_plaintext() {
     for protection in Protection::ALL {
         let (head, tail) = protection.overhead();
         let expansion = head - HEADER_LEN + tail;
@@ -55,7 +55,7 @@ fn limit_of_a_record_is_on_its_plaintext() {
 }
 
 #[test]
-fn without_an_encrypter_records_are_in_the_clear_again() {
+fn without_an_encrypter_records_are_unprotected_again() {
     for protection in Protection::ALL {
         let mut sender = protection.sender();
         sender.set_max_fragment_size(Some(100)).unwrap();
@@ -71,7 +71,7 @@ fn without_an_encrypter_records_are_in_the_clear_again() {
         ];
         assert_eq!(records, expected.concat(), "{protection}");
 
-        // but not after the end
+        // but not after `close`
         sender.close();
         sender.clear_encrypter();
         assert!(
@@ -99,7 +99,7 @@ fn max_fragment_size_counts_plaintext_and_header() {
             Err(Error::BadMaxFragmentSize),
             "{size}"
         );
-        assert_eq!(sender.max_fragment_len(), 16384, "as before the error");
+        assert_eq!(sender.max_fragment_len(), 16384, "unchanged by the error");
     }
     sender.set_max_fragment_size(Some(32)).unwrap();
     sender.set_max_fragment_size(None).unwrap();
@@ -158,7 +158,7 @@ fn short_output_loses_nothing() {
 }
 
 #[test]
-fn bytes_beyond_the_records_are_left_alone() {
+fn bytes_after_the_records_are_unchanged() {
     for protection in Protection::ALL {
         let mut out = vec![0xee; 100];
         let used = protection
@@ -170,7 +170,7 @@ fn bytes_beyond_the_records_are_left_alone() {
 }
 
 #[test]
-fn scattered_and_in_place_records_are_those_of_contiguous_ones() {
+fn scattered_and_in_place_records_equal_contiguous_ones() {
     let plain = plaintext(64);
     for protection in Protection::ALL {
         let new_sender = || {
@@ -193,7 +193,7 @@ fn scattered_and_in_place_records_are_those_of_contiguous_ones() {
         let room = sender.in_place_room();
         let mut in_place = Vec::new();
         for fragment in plain.chunks(room.max_payload) {
-            // more room than is needed, and odd
+            // more room than needed, at an odd offset
             let start = room.headroom + 3;
             let mut buf = vec![0xee; start + fragment.len() + room.tailroom + 2];
             let payload = start..start + fragment.len();
@@ -235,7 +235,7 @@ fn in_place_errors_change_nothing() {
         sender.set_max_fragment_size(Some(37)).unwrap();
         let mut buf = vec![0xee; head + 33 + tail];
         let end = buf.len();
-        #[expect(clippy::reversed_empty_ranges, reason = "an error to be found")]
+        #[expect(clippy::reversed_empty_ranges, reason = "tests the error")]
         for (payload, error) in [
             (5..4, InPlaceError::PayloadOutOfBounds),
             (head..end + 1, InPlaceError::PayloadOutOfBounds),
@@ -263,17 +263,17 @@ fn in_place_errors_change_nothing() {
             assert!(buf.iter().all(|byte| *byte == 0xee));
             assert_eq!(sender.sequence(), 0);
         }
-        // exactly enough room
+        // exactly the room needed
         let record = sender.seal_in_place(DATA, &mut buf, head..head + 32);
         assert_eq!(record, Ok(0..head + 32 + tail));
-        // no payload, no record, as in `seal`
+        // an empty payload makes no record, as in `seal`
         assert_eq!(sender.seal_in_place(DATA, &mut buf, 2..2), Ok(2..2));
         assert_eq!(sender.sequence(), 1);
     }
 }
 
 #[test]
-fn header_tells_type_version_and_length() {
+fn header_contains_type_version_and_length() {
     let first = |sender: &mut RecordSender, typ| {
         let record = sealed(sender, typ, b"abc");
         <[u8; 5]>::try_from(&record[..5]).unwrap()
@@ -282,7 +282,7 @@ fn header_tells_type_version_and_length() {
     assert!(!sender.is_encrypting());
     let record = sealed(&mut sender, ContentType::Handshake, b"abc");
     assert_eq!(record, [22, 3, 3, 0, 3, b'a', b'b', b'c']);
-    // RFC 9846 §5.1: an initial ClientHello may say 0x0301
+    // RFC 9846 §5.1: an initial ClientHello may have version 0x0301
     sender.set_plaintext_version(ProtocolVersion::TLSv1_0);
     assert_eq!(first(&mut sender, ContentType::Alert), [21, 3, 1, 0, 3]);
 
@@ -292,7 +292,7 @@ fn header_tells_type_version_and_length() {
     assert_eq!(record, Ok(0..8));
     assert_eq!(buf, *b"\x15\x03\x01\x00\x03abc");
 
-    // the version set for unprotected records does not show in protected ones
+    // the version set for unprotected records is not used in protected ones
     sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 9);
     assert!(sender.is_encrypting());
     assert_eq!(first(&mut sender, ContentType::Alert), [23, 3, 3, 0, 20]);
@@ -305,7 +305,7 @@ fn header_tells_type_version_and_length() {
 }
 
 #[test]
-fn sequence_starts_anew_with_each_key() {
+fn sequence_restarts_with_each_key() {
     let mut sender = Protection::Tls13.sender();
     let first = sealed(&mut sender, DATA, b"abc");
     let second = sealed(&mut sender, DATA, b"abc");
@@ -355,10 +355,10 @@ fn payload_left_counts_records_and_keeps_one_for_the_key_update() {
         assert_eq!(sender.payload_left(), left);
         sealed(&mut sender, DATA, b"a");
     }
-    // what exceeds the limit can still be sent: alerts must be
+    // records beyond the limit can still be sent, because alerts must be
     assert_eq!(sender.sequence(), 5);
 
-    // where the AEAD sets no limit the sequence numbers do, and some are kept for alerts
+    // without a limit of the AEAD, sequence numbers set one; some are reserved for alerts
     let mut sender = Protection::Tls12Chacha20.sender();
     sender.seq = u64::MAX - 18;
     assert_eq!(sender.payload_left(), 16384);
@@ -384,7 +384,7 @@ fn a_retired_key_protects_no_more_payload() {
         sender.retire_key();
         assert!(!sender.can_protect(0) && !sender.can_protect(1));
         assert_eq!(sender.payload_left(), 0);
-        // the next one is as good as any
+        // the next key has its full payload
         assert_eq!(sender.payload_per_key(), 900);
         // the KeyUpdate, or an alert
         sealed(&mut sender, ContentType::Handshake, b"a");
@@ -395,7 +395,7 @@ fn a_retired_key_protects_no_more_payload() {
     }
 }
 
-/// Says it wrote `claimed`, whatever that was.
+/// Claims to have written `claimed` bytes.
 struct Liar {
     claimed: Result<usize, EncryptError>,
 }
@@ -432,7 +432,7 @@ impl MessageEncrypter for Liar {
 }
 
 #[test]
-fn encrypter_that_breaks_its_contract_fails_and_uses_up_the_number() {
+fn a_contract_breaking_encrypter_fails_and_uses_up_the_number() {
     for claimed in [
         Ok(0),
         Ok(9),
@@ -469,7 +469,7 @@ fn encrypter_that_breaks_its_contract_fails_and_uses_up_the_number() {
     assert_eq!(sealed(&mut sender, DATA, b"abc").len(), 15);
 }
 
-/// Says it wrote everything, and wrote nothing.
+/// Claims to have written everything, but writes nothing.
 struct Idle;
 
 impl MessageEncrypter for Idle {
@@ -502,7 +502,7 @@ impl MessageEncrypter for Idle {
     }
 }
 
-/// As [`Idle`], under the framing of this crate.
+/// [`Idle`] under the framing of this crate.
 struct IdleAlgorithm;
 
 impl SealingKey for Idle {
@@ -546,9 +546,9 @@ impl AeadAlgorithm for IdleAlgorithm {
 
 #[cfg(feature = "std")]
 #[test]
-fn encrypter_from_outside_gets_nothing_of_another_connection() {
+fn external_encrypter_sees_nothing_of_another_connection() {
     const SECRET: u8 = 0x5a;
-    // plaintext that one connection has received
+    // plaintext received by one connection
     let mut received = ReceiveBuffer::default();
     let read = received.receive(|room| {
         room.fill(SECRET);
@@ -559,7 +559,7 @@ fn encrypter_from_outside_gets_nothing_of_another_connection() {
     received.keep(len, HEADER_LEN..len);
     received.consume(len);
 
-    // goes to where another one seals
+    // lies where another connection seals
     let mut sender = RecordSender::new();
     sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
     let mut outgoing = OutgoingBuffer::default();
@@ -571,7 +571,7 @@ fn encrypter_from_outside_gets_nothing_of_another_connection() {
 }
 
 #[test]
-fn output_is_cleared_for_encrypters_from_outside_only() {
+fn output_is_cleared_for_external_encrypters_only() {
     for protection in Protection::ALL {
         assert!(!protection.sender().clears_output, "{protection}");
     }
@@ -582,20 +582,20 @@ fn output_is_cleared_for_encrypters_from_outside_only() {
     for record in records.chunks(HEADER_LEN + 16384 + 17) {
         assert!(record[HEADER_LEN..].iter().all(|byte| *byte == 0));
     }
-    // the framing is as good as the key that it frames for
+    // framing does not need it, but its key may
     let framing = Tls13Framing::<IdleAlgorithm>::NEW;
     let encrypter = framing.encrypter(AeadKey::from([0; 32]), Iv::new([0; 12]));
     sender.set_encrypter(encrypter, ProtocolVersion::TLSv1_3, 9);
     assert!(sender.clears_output);
     sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
-    // in place it is the caller's own memory
+    // in place, the memory is the caller's
     let mut buf = [7; 40];
     sender.seal_in_place(DATA, &mut buf, 10..20).unwrap();
     assert_eq!(buf[10..20], [7; 10]);
 }
 
 #[test]
-fn errors_say_what_is_missing() {
+fn errors_name_the_missing_room() {
     assert_eq!(Error::from(insufficient(7)), Error::EncryptError);
     for (error, text) in [
         (InPlaceError::HeadroomTooShort { required: 13 }, "13 bytes"),
@@ -618,7 +618,7 @@ fn errors_say_what_is_missing() {
 }
 
 #[test]
-fn nothing_is_sealed_after_the_end() {
+fn nothing_is_sealed_after_close() {
     for mut sender in [RecordSender::new(), Protection::Tls13.sender()] {
         let mut out = [0xee; 100];
         sender.close();
@@ -632,7 +632,7 @@ fn nothing_is_sealed_after_the_end() {
         assert_eq!(out, [0xee; 100]);
         assert_eq!(sender.payload_left(), 0);
 
-        // nor with another key
+        // even with another key
         sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 100);
         let sealed = sender.seal(DATA, b"abc".into(), &mut out);
         assert_eq!(sealed, Err(SealError::Exhausted));

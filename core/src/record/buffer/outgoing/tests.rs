@@ -9,7 +9,7 @@ use super::super::received::tests::config;
 use super::*;
 
 #[test]
-fn outgoing_bytes_come_in_order_and_the_memory_goes_when_they_are_gone() {
+fn outgoing_bytes_keep_their_order_and_memory_is_released_when_all_are_sent() {
     let mut buffer = OutgoingBuffer::default();
     assert!(buffer.is_empty() && buffer.pending().is_empty());
     buffer.append(b"hello ");
@@ -25,7 +25,7 @@ fn outgoing_bytes_come_in_order_and_the_memory_goes_when_they_are_gone() {
     buffer.consume(6);
     assert!(buffer.is_empty() && buffer.last.memory.is_empty());
 
-    // room that is not used is no reason to keep memory
+    // unused room does not hold memory
     assert_eq!(buffer.room(100).len(), 100);
     buffer.commit(0);
     assert!(buffer.last.memory.is_empty());
@@ -34,7 +34,7 @@ fn outgoing_bytes_come_in_order_and_the_memory_goes_when_they_are_gone() {
 }
 
 #[test]
-fn outgoing_room_is_made_by_moving_before_growing() {
+fn outgoing_buffer_moves_bytes_before_it_grows() {
     let mut buffer = OutgoingBuffer::default();
     buffer.append(&[1; 1000]);
     let len = buffer.last.memory.len();
@@ -47,7 +47,7 @@ fn outgoing_room_is_made_by_moving_before_growing() {
     assert_eq!(buffer.pending()[900..], [3; 2000]);
 }
 
-/// However long what waits is, and however little of it is sent at a time.
+/// For any amount of unsent output, and any size of a single send.
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
 fn outgoing_bytes_are_moved_a_few_times_at_most() {
@@ -61,17 +61,17 @@ fn outgoing_bytes_are_moved_a_few_times_at_most() {
                 buffer.append(&vec![2; piece]);
                 buffer.consume(piece);
             }
-            // beside growing to where moving pays
+            // besides growing until moving pays off
             let most = 4 * rounds * piece + 4 * (waiting + piece);
             assert!(MOVED.get() <= most, "{} bytes of {most}", MOVED.get());
             let len = buffer.last.memory.len();
             assert!(
                 len <= 3 * (waiting + piece) + 1024,
-                "{len} bytes for {waiting}"
+                "{len} bytes for {waiting} unsent"
             );
         }
     }
-    // nor while it is written bit by bit
+    // the same while it is written bit by bit
     let mut buffer = OutgoingBuffer::default();
     MOVED.set(0);
     for _ in 0..(1 << 20) / 100 {
@@ -91,11 +91,11 @@ fn debug_shows_lengths_only() {
     );
 }
 
-/// However long the memory was that the rest was sent from.
+/// For any length of the memory that the rest was sent from.
 #[test]
-fn a_little_output_holds_a_short_memory() {
+fn little_output_holds_a_short_memory() {
     let owner = Owner::new();
-    // the pool has longer ones
+    // the pool has longer memories
     for len in [1000, 17_000, 65_000] {
         let mut other = OutgoingBuffer::new(owner);
         other.append(&vec![1; len]);
@@ -142,7 +142,7 @@ fn output_without_limit_takes_memory_in_proportion_and_gives_it_back() {
         );
         assert_eq!(buffer.len(), count * len);
         assert_eq!(buffer.pieces().map(<[u8]>::len).sum::<usize>(), count * len);
-        // read 1000 bytes at a time, across all pieces
+        // consume 1000 bytes at a time, across all pieces
         let mut sent = 0;
         while !buffer.is_empty() {
             let pending = buffer.pending();
@@ -164,9 +164,9 @@ fn output_without_limit_takes_memory_in_proportion_and_gives_it_back() {
     }
 }
 
-/// At any of the allocations that it takes.
+/// Fails each allocation in turn.
 #[test]
-fn nothing_is_lost_where_memory_ends() {
+fn nothing_is_lost_when_memory_runs_out() {
     for limit in (0..400_000).step_by(9_999) {
         let mut buffer = OutgoingBuffer::default();
         let mut written = 0;
@@ -187,14 +187,14 @@ fn nothing_is_lost_where_memory_ends() {
             buffer.pieces().flatten().filter(|byte| **byte == 7).count(),
             written
         );
-        // it goes on when there is memory again
+        // it continues when there is memory again
         buffer.append(b"more");
         buffer.consume(written);
         assert_eq!(buffer.pending(), b"more");
     }
 }
 
-/// The sum of two lengths, each within the address space, may not be.
+/// Two lengths within the address space may have a sum beyond it.
 #[test]
 fn a_length_beyond_the_address_space_is_out_of_memory() {
     let mut buffer = OutgoingBuffer::default();
@@ -209,7 +209,7 @@ fn a_length_beyond_the_address_space_is_out_of_memory() {
 }
 
 #[test]
-fn a_new_piece_that_stays_unused_is_given_back() {
+fn an_unused_new_piece_is_released() {
     let mut buffer = OutgoingBuffer::default();
     buffer.append(&[1; 70_000]);
     assert!(buffer.queue.is_none());
@@ -224,7 +224,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn outgoing_bytes_are_neither_lost_nor_moved_about(
+    fn outgoing_bytes_are_neither_lost_nor_reordered(
         steps in prop::collection::vec((0..3_u8, 0..30_000_usize), 0..100),
     ) {
         let mut buffer = OutgoingBuffer::default();
