@@ -1,4 +1,4 @@
-//! Private keys and the signatures they make, as a provider offers them.
+//! Private keys and their signatures, implemented by a provider.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,31 +13,31 @@ use crate::error::Error;
 
 /// A private key that can sign with one or more schemes.
 pub trait SigningKey: Debug + Send + Sync {
-    /// Picks the scheme that this key prefers among those `offered` by the peer.
+    /// Picks this key's preferred scheme among those `offered` by the peer.
     ///
-    /// `None` when this key supports none of them.
+    /// Returns `None` if this key supports none of them.
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>>;
 
-    /// The public key as a SubjectPublicKeyInfo (RFC 5280 §4.1).
+    /// Returns the public key as a SubjectPublicKeyInfo (RFC 5280 §4.1).
     ///
-    /// With it, a key can be checked against its certificate. `None` unless overridden.
+    /// It is used to check a key against its certificate. The default is `None`.
     fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
         None
     }
 
-    /// What kind of key this is. TLS 1.2 chooses cipher suites by it.
+    /// The kind of this key. TLS 1.2 chooses cipher suites by it.
     fn algorithm(&self) -> SignatureAlgorithm;
 }
 
-/// A private key together with the scheme it signs with.
+/// A private key together with the scheme of its signatures.
 pub trait Signer: Debug + Send + Sync {
     /// Signs `message`, which is not hashed yet.
     ///
-    /// The result is encoded as TLS carries it: ECDSA signatures as DER (RFC 9846 §4.3.3).
+    /// The result is in wire format: ECDSA signatures as DER (RFC 9846 §4.3.3).
     ///
     /// # Errors
     ///
-    /// The cryptography, or a key store behind it, failed.
+    /// Fails if the cryptography, or a key store behind it, fails.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error>;
 
     /// The scheme of the signatures.
@@ -56,7 +56,7 @@ pub fn public_key_to_spki(
     alg_id: &AlgorithmIdentifier,
     public_key: impl AsRef<[u8]>,
 ) -> SubjectPublicKeyInfoDer<'static> {
-    // A BIT STRING starts with the number of unused bits in its last byte (X.690 §8.6.2).
+    // a BIT STRING starts with the number of unused bits in its last byte (X.690 §8.6.2)
     const NO_UNUSED_BITS: &[u8] = &[0];
 
     let algorithm = der(SEQUENCE, &[alg_id.as_ref()]);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ed25519_spki_as_in_rfc8410() {
+    fn ed25519_spki_matches_rfc8410() {
         // RFC 8410 §10.1: the header of every Ed25519 public key
         let header = [
             0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,

@@ -11,7 +11,7 @@ use crate::crypto::{
 use crate::enums::NamedGroup;
 use crate::error::{Error, PeerMisbehaved};
 
-/// Diffie-Hellman over one curve, as a crypto library provides it.
+/// Diffie-Hellman over one curve, implemented with a crypto library.
 pub trait Ecdh: Copy + Send + Sync + 'static {
     /// An ephemeral private key.
     type PrivateKey: Send + Sync + 'static;
@@ -20,25 +20,25 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// X25519.
     type PublicKey: AsRef<[u8]> + Send + Sync + 'static;
 
-    /// Which curve this is.
+    /// The curve of this implementation.
     fn curve(&self) -> Curve;
 
-    /// Makes a fresh private key, and the public key that belongs to it.
+    /// Generates a private key and its public key.
     ///
     /// # Errors
     ///
-    /// [`GetRandomFailed`] when the library has no randomness for it.
+    /// Returns [`GetRandomFailed`] if the library has no randomness.
     fn generate(&self) -> Result<(Self::PrivateKey, Self::PublicKey), GetRandomFailed>;
 
-    /// The shared secret: the x-coordinate of the shared point. `None` when `peer` is not a point on the
-    /// curve.
+    /// Returns the shared secret: the x-coordinate of the shared point. Returns `None` if `peer` is
+    /// not a point on the curve.
     ///
-    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned: it is
-    /// refused afterwards.
+    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned;
+    /// the caller rejects it.
     fn agree(&self, private_key: Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True when the library is FIPS-approved. The curve need not be considered here: [`EcdhGroup`] knows
-    /// that X25519 alone is not approved (SP 800-56A) and the others are.
+    /// True if the library is FIPS-approved. The curve does not matter here: [`EcdhGroup`] knows
+    /// that X25519 alone is not approved (SP 800-56A).
     fn fips(&self) -> bool {
         false
     }
@@ -69,7 +69,7 @@ impl Curve {
         }
     }
 
-    /// Length in bytes of a share of either side.
+    /// The length in bytes of either side's share.
     pub const fn share_len(self) -> usize {
         match self {
             Self::X25519 => 32,
@@ -79,8 +79,8 @@ impl Curve {
         }
     }
 
-    /// Whether `share` has the length and form that TLS requires. Whether it lies on the curve is checked by
-    /// the library.
+    /// True if `share` has the length and form that TLS requires. The library checks whether it
+    /// lies on the curve.
     pub(super) fn encodes(self, share: &[u8]) -> bool {
         // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
         const UNCOMPRESSED: u8 = 0x04;
@@ -89,7 +89,7 @@ impl Curve {
     }
 }
 
-/// The [`SupportedKxGroup`] of a library's curve.
+/// The [`SupportedKxGroup`] over a library's curve.
 #[derive(Clone, Copy)]
 pub struct EcdhGroup<E>(pub E);
 
@@ -149,7 +149,7 @@ impl<E: Ecdh> EcdhExchange<E> {
             .ecdh
             .agree(self.private_key, peer_pub_key)
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
-        // RFC 9846 §7.4.2: an all-zero result of X25519 is refused
+        // RFC 9846 §7.4.2: reject an all-zero result of X25519
         if curve == Curve::X25519 && bool::from(secret.secret_bytes().ct_eq(&[0; 32])) {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }
@@ -175,8 +175,8 @@ impl<E: Ecdh> ActiveKeyExchange for EcdhExchange<E> {
 mod tests {
     use super::*;
 
-    /// A curve whose points are all that do not end in 0xbb, and whose secrets are the peer's share cut
-    /// to the length of a coordinate.
+    /// A curve that contains every point except those that end in 0xbb. Its secrets are the peer's
+    /// share, truncated to the length of a coordinate.
     #[derive(Clone, Copy)]
     struct ToyCurve(Curve);
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn all_zero_secret_of_x25519_is_refused() {
+    fn all_zero_secret_of_x25519_is_rejected() {
         let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
         assert_eq!(complete(Curve::X25519, &[0; 32]), refused);
         for at in 0..32 {
@@ -280,7 +280,7 @@ mod tests {
             share[at] = 1;
             assert!(complete(Curve::X25519, &share).is_ok());
         }
-        // the x-coordinate of a NIST curve may well be zero
+        // zero is a valid x-coordinate on a NIST curve
         let mut share = share(Curve::Secp256r1, 0);
         share[1..].fill(0);
         assert!(complete(Curve::Secp256r1, &share).is_ok());

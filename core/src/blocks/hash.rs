@@ -10,62 +10,64 @@ use crate::crypto::tls13::{Hkdf, HkdfExpander, HkdfExpanderUsingHmac, OkmBlock};
 
 /// A library's hash function, and HMAC with it.
 pub trait HashFunction: Sized + Send + Sync + 'static {
-    /// A hash computation under way.
+    /// A running hash computation.
     type Context: Computation;
 
     /// HMAC under one key.
     type HmacKey: Key + 'static;
 
-    /// Which hash function this is: SHA-256, SHA-384 or SHA-512.
+    /// The hash function: SHA-256, SHA-384 or SHA-512.
     const ALGORITHM: HashAlgorithm;
 
-    /// The key derivation of TLS 1.3, from HMAC unless the library is to do all of it.
+    /// The key derivation of TLS 1.3. The default builds it from HMAC; override it if the library
+    /// does all of it.
     const HKDF: &'static dyn Hkdf = &Hashing::<Self>::NEW;
 
-    /// The key derivation of TLS 1.2, from HMAC unless the library is to do all of it.
+    /// The key derivation of TLS 1.2. The default builds it from HMAC; override it if the library
+    /// does all of it.
     const PRF: &'static dyn Prf = &PrfUsingHmac(&Hashing::<Self>::NEW);
 
     /// Starts hashing.
     fn hash() -> Self::Context;
 
-    /// Prepares `key`, which may have any length (RFC 2104 §2), for HMAC.
+    /// Prepares `key`, of any length (RFC 2104 §2), for HMAC.
     fn hmac(key: &[u8]) -> Self::HmacKey;
 
-    /// [`Self::hmac`] of as many zero bytes as the hash is long, if the library keeps that key: HKDF extracts with it
-    /// where there is no salt, which is so for each session that is resumed (RFC 9846 §7.1). It is no secret.
+    /// [`Self::hmac`] of `HashLen` zero bytes, if the library caches that key. HKDF extracts with
+    /// it if there is no salt, as in each resumption (RFC 9846 §7.1). It is not secret.
     ///
-    /// Worth it for a library that takes long to prepare a key.
+    /// Worth caching if the library takes long to prepare a key.
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         None
     }
 
-    /// True when this is a FIPS-approved implementation.
+    /// True if this implementation is FIPS-approved.
     fn fips() -> bool {
         false
     }
 }
 
-/// A computation of a hash over input that comes in pieces. A clone continues independently.
+/// A hash computation over input in pieces. A clone continues independently.
 pub trait Computation: Clone + Send + Sync + 'static {
     /// Adds `data` to the input.
     fn update(&mut self, data: &[u8]);
 
-    /// The hash of all the input.
+    /// Returns the hash of all the input.
     fn finish(self) -> Output;
 }
 
 /// [`Hash`], [`Hmac`] and [`Hkdf`] over the hash function `H` of a library.
-///
-/// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac), except that a key used only once stays on the
-/// stack and an expander takes one allocation instead of two, or none where it is used
+/// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac), but a key used only once stays on
+/// the stack. An expander takes one allocation instead of two, or none if it is used at once. That
+/// saves more than twenty allocations per handshake.
 /// at once. That saves more than twenty allocations in a handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
 impl<H: HashFunction> Hashing<H> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 
-    /// Length in bytes of the hash function's output.
+    /// The length in bytes of the hash function's output.
     const OUTPUT_LEN: usize = match H::ALGORITHM {
         HashAlgorithm::SHA256 => 32,
         HashAlgorithm::SHA384 => 48,

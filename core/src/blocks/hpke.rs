@@ -39,9 +39,9 @@ use crate::ech_config::HpkeSymmetricCipherSuite;
 use crate::enums::{HpkeAead, HpkeKdf, HpkeKem};
 use crate::error::{Error, OtherError};
 
-/// Diffie-Hellman over one curve with keys that can be written and read, as a crypto library provides it.
+/// Diffie-Hellman over one curve with serialisable keys, implemented with a crypto library.
 ///
-/// Unlike [`Ecdh`](super::Ecdh), which knows keys of one exchange only.
+/// Unlike those of [`Ecdh`](super::Ecdh), keys can be serialised and reused.
 pub trait HpkeDh: Send + Sync + 'static {
     /// The hash function of the KEM (RFC 9180 §7.1): SHA-256 for X25519 and P-256, SHA-384 for P-384, SHA-512
     /// for P-521.
@@ -50,38 +50,38 @@ pub trait HpkeDh: Send + Sync + 'static {
     /// A private key. It is zeroized on drop.
     type PrivateKey;
 
-    /// Which curve this is.
+    /// The curve of this implementation.
     const CURVE: Curve;
 
-    /// Makes a fresh private key.
+    /// Generates a private key.
     ///
     /// # Errors
     ///
-    /// [`GetRandomFailed`] when the library has no randomness for it.
+    /// Returns [`GetRandomFailed`] if the library has no randomness.
     fn generate() -> Result<Self::PrivateKey, GetRandomFailed>;
 
-    /// Reads a private key (RFC 9180 §7.1.2): the big-endian number, or the 32 bytes of X25519, which need not
-    /// be clamped. `None` when a number is zero, or not below the order of the curve.
+    /// Reads a private key (RFC 9180 §7.1.2): the big-endian number, or the 32 bytes of X25519,
+    /// clamped or not. Returns `None` if a number is zero, or not below the order of the curve.
     ///
     /// The length has been checked.
     fn from_bytes(bytes: &[u8]) -> Option<Self::PrivateKey>;
 
-    /// The bytes of `key`, of the length that [`Self::from_bytes`] takes. `None` when the library fails. Those
-    /// of X25519 are clamped afterwards.
+    /// Returns the bytes of `key`, with the length that [`Self::from_bytes`] takes; `None` if the
+    /// library fails. The caller clamps those of X25519.
     fn to_bytes(key: &Self::PrivateKey) -> Option<HpkePrivateKey>;
 
-    /// The public key that belongs to `key`: an uncompressed point, or the 32 bytes of X25519. `None` when the
-    /// library fails.
+    /// Returns the public key of `key`: an uncompressed point, or the 32 bytes of X25519. Returns
+    /// `None` if the library fails.
     fn public_key(key: &Self::PrivateKey) -> Option<Vec<u8>>;
 
-    /// The shared secret: the x-coordinate of the shared point. `None` when `peer` is not a point on the
-    /// curve, or the shared point is the one at infinity.
+    /// Returns the shared secret: the x-coordinate of the shared point. Returns `None` if `peer` is
+    /// not a point on the curve, or if the shared point is the point at infinity.
     ///
-    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned: it is
-    /// refused afterwards.
+    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned;
+    /// the caller rejects it.
     fn agree(key: &Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True when the library is FIPS-approved. The curve need not be considered here.
+    /// True if the library is FIPS-approved. The curve does not matter here.
     fn fips() -> bool {
         false
     }
@@ -89,11 +89,12 @@ pub trait HpkeDh: Send + Sync + 'static {
 
 /// The [`Hpke`] of a KEM over `D`, HKDF with the hash function `H`, and the AEAD `A`.
 ///
-/// What fails is an [`Error::Other`] that holds an [`HpkeError`], except for [`Error::FailedToGetRandomBytes`].
+/// Failures are an [`Error::Other`] that holds an [`HpkeError`], except for
+/// [`Error::FailedToGetRandomBytes`].
 pub struct HpkeBase<D, H, A>(PhantomData<(D, H, A)>);
 
 impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 
     const KEM: HpkeKem = match (D::CURVE, D::Hash::ALGORITHM) {
@@ -117,14 +118,15 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         BulkCipher::Chacha20Poly1305 => HpkeAead::CHACHA20_POLY_1305,
     };
 
-    /// `Nsk` of RFC 9180 §7.1: length of a private key in bytes.
+    /// `Nsk` of RFC 9180 §7.1: the length of a private key in bytes.
     const PRIVATE_KEY_LEN: usize = match D::CURVE {
         Curve::X25519 | Curve::Secp256r1 => 32,
         Curve::Secp384r1 => 48,
         Curve::Secp521r1 => 66,
     };
 
-    /// `SetupBaseS` with the ephemeral key `ephemeral`, and what the receiver needs.
+    /// `SetupBaseS` with the key pair `ephemeral`. Also returns the encapsulated key for the
+    /// receiver.
     fn sender(
         info: &[u8],
         receiver: &HpkePublicKey,
@@ -175,7 +177,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
             return Err(HpkeError::InvalidPublicKey);
         }
         let secret = D::agree(key, peer).ok_or(HpkeError::InvalidPublicKey)?;
-        // RFC 9180 §7.1.4: an all-zero result of X25519 is refused
+        // RFC 9180 §7.1.4: reject an all-zero result of X25519
         if D::CURVE == Curve::X25519 && bool::from(secret.secret_bytes().ct_eq(&[0; 32])) {
             return Err(HpkeError::InvalidPublicKey);
         }
@@ -206,7 +208,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
 
         let secret = kdf.extract(shared_secret.as_ref(), b"secret", b"");
         let key_len = A::CIPHER.key_len();
-        // the beginning of a longer output is the output: only the length in the label decides
+        // expanding more and truncating yields the same key: only the length in the label matters
         let key = secret
             .expand::<AeadKey, { AeadKey::MAX_LEN }>(b"key", &context, key_len)
             .with_length(key_len);
@@ -305,7 +307,8 @@ impl<'a, H: HashFunction> Labeled<'a, H> {
 
     /// `LabeledExtract(salt, label, ikm)`.
     fn extract(&self, salt: &[u8], label: &[u8], ikm: &[u8]) -> LabeledPrk<'_, H> {
-        // RFC 5869 §2.2: no salt is HashLen zeros, which HMAC pads to the same key as an empty one
+        // RFC 5869 §2.2: an absent salt is HashLen zeros; HMAC pads it to the same key as an empty
+        // one
         const ZEROS: &[u8] = &[0; 32];
         let salt = if salt.is_empty() { ZEROS } else { salt };
         let prk = H::hmac(salt).sign(&[Self::VERSION, self.suite_id, label, ikm]);
@@ -313,14 +316,15 @@ impl<'a, H: HashFunction> Labeled<'a, H> {
     }
 }
 
-/// What [`Labeled::extract`] returns, to be expanded from.
+/// The pseudorandom key that [`Labeled::extract`] returns.
 struct LabeledPrk<'a, H> {
     kdf: &'a Labeled<'a, H>,
     prk: Tag,
 }
 
 impl<H: HashFunction> LabeledPrk<'_, H> {
-    /// `LabeledExpand(prk, label, info, len)` as a `T` of `N` bytes, of which the first `len` count.
+    /// `LabeledExpand(prk, label, info, len)` as a `T` of `N` bytes. Only the first `len` are
+    /// valid.
     fn expand<T, const N: usize>(&self, label: &[u8], info: &[&[u8]; 3], len: usize) -> T
     where
         T: From<[u8; N]>,
@@ -373,16 +377,17 @@ impl Sequence {
         }
     }
 
-    /// The nonce of the next message. The last number is not used, so that the counter never wraps.
+    /// Returns the nonce of the next message. The last number is never used, so the counter cannot
+    /// wrap.
     fn nonce(&self) -> Result<Nonce, HpkeError> {
-        // RFC 9180 §5.2: fail instead of letting the sequence number overflow; ours is shorter than the nonce
+        // RFC 9180 §5.2: fail before the sequence number overflows; ours is shorter than the nonce
         if self.next == u64::MAX {
             return Err(HpkeError::MessageLimitReached);
         }
         Ok(Nonce::new(&self.base_nonce, self.next))
     }
 
-    /// Goes on to the message after it. [`Self::nonce`] has succeeded.
+    /// Advances to the next message, once [`Self::nonce`] has succeeded.
     fn advance(&mut self) {
         self.next += 1;
     }
@@ -419,7 +424,7 @@ struct Opener<A: AeadAlgorithm> {
 }
 
 impl<A: AeadAlgorithm> HpkeOpener for Opener<A> {
-    /// A message that is refused leaves the context as it was.
+    /// A rejected message leaves the context unchanged.
     fn open(&mut self, aad: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Error> {
         let nonce = self.sequence.nonce()?;
         let mut text = ciphertext.to_vec();
@@ -439,21 +444,22 @@ impl<A: AeadAlgorithm> fmt::Debug for Opener<A> {
     }
 }
 
-/// Why HPKE failed (RFC 9180 §8.2), as the cause of an [`Error::Other`].
+/// The reason for a failure of HPKE (RFC 9180 §8.2), as the cause of an [`Error::Other`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HpkeError {
-    /// A public or an encapsulated key is not of the form or length of the KEM, not a point on the curve, or
-    /// leads to a shared secret of zeros.
+    /// A public or encapsulated key does not have the form or length of the KEM, is not a point on
+    /// the curve, or yields a shared secret of zeros.
     InvalidPublicKey,
-    /// A private key is not of the length of the KEM, or not a number from 1 to the order of the curve less 1.
+    /// A private key does not have the length of the KEM, or is not between 1 and the order of the
+    /// curve minus 1.
     InvalidPrivateKey,
-    /// The library refused to encrypt the message.
+    /// The library failed to encrypt the message.
     Seal,
-    /// The message is not authentic: it, its `aad`, `info`, the encapsulated key or the private key is not
-    /// the right one, or the message is not the next of its context.
+    /// The message is not authentic, or not the next of its context. The message, its `aad`,
+    /// `info`, the encapsulated key or the private key is wrong.
     Open,
-    /// The context has numbered as many messages as it may; a new one is needed.
+    /// The context has used up its message numbers; set up a new one.
     MessageLimitReached,
 }
 

@@ -1,24 +1,23 @@
-//! Building blocks for crypto providers: what all providers would write the same way, over small traits
-//! for what a crypto library brings.
+//! Building blocks for crypto providers. They contain everything that all providers would write
+//! alike, over small traits that a crypto library implements.
 //!
-//! | the library has | say so by | and get |
+//! | if the library has | implement | to get |
 //! |---|---|---|
 //! | an AEAD | [`AeadAlgorithm`] | records of TLS 1.3 and TLS 1.2: [`Tls13Framing`], [`Tls12GcmFraming`], [`Tls12Chacha20Framing`] |
-//! | and a cipher for QUIC's headers | [`PacketAlgorithm`] | packet and header protection: [`QuicPackets`] |
+//! | plus a cipher for QUIC's headers | [`PacketAlgorithm`] | packet and header protection: [`QuicPackets`] |
 //! | a hash function, with HMAC | [`HashFunction`] | transcript hash, HMAC, HKDF: [`Hashing`]; the PRF of TLS 1.2 |
-//! | both | | cipher suites: [`Tls13Suite`], [`Tls12Suite`] |
+//! | both of these | | cipher suites: [`Tls13Suite`], [`Tls12Suite`] |
 //! | Diffie-Hellman on a curve | [`Ecdh`] | key exchange: [`EcdhGroup`] |
-//! | and keys of it that can be written and read | [`HpkeDh`] | with an AEAD and a hash function, HPKE: [`HpkeBase`] |
-//! | private keys | [`KeyPair`] | signing keys out of PKCS#8, SEC1 and PKCS#1: [`KeyLoader`], [`any_supported_type`] |
-//! | an AEAD to be shared | [`Aead`] | protection of tickets: [`make_ticketer`]; with HKDF, tickets that any machine of a fleet opens: [`FleetTicketer`] |
+//! | plus serialisable keys | [`HpkeDh`] | with an AEAD and a hash function, HPKE: [`HpkeBase`] |
+//! | private keys | [`KeyPair`] | signing keys from PKCS#8, SEC1 and PKCS#1: [`KeyLoader`], [`any_supported_type`] |
+//! | an AEAD with a shared key | [`Aead`] | protection of tickets: [`make_ticketer`]; with HKDF, tickets that any machine of a fleet opens: [`FleetTicketer`] |
 //!
-//! What remains is the library's spelling, a source of randomness
-//! ([`SecureRandom`](crate::crypto::SecureRandom)), the algorithms that verify signatures, and the lists of
-//! what is offered in which order, all of which make a
-//! [`CryptoProvider`](crate::provider::CryptoProvider).
+//! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
+//! algorithms that verify signatures, and the lists of what it offers, in order of preference. All
+//! of them together make a [`CryptoProvider`](crate::provider::CryptoProvider).
 //!
-//! None of it has to be used. Each block implements a trait of the interface, which a provider can
-//! implement by itself where its library does more, a record engine in hardware for example.
+//! Every block is optional. Each implements a trait of the provider interface. A provider can
+//! implement that trait itself if its library does more, for example with a hardware record engine.
 
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};

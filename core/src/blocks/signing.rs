@@ -1,4 +1,4 @@
-//! Signing keys over a library's key pairs: loading by kind and format, choice of a scheme,
+//! Signing keys over a library's key pairs: loading by kind and format, choosing a scheme, and
 //! SubjectPublicKeyInfo.
 
 use alloc::boxed::Box;
@@ -22,13 +22,14 @@ use crate::sign::{Signer, SigningKey, public_key_to_spki};
 #[cfg(test)]
 mod tests;
 
-/// A key pair of a library: a private key and the public key that belongs to it.
+/// A key pair of a library: a private key and its public key.
 pub trait KeyPair: Sized + Send + Sync + 'static {
     /// Decodes a key of kind `kind` in PKCS#8 (RFC 5958) encoding.
     ///
     /// # Errors
     ///
-    /// [`KeyRejected`] with the library's reason, also when it has no keys of that kind.
+    /// Returns [`KeyRejected`] with the library's reason, also if it does not support keys of that
+    /// kind.
     fn from_pkcs8(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected>;
 
     /// Decodes an RSA key in PKCS#1 (RFC 8017 §A.1.2) encoding.
@@ -37,7 +38,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of [`from_pkcs8`](Self::from_pkcs8).
+    /// The same as those of [`from_pkcs8`](Self::from_pkcs8).
     fn from_pkcs1(der: &[u8]) -> Result<Self, KeyRejected> {
         Self::from_pkcs8(KeyKind::Rsa, &into_pkcs8(KeyKind::Rsa, der))
     }
@@ -48,21 +49,22 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of [`from_pkcs8`](Self::from_pkcs8).
+    /// The same as those of [`from_pkcs8`](Self::from_pkcs8).
     fn from_sec1(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected> {
         Self::from_pkcs8(kind, &into_pkcs8(kind, der))
     }
 
-    /// The public key in its own encoding: a curve point, or an RSAPublicKey.
+    /// Returns the public key in its own encoding: a curve point, or an RSAPublicKey.
     fn public_key(&self) -> impl AsRef<[u8]>;
 
-    /// Signs `message`, which is not hashed yet, and returns the signature as TLS encodes it: ECDSA
+    /// Signs `message`, which is not hashed yet. Returns the signature as TLS encodes it: ECDSA
     /// signatures as DER.
     ///
-    /// `scheme` is one of [`KeyKind::schemes`]. `None` when the library fails or does not support it.
+    /// `scheme` is one of [`KeyKind::schemes`]. Returns `None` if the library fails or does not
+    /// support it.
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Option<Vec<u8>>;
 
-    /// True when every key signs in FIPS-approved mode.
+    /// True if every key signs in FIPS-approved mode.
     fn fips() -> bool {
         false
     }
@@ -104,7 +106,7 @@ impl KeyKind {
                 SignatureScheme::RSA_PKCS1_SHA384,
                 SignatureScheme::RSA_PKCS1_SHA256,
             ],
-            // RFC 9846 §4.3.3: a curve has one hash function
+            // RFC 9846 §4.3.3: each curve has one hash function
             Self::EcdsaP256 => &[SignatureScheme::ECDSA_NISTP256_SHA256],
             Self::EcdsaP384 => &[SignatureScheme::ECDSA_NISTP384_SHA384],
             Self::EcdsaP521 => &[SignatureScheme::ECDSA_NISTP521_SHA512],
@@ -145,7 +147,7 @@ fn into_pkcs8(kind: KeyKind, key: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(der(SEQUENCE, &[&version, &algorithm, &private_key]))
 }
 
-/// Why a library rejected a key, in its own words.
+/// The library's reason for rejecting a key.
 #[derive(Debug)]
 pub struct KeyRejected(String);
 
@@ -155,11 +157,11 @@ impl<E: fmt::Display> From<E> for KeyRejected {
     }
 }
 
-/// Makes a signing key of an RSA, ECDSA or Ed25519 key, whichever `der` is.
+/// Creates a signing key from an RSA, ECDSA or Ed25519 key.
 ///
 /// # Errors
 ///
-/// [`Error::General`] when it is none of them, or malformed.
+/// Returns [`Error::General`] if it is none of these, or malformed.
 pub fn any_supported_type<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {
@@ -170,11 +172,11 @@ pub fn any_supported_type<K: KeyPair>(
     })
 }
 
-/// Makes a signing key of an RSA key in PKCS#8 (RFC 5958) or PKCS#1 (RFC 8017) encoding.
+/// Creates a signing key from an RSA key in PKCS#8 (RFC 5958) or PKCS#1 (RFC 8017) encoding.
 ///
 /// # Errors
 ///
-/// [`Error::General`] when `der` is no such key.
+/// Returns [`Error::General`] if `der` is no such key.
 pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     if !matches!(der, PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) {
         return Err(Error::General(
@@ -189,11 +191,11 @@ pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Signi
     }
 }
 
-/// Makes a signing key of an ECDSA key in PKCS#8 (RFC 5958) or SEC1 (RFC 5915) encoding.
+/// Creates a signing key from an ECDSA key in PKCS#8 (RFC 5958) or SEC1 (RFC 5915) encoding.
 ///
 /// # Errors
 ///
-/// [`Error::General`] when `der` is no such key, or its curve is not one of the library's.
+/// Returns [`Error::General`] if `der` is no such key, or the library does not support its curve.
 pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     load::<K>(der, |kind| kind.algorithm() == SignatureAlgorithm::ECDSA).map_err(|rejections| {
         Error::General(format!(
@@ -202,11 +204,11 @@ pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Sig
     })
 }
 
-/// Makes a signing key of an Ed25519 key in PKCS#8 encoding (RFC 8410).
+/// Creates a signing key from an Ed25519 key in PKCS#8 encoding (RFC 8410).
 ///
 /// # Errors
 ///
-/// [`Error::General`] when `der` is no such key.
+/// Returns [`Error::General`] if `der` is no such key.
 pub fn any_eddsa_type<K: KeyPair>(
     der: &PrivatePkcs8KeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {
@@ -219,11 +221,11 @@ pub fn any_eddsa_type<K: KeyPair>(
     }
 }
 
-/// Loads the key in `der` as the first of the kinds `wanted` that the library accepts.
+/// Loads the key in `der` as the first of the `wanted` kinds that the library accepts.
 ///
 /// # Errors
 ///
-/// The reason why the library rejected each kind.
+/// Returns the library's reason for rejecting each kind.
 fn load<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
     wanted: fn(KeyKind) -> bool,
@@ -255,7 +257,7 @@ fn load_as<K: KeyPair>(kind: KeyKind, der: &PrivateKeyDer<'_>) -> Result<K, KeyR
 pub struct KeyLoader<K>(PhantomData<K>);
 
 impl<K> KeyLoader<K> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 }
 
@@ -264,7 +266,7 @@ impl<K: KeyPair> KeyProvider for KeyLoader<K> {
         &self,
         key_der: PrivateKeyDer<'static>,
     ) -> Result<Arc<dyn SigningKey>, Error> {
-        // it was made for this call, and the library has its own copy
+        // zeroize this copy: the library keeps its own
         let key_der = Zeroizing::new(key_der);
         any_supported_type::<K>(&key_der)
     }

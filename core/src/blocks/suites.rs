@@ -1,6 +1,7 @@
 //! Cipher suites over a library's AEADs and hash functions: code points, limits, signature schemes.
 //!
-//! The AEAD and the hash function determine the suite. A pair for which TLS has no suite does not compile.
+//! The AEAD and the hash function determine the suite. A pair without a TLS cipher suite does not
+//! compile.
 
 use core::marker::PhantomData;
 
@@ -18,7 +19,7 @@ use crate::suites::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, T
 pub struct Tls13Suite<A, H>(PhantomData<(A, H)>);
 
 impl<A: AeadAlgorithm, H: HashFunction> Tls13Suite<A, H> {
-    /// The suite, for TLS over records alone.
+    /// The suite for TLS over records only.
     pub const WITHOUT_QUIC: SupportedCipherSuite =
         SupportedCipherSuite::Tls13(const { &Self::suite(None) });
 
@@ -44,17 +45,17 @@ impl<A: AeadAlgorithm, H: HashFunction> Tls13Suite<A, H> {
 }
 
 impl<A: PacketAlgorithm, H: HashFunction> Tls13Suite<A, H> {
-    /// The suite, for TLS over records and for QUIC.
+    /// The suite for TLS over records and for QUIC.
     pub const WITH_QUIC: SupportedCipherSuite =
         SupportedCipherSuite::Tls13(const { &Self::suite(Some(&QuicPackets::<A>::NEW)) });
 }
 
 /// The cipher suites of TLS 1.2 with the AEAD `A` and the hash function `H`: AES-GCM (RFC 5289) and
-/// ChaCha20-Poly1305 (RFC 7905), with an ephemeral key exchange over an elliptic curve.
+/// ChaCha20-Poly1305 (RFC 7905), with an ephemeral elliptic-curve key exchange.
 pub struct Tls12Suite<A, H>(PhantomData<(A, H)>);
 
 impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
-    /// The suite in which the server signs with ECDSA or EdDSA.
+    /// The suite whose server signs with ECDSA or EdDSA.
     pub const ECDHE_ECDSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const {
             let suite = match (A::CIPHER, H::ALGORITHM) {
@@ -73,7 +74,7 @@ impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
         },
     );
 
-    /// The suite in which the server signs with RSA.
+    /// The suite whose server signs with RSA.
     pub const ECDHE_RSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const {
             let suite = match (A::CIPHER, H::ALGORITHM) {
@@ -116,13 +117,13 @@ const fn common<A: AeadAlgorithm, H: HashFunction>(suite: CipherSuite) -> Cipher
         confidentiality_limit: match A::CIPHER {
             // RFC 9846 §5.5: up to 2^24.5 full-size records under one key
             BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 24,
-            // RFC 9846 §5.5: the sequence number ends before the AEAD wears out
+            // RFC 9846 §5.5: sequence numbers run out before the AEAD wears out
             BulkCipher::Chacha20Poly1305 => u64::MAX,
         },
     }
 }
 
-/// RFC 8422 §5.10: EdDSA keys serve in the suites named after ECDSA.
+/// RFC 8422 §5.10: EdDSA keys are used in the suites named after ECDSA.
 const ECDSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::ED25519,
     SignatureScheme::ECDSA_NISTP521_SHA512,

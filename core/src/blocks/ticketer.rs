@@ -1,15 +1,16 @@
-//! A provider's `Ticketer`, which is the same type for each of them over other cryptography.
+//! The `Ticketer` of a provider. Each provider has the same type over its own cryptography.
 
-/// Declares `Ticketer`, the recommended way of a crypto provider to protect session tickets: by AES-256-GCM, under
-/// keys of its own or of a fleet.
+/// Declares `Ticketer`, the recommended session ticket protection of a crypto provider:
+/// AES-256-GCM, with random keys or those of a fleet.
 ///
-/// It takes the provider's parts: a function from [`AeadKey`](crate::crypto::cipher::AeadKey) to an
-/// [`Aead`](crate::blocks::Aead) that is AES-256-GCM, a [`HashFunction`](crate::blocks::HashFunction) that is
-/// SHA-384, and a reference to a [`SecureRandom`](crate::crypto::SecureRandom). The crate that uses it says
-/// `extern crate alloc`, and depends on rustls-pki-types as `pki_types`.
+/// The arguments are the provider's parts: a function from
+/// [`AeadKey`](crate::crypto::cipher::AeadKey) to an AES-256-GCM [`Aead`](crate::blocks::Aead), a
+/// SHA-384 [`HashFunction`](crate::blocks::HashFunction), and a reference to a
+/// [`SecureRandom`](crate::crypto::SecureRandom). The invoking crate declares `extern crate alloc`
+/// and depends on rustls-pki-types as `pki_types`.
 ///
-/// Without this crate's feature `std` it declares nothing. A provider therefore needs no such feature of its own, and
-/// names what it passes by paths.
+/// Without this crate's feature `std` it declares nothing. So a provider needs no such feature of
+/// its own. It names the arguments by path, since imports would be unused.
 #[cfg(feature = "std")]
 #[macro_export]
 macro_rules! provider_ticketer {
@@ -18,16 +19,17 @@ macro_rules! provider_ticketer {
         pub struct Ticketer {}
 
         impl Ticketer {
-            /// Makes tickets that nobody but this object can read, under random keys that are changed every
+            /// Creates tickets that only this object can read. Its random keys are rotated every
             /// six hours and destroyed after twelve.
             ///
             /// Tickets are encrypted with AES-256-GCM.
             ///
             /// # Errors
             ///
-            /// [`Error::FailedToGetRandomBytes`](rustls_core::error::Error::FailedToGetRandomBytes) when there is no
-            /// randomness for the first key.
-            // The name and the return type are 0.23's.
+            /// Returns
+            /// [`Error::FailedToGetRandomBytes`](rustls_core::error::Error::FailedToGetRandomBytes)
+            /// if there is no randomness for the first key.
+            // The public API of 0.23 has this name and return type.
             #[allow(clippy::new_ret_no_self)]
             pub fn new() -> Result<
                 alloc::sync::Arc<dyn $crate::ticketer::ProducesTickets>,
@@ -38,19 +40,21 @@ macro_rules! provider_ticketer {
                 })
             }
 
-            /// Makes tickets that every machine can read which was given the same `secret` and `epoch_secs`,
-            /// whichever of this library's providers it uses. See
+            /// Creates tickets that every machine with the same `secret` and `epoch_secs` can read,
+            /// with any of this library's providers. See
             /// [`FleetTicketer`](rustls_core::blocks::FleetTicketer).
             ///
-            /// The secret is random, of at least 32 bytes. `epoch_secs` is how many seconds an epoch takes, some
-            /// hours as a rule: a ticket made in one epoch can be used until the next one ends.
+            /// The secret is random and at least 32 bytes long. `epoch_secs` is the length of an
+            /// epoch in seconds, usually some hours. A ticket created in one epoch is valid until
+            /// the next one ends.
             ///
             /// Tickets are encrypted with AES-256-GCM under keys derived with HKDF-SHA-384.
             ///
             /// # Errors
             ///
-            /// Those of [`FleetTicketer::new`](rustls_core::blocks::FleetTicketer::new): the secret is too short, or
-            /// the epoch too short or too long.
+            /// The same as those of
+            /// [`FleetTicketer::new`](rustls_core::blocks::FleetTicketer::new): the secret is too
+            /// short, or the epoch is too short or too long.
             pub fn for_fleet(
                 secret: &[u8],
                 epoch_secs: u32,
@@ -63,11 +67,12 @@ macro_rules! provider_ticketer {
                 })
             }
 
-            /// As [`for_fleet`](Self::for_fleet), by another clock than the system's.
+            /// Like [`for_fleet`](Self::for_fleet), with the given clock instead of the system's.
             ///
             /// # Errors
             ///
-            /// Those of [`FleetTicketer::new`](rustls_core::blocks::FleetTicketer::new).
+            /// The same as those of
+            /// [`FleetTicketer::new`](rustls_core::blocks::FleetTicketer::new).
             pub fn for_fleet_with_clock(
                 secret: &[u8],
                 epoch_secs: u32,
@@ -88,7 +93,7 @@ macro_rules! provider_ticketer {
     };
 }
 
-/// Declares nothing, since a `Ticketer` needs the feature `std`.
+/// Declares nothing: a `Ticketer` needs the feature `std`.
 #[cfg(not(feature = "std"))]
 #[macro_export]
 macro_rules! provider_ticketer {

@@ -1,20 +1,21 @@
-//! The small interface on which `core` builds all bulk encryption.
+//! The AEAD interface on which `core` builds all bulk encryption.
 //!
-//! A provider says once for each algorithm how keys of it are made ([`AeadAlgorithm`]), and what they do.
-//! A key comes in three kinds, by what it serves:
+//! For each algorithm, a provider implements the creation of keys ([`AeadAlgorithm`]) and their
+//! operations. There are three kinds of keys, by use:
 //!
-//! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they may
-//!   change with each record: a counter of nonces, a cipher context that is kept.
-//! - [`Aead`]: many users at once. Packets of QUIC and tickets are sealed behind a shared reference.
+//! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they
+//!   may
+//!   keep mutable state, such as a nonce counter or a cipher context.
+//! - [`Aead`]: many users at once. QUIC packets and tickets are sealed behind a shared reference.
 //!
 //! TLS 1.2 and TLS 1.3 record framing ([`crate::record::framing`]), QUIC packet protection
-//! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are written over these once, here in
-//! `core`; none of them is the provider's.
+//! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are implemented on top of these in
+//! `core`, not by the provider.
 
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, EncryptError, Iv, Nonce};
 use crate::copy::copy;
 
-/// Length in bytes of the authentication tag of every AEAD used here.
+/// The length in bytes of the authentication tag of every AEAD used here.
 ///
 /// AES-GCM (RFC 5288 §3, RFC 5116 §5.1) and ChaCha20-Poly1305 (RFC 8439 §2.8) share it.
 pub const TAG_LEN: usize = 16;
@@ -22,10 +23,10 @@ pub const TAG_LEN: usize = 16;
 /// The authentication tag of an AEAD.
 pub type Tag = [u8; TAG_LEN];
 
-/// What seals the records of one direction.
+/// Seals the records of one direction.
 ///
-/// The output of sealing, with `trailer` a few bytes of plaintext that follow the payload (TLS 1.3
-/// puts its inner content type there, RFC 9846 §5.2):
+/// The output of sealing is shown below. `trailer` is a few bytes of plaintext after the payload:
+/// TLS 1.3 puts its inner content type there (RFC 9846 §5.2).
 ///
 /// ```text
 ///   plain (n bytes) ────┐   ┌── trailer (t bytes)
@@ -35,14 +36,14 @@ pub type Tag = [u8; TAG_LEN];
 ///        └──────────────────┴─────────┴──────────────┘
 /// ```
 ///
-/// Implementations neither allocate nor copy the payload, beyond what their library forces on them:
-/// [`InPlace`] is for one that seals in place only.
+/// Implementations neither allocate nor copy the payload, unless their library forces them to.
+/// [`InPlace`] is for libraries that only seal in place.
 pub trait SealingKey: Send + Sync {
-    /// True when `Ok` from sealing guarantees that all of `out` was written, by the implementation and by the
-    /// library under it.
+    /// True if `Ok` from sealing guarantees that the implementation and its library have written
+    /// all of `out`.
     ///
-    /// Otherwise `out` is cleared first: it may be memory that held another connection's plaintext, and bytes
-    /// that are not overwritten would be sent.
+    /// Otherwise `out` is cleared first. It may hold another connection's plaintext, and bytes that
+    /// are not overwritten would be sent.
     const OVERWRITES_OUTPUT: bool = false;
 
     /// Seals `plain ‖ trailer` into `out`.
@@ -51,8 +52,8 @@ pub trait SealingKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`AeadError`] when `out` has any other length, and is then as it was; also when the library
-    /// refuses.
+    /// Returns [`AeadError`] if `out` has any other length, and leaves it unchanged then; also if
+    /// the library fails.
     fn seal(
         &mut self,
         nonce: Nonce,
@@ -62,14 +63,14 @@ pub trait SealingKey: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), AeadError>;
 
-    /// Seals the plaintext that already lies in `out[..plain_len]`; afterwards `out` holds what
-    /// [`Self::seal`] would have written.
+    /// Seals the plaintext in `out[..plain_len]`. Afterwards `out` holds the output of
+    /// [`Self::seal`].
     ///
     /// `out` is exactly `plain_len + trailer.len() + TAG_LEN` bytes long.
     ///
     /// # Errors
     ///
-    /// [`AeadError`] when `out` has any other length, or the library refuses.
+    /// Returns [`AeadError`] if `out` has any other length, or if the library fails.
     fn seal_in_place(
         &mut self,
         nonce: Nonce,
@@ -80,41 +81,41 @@ pub trait SealingKey: Send + Sync {
     ) -> Result<(), AeadError>;
 }
 
-/// What opens the records of one direction.
+/// Opens the records of one direction.
 pub trait OpeningKey: Send + Sync {
-    /// Opens `ciphertext ‖ tag` in place and returns the length of the plaintext, which then lies at
+    /// Opens `ciphertext ‖ tag` in place. Returns the length of the plaintext, which then lies at
     /// the front of `in_out`.
     ///
     /// # Errors
     ///
-    /// [`AeadError`] when it is not authentic, or shorter than a tag. The content of `in_out` is
-    /// unspecified then and must not be used.
+    /// Returns [`AeadError`] if the input is not authentic or shorter than a tag. The content of
+    /// `in_out` is unspecified then and must not be used.
     fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError>;
 }
 
-/// An AEAD under one key, for any number of users at once.
+/// An AEAD under one key, for any number of concurrent users.
 pub trait Aead: Send + Sync {
-    /// Seals `text` in place and returns the tag apart from it (QUIC, RFC 9001 §5.3).
+    /// Seals `text` in place. Returns the tag separately (QUIC, RFC 9001 §5.3).
     ///
     /// # Errors
     ///
-    /// [`AeadError`] when the library refuses.
+    /// Returns [`AeadError`] if the library fails.
     fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError>;
 
-    /// Opens `ciphertext ‖ tag` in place, as [`OpeningKey::open`] does.
+    /// Opens `ciphertext ‖ tag` in place, like [`OpeningKey::open`].
     ///
     /// # Errors
     ///
-    /// Those of [`OpeningKey::open`].
+    /// The same as those of [`OpeningKey::open`].
     fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError>;
 }
 
-/// Record keys made of an [`Aead`], for libraries that seal in place only: one copy in
-/// [`SealingKey::seal`], none anywhere else.
+/// Record keys over an [`Aead`], for libraries that only seal in place. [`SealingKey::seal`] copies
+/// the plaintext once; the other operations do not copy.
 pub struct InPlace<K>(pub K);
 
 impl<K: Aead> SealingKey for InPlace<K> {
-    /// `InPlace` itself writes payload, trailer and tag, so the AEAD under it does not matter.
+    /// `InPlace` itself writes payload, trailer and tag, whatever the AEAD does.
     const OVERWRITES_OUTPUT: bool = true;
 
     #[inline]
@@ -155,14 +156,14 @@ impl<K: Aead> OpeningKey for InPlace<K> {
     }
 }
 
-/// Appends `trailer` to the plaintext in `out[..plain_len]`; returns the two as one slice, and the place of
-/// the tag.
+/// Appends `trailer` to the plaintext in `out[..plain_len]`. Returns both as one slice, and the
+/// bytes for the tag.
 ///
-/// For [`SealingKey::seal_in_place`] over a library that seals plaintext and trailer in one piece.
+/// Use it in [`SealingKey::seal_in_place`] if the library seals plaintext and trailer as one slice.
 ///
 /// # Errors
 ///
-/// [`AeadError`] when `out` is not `plain_len + trailer.len() + TAG_LEN` bytes long.
+/// Returns [`AeadError`] if `out` is not `plain_len + trailer.len() + TAG_LEN` bytes long.
 #[inline]
 pub fn split_tag<'a>(
     plain_len: usize,
@@ -177,9 +178,9 @@ pub fn split_tag<'a>(
     Ok((text, tag))
 }
 
-/// Sealing or opening failed: wrong lengths, wrong tag, or more than the AEAD can take.
+/// The error of sealing or opening: wrong lengths, a wrong tag, or a limit of the AEAD.
 ///
-/// It carries no cause on purpose: telling one from another would help an attacker.
+/// It deliberately carries no cause: telling them apart would help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AeadError;
 
@@ -189,39 +190,38 @@ impl From<AeadError> for EncryptError {
     }
 }
 
-/// An AEAD algorithm of a provider: how record keys of it are made, and which it is.
+/// An AEAD algorithm of a provider: its identity, and the creation of record keys.
 ///
-/// [`crate::record::framing`] makes the provider's `Tls13AeadAlgorithm` and `Tls12AeadAlgorithm` from
-/// it.
+/// [`crate::record::framing`] implements `Tls13AeadAlgorithm` and `Tls12AeadAlgorithm` with it.
 pub trait AeadAlgorithm: Send + Sync + 'static {
-    /// What seals the records of one direction.
+    /// The key that seals the records of one direction.
     type SealingKey: SealingKey + 'static;
 
-    /// What opens them.
+    /// The key that opens the records of one direction.
     type OpeningKey: OpeningKey + 'static;
 
-    /// Which algorithm this is.
+    /// The identity of this algorithm.
     const CIPHER: BulkCipher;
 
-    /// True when a sealing key accepts only growing nonces, as a FIPS-validated module demands.
+    /// True if a sealing key accepts only increasing nonces, as a FIPS-validated module demands.
     ///
-    /// Those of TLS 1.3 always grow. For TLS 1.2 AES-GCM the explicit nonces are then the sequence number;
-    /// otherwise they start at a random value.
+    /// The nonces of TLS 1.3 always increase. For TLS 1.2 AES-GCM, the explicit nonces are then the
+    /// sequence numbers; otherwise they start at a random value.
     const NONCES_GROW: bool = false;
 
-    /// Makes a sealing key of the [`BulkCipher::key_len`] bytes of `key`.
+    /// Creates a sealing key from the [`BulkCipher::key_len`] bytes of `key`.
     fn sealing_key(key: &AeadKey) -> Self::SealingKey;
 
-    /// Makes an opening key of the [`BulkCipher::key_len`] bytes of `key`.
+    /// Creates an opening key from the [`BulkCipher::key_len`] bytes of `key`.
     fn opening_key(key: &AeadKey) -> Self::OpeningKey;
 
-    /// True when this is a FIPS-approved implementation.
+    /// True if this implementation is FIPS-approved.
     fn fips() -> bool {
         false
     }
 }
 
-/// The AEADs that TLS 1.3 and the TLS 1.2 suites of this library use.
+/// The AEADs of TLS 1.3 and of the TLS 1.2 suites of this library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkCipher {
     /// AEAD_AES_128_GCM (RFC 5116 §5.1)
@@ -233,7 +233,7 @@ pub enum BulkCipher {
 }
 
 impl BulkCipher {
-    /// Length of the key in bytes.
+    /// The length of the key in bytes.
     pub const fn key_len(self) -> usize {
         match self {
             Self::Aes128Gcm => 16,
@@ -241,7 +241,7 @@ impl BulkCipher {
         }
     }
 
-    /// The form in which secret extraction hands out a key and IV of this cipher.
+    /// Returns a key and an IV of this cipher in the form that secret extraction uses.
     pub fn traffic_secrets(self, key: AeadKey, iv: Iv) -> ConnectionTrafficSecrets {
         match self {
             Self::Aes128Gcm => ConnectionTrafficSecrets::Aes128Gcm { key, iv },
@@ -253,7 +253,7 @@ impl BulkCipher {
 
 /// A [`BulkCipher`] as a type, so that a provider can write one generic implementation for all its ciphers.
 pub trait Cipher: Send + Sync + 'static {
-    /// Which cipher it is.
+    /// The cipher of this type.
     const CIPHER: BulkCipher;
 }
 
@@ -290,8 +290,8 @@ mod tests {
     }
 
     #[test]
-    fn in_place_gives_what_the_aead_gives_for_the_whole_plaintext() {
-        let plain = b"plaintext in which any cut may be made";
+    fn in_place_equals_the_aead_over_the_whole_plaintext() {
+        let plain = b"plaintext in which any split is possible";
         for at in 0..=plain.len() {
             let (front, trailer) = plain.split_at(at);
             let mut expected = *plain;

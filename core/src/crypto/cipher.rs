@@ -1,10 +1,10 @@
-//! What a crypto provider implements to protect records, and the keys, nonces and additional data it works
-//! with. The messages that cross that interface are in `message`.
+//! The interface for record protection that a crypto provider implements, and its keys, nonces and
+//! additional data. The messages that cross that interface are in `message`.
 //!
-//! [`MessageEncrypter`] and [`MessageDecrypter`] know nothing of sockets, buffers or sequence-number
-//! state: the record layer ([`crate::record`]) calls them with the sequence number to use and the
-//! memory to write to. Providers usually do not implement them: they implement
-//! [`AeadAlgorithm`](super::aead::AeadAlgorithm) and take the framing from [`crate::record::framing`].
+//! [`MessageEncrypter`] and [`MessageDecrypter`] do not handle sockets, buffers or sequence-number
+//! state. The record layer ([`crate::record`]) passes them the sequence number and the memory to
+//! write to. Providers usually do not implement them: they implement
+//! [`AeadAlgorithm`](super::aead::AeadAlgorithm) and use the framing of [`crate::record::framing`].
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -25,7 +25,7 @@ mod message;
 mod tests;
 
 mod sealed {
-    /// Proves that the caller is in this crate: nobody else can name the type.
+    /// Proves that the caller is in this crate: no other crate can name the type.
     pub struct FromThisCrate(());
 
     impl FromThisCrate {
@@ -35,15 +35,15 @@ mod sealed {
     }
 }
 
-/// Length in bytes of the nonce of every AEAD used here.
+/// The length in bytes of the nonce of every AEAD used here.
 pub const NONCE_LEN: usize = 12;
 
-/// The most plaintext bytes that one record carries: 2^14 (RFC 9846 §5.1).
+/// The maximum number of plaintext bytes in one record: 2^14 (RFC 9846 §5.1).
 pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 
 /// Protects outgoing records by writing them into memory that the caller provides.
 ///
-/// It writes what follows the record header, the *encrypted payload*:
+/// It writes everything after the record header, the *encrypted payload*:
 ///
 /// ```text
 ///   TLS 1.3 (RFC 9846 §5.2)
@@ -58,29 +58,30 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///   out[0]           out[payload_offset()]                    out[encrypted_payload_len(n)]
 /// ```
 ///
-/// There is no way to get an owned record. The record layer asks [`Self::encrypted_payload_len`]
+/// It cannot return an owned record. The record layer asks for [`Self::encrypted_payload_len`]
 /// first, so a well-behaved caller never sees [`EncryptError::InsufficientSize`].
 ///
 /// # What an implementer must do
 ///
-/// - Use `seq` (XORed into the IV, RFC 9846 §5.3) and nothing else for the nonce: the record layer never
-///   passes the same `seq` twice to one encrypter, not even after an error.
-/// - Return [`EncryptError::InsufficientSize`] before touching `out` when `out` is shorter than
-///   `encrypted_payload_len(payload)`. More room than that is allowed; bytes beyond stay as they are.
+/// - Build the nonce from `seq` (XORed into the IV, RFC 9846 §5.3) and nothing else. The record
+///   layer
+///   never passes the same `seq` twice to one encrypter, not even after an error.
+/// - Return [`EncryptError::InsufficientSize`] before touching `out` if `out` is shorter than
+///   `encrypted_payload_len(payload)`. A longer `out` is allowed; leave the bytes beyond unchanged.
 /// - Return exactly `encrypted_payload_len(payload)` on success.
 /// - Write `out[..len]` completely: its old content is arbitrary.
 ///
 /// # What an implementer must not do
 ///
-/// - Write the record header: that is the record layer's.
-/// - Split or pad the payload: it has been cut to size before.
+/// - Write the record header: the record layer does that.
+/// - Split or pad the payload: it was split into records before.
 /// - Read `out` in [`Self::encrypt`].
 ///
 /// # Example
 ///
-/// A provider that has an AEAD implements [`AeadAlgorithm`](super::aead::AeadAlgorithm) and is done
-/// ([`Tls13Framing`](crate::record::framing::Tls13Framing)). One that has a record engine of its own
-/// implements this trait; here one that "encrypts" by XOR, to show the shape:
+/// A provider that has an AEAD only implements [`AeadAlgorithm`](super::aead::AeadAlgorithm)
+/// ([`Tls13Framing`](crate::record::framing::Tls13Framing) does the rest). A provider with its own
+/// record engine implements this trait. This example "encrypts" by XOR, to show the shape:
 ///
 /// ```
 /// use rustls_core::crypto::cipher::{
@@ -147,13 +148,14 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 /// assert_eq!((len, &record[..5]), (5 + 1 + 16, &b"HELLO"[..]));
 /// ```
 pub trait MessageEncrypter: Send + Sync {
-    /// Encrypts `msg` under sequence number `seq` into the front of `out`; returns how many bytes it
-    /// wrote.
+    /// Encrypts `msg` under sequence number `seq` into the front of `out`. Returns the number of
+    /// bytes written.
     ///
     /// # Errors
     ///
-    /// [`EncryptError::InsufficientSize`] when `out` is too short: nothing was written and `seq` is
-    /// unused. [`EncryptError::Failed`] when the cipher refuses: `out` is unspecified.
+    /// Returns [`EncryptError::InsufficientSize`] if `out` is too short: nothing was written and
+    /// `seq` is unused. Returns [`EncryptError::Failed`] if the cipher fails: `out` is unspecified
+    /// then.
     fn encrypt(
         &mut self,
         msg: OutboundPlainMessage<'_>,
@@ -161,10 +163,10 @@ pub trait MessageEncrypter: Send + Sync {
         out: &mut [u8],
     ) -> Result<usize, EncryptError>;
 
-    /// Encrypts the payload that already lies in `out[payload_offset()..][..payload_len]`; afterwards
-    /// `out` starts with what [`Self::encrypt`] would have written.
+    /// Encrypts the payload in `out[payload_offset()..][..payload_len]`. Afterwards `out` starts
+    /// with the output of [`Self::encrypt`].
     ///
-    /// Errors as for [`Self::encrypt`].
+    /// The errors are those of [`Self::encrypt`].
     fn encrypt_in_place(
         &mut self,
         typ: ContentType,
@@ -174,105 +176,106 @@ pub trait MessageEncrypter: Send + Sync {
         out: &mut [u8],
     ) -> Result<usize, EncryptError>;
 
-    /// Length in bytes of the encrypted payload (without record header) of a payload of
-    /// `payload_len` bytes.
+    /// The length in bytes of the encrypted payload, without the record header, of `payload_len`
+    /// bytes.
     ///
-    /// It grows by exactly one for each byte of `payload_len`: the expansion is the same for all.
+    /// It grows by exactly one per byte of `payload_len`: the expansion is constant.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
-    /// How many bytes of the encrypted payload stand before the payload proper: 8 for TLS 1.2
-    /// AES-GCM, whose explicit nonce is there, otherwise 0.
+    /// The number of bytes before the payload in the encrypted payload: 8 for TLS 1.2 AES-GCM,
+    /// whose explicit nonce is there, otherwise 0.
     fn payload_offset(&self) -> usize;
 
-    /// True when `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
+    /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
     ///
-    /// The output may be memory that another connection used, so the record layer clears it for any other
-    /// encrypter. Only the framing of this crate can answer true, for keys that promise it
-    /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): the argument's type
-    /// cannot be named elsewhere.
+    /// The output may be memory that another connection used, so the record layer clears it for any
+    /// other encrypter. Only the framing of this crate can return true, for keys that promise it
+    /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): no other
+    /// crate can name the argument's type.
     #[doc(hidden)]
     fn overwrites_output(&self, _: FromThisCrate) -> bool {
         false
     }
 }
 
-/// Opens received records in the memory they were received in.
+/// Opens received records in place.
 pub trait MessageDecrypter: Send + Sync {
-    /// Decrypts `msg`, received as the record with sequence number `seq`, in place, and returns its
-    /// content: type and payload, a slice of the input.
+    /// Decrypts `msg` in place. It was received as the record with sequence number `seq`. Returns
+    /// its type and its payload, a slice of the input.
     ///
-    /// The record layer does not check the outer type of a protected TLS 1.3 record. A decrypter should refuse any type
-    /// but `application_data` (RFC 9846 §5.2).
+    /// The record layer does not check the outer type of a protected TLS 1.3 record. A decrypter
+    /// should reject any type except `application_data` (RFC 9846 §5.2).
     ///
     /// # Errors
     ///
-    /// [`Error::DecryptError`] when the record is not authentic or too short to be,
-    /// [`Error::InappropriateMessage`] for its outer type,
-    /// [`Error::PeerSentOversizedRecord`] when its plaintext exceeds 2^14 bytes,
-    /// [`IllegalTlsInnerPlaintext`](crate::error::PeerMisbehaved::IllegalTlsInnerPlaintext) when it has no content type (RFC 9846 §5.4). The
-    /// content of the buffer is unspecified then.
+    /// Returns [`Error::DecryptError`] if the record is not authentic or too short. Returns
+    /// [`Error::InappropriateMessage`] for its outer type. Returns
+    /// [`Error::PeerSentOversizedRecord`] if its plaintext exceeds 2^14 bytes. Returns
+    /// [`IllegalTlsInnerPlaintext`](crate::error::PeerMisbehaved::IllegalTlsInnerPlaintext) if it
+    /// has no content type (RFC 9846 §5.4). The content of the buffer is unspecified then.
     fn decrypt<'a>(
         &mut self,
         msg: InboundOpaqueMessage<'a>,
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error>;
 
-    /// The most bytes of content that [`Self::decrypt`] can make of `payload_len` encrypted ones, padding of TLS 1.3
-    /// (RFC 9846 §5.4) not counted off. It may be more than there can really be; `payload_len` unless implemented.
+    /// The maximum content length that [`Self::decrypt`] can return for `payload_len` encrypted
+    /// bytes, if a TLS 1.3 record has no padding (RFC 9846 §5.4). It may be an overestimate. The
+    /// default is `payload_len`.
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len
     }
 }
 
-/// Makes record protection for the AEADs of TLS 1.3.
+/// Creates record protection for the AEADs of TLS 1.3.
 pub trait Tls13AeadAlgorithm: Send + Sync {
-    /// Makes an encrypter for a key of [`Self::key_len`] bytes.
+    /// Creates an encrypter for a key of [`Self::key_len`] bytes.
     fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter>;
 
-    /// Makes a decrypter for a key of [`Self::key_len`] bytes.
+    /// Creates a decrypter for a key of [`Self::key_len`] bytes.
     fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter>;
 
-    /// Length of the key in bytes.
+    /// The length of the key in bytes.
     fn key_len(&self) -> usize;
 
-    /// The key material in the form that secret extraction hands out.
+    /// Returns the key material in the form that secret extraction uses.
     ///
     /// # Errors
     ///
-    /// [`UnsupportedOperationError`] when the algorithm's keys may not leave it.
+    /// Returns [`UnsupportedOperationError`] if the algorithm does not let its keys leave.
     fn extract_keys(
         &self,
         key: AeadKey,
         iv: Iv,
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError>;
 
-    /// True when this is a FIPS-approved implementation.
+    /// True if this implementation is FIPS-approved.
     fn fips(&self) -> bool {
         false
     }
 }
 
-/// Makes record protection for the AEADs of TLS 1.2.
+/// Creates record protection for the AEADs of TLS 1.2.
 pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
-    /// Makes an encrypter.
+    /// Creates an encrypter.
     ///
-    /// `key`, `iv` and `extra` have the lengths of [`Self::key_block_shape`]: `iv` is the fixed part
-    /// of the nonce, `extra` the initial value of its explicit part (random bytes from the key
-    /// block), empty for ciphers that have none.
+    /// `key`, `iv` and `extra` have the lengths of [`Self::key_block_shape`]. `iv` is the fixed
+    /// part of the nonce. `extra` is the initial value of its explicit part: random bytes from the
+    /// key block, empty for ciphers without one.
     fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter>;
 
-    /// Makes a decrypter. `key` and `iv` as for [`Self::encrypter`].
+    /// Creates a decrypter. `key` and `iv` are like those of [`Self::encrypter`].
     fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter>;
 
-    /// How the key block of RFC 5246 §6.3 is cut for this algorithm.
+    /// The lengths into which the key block of RFC 5246 §6.3 is split for this algorithm.
     fn key_block_shape(&self) -> KeyBlockShape;
 
-    /// The key material in the form that secret extraction hands out. `explicit` is the explicit part
-    /// of the nonce, as `extra` of [`Self::encrypter`].
+    /// Returns the key material in the form that secret extraction uses. `explicit` is the explicit
+    /// part of the nonce, like `extra` of [`Self::encrypter`].
     ///
     /// # Errors
     ///
-    /// [`UnsupportedOperationError`] when the algorithm's keys may not leave it.
+    /// Returns [`UnsupportedOperationError`] if the algorithm does not let its keys leave.
     fn extract_keys(
         &self,
         key: AeadKey,
@@ -280,7 +283,7 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
         explicit: &[u8],
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError>;
 
-    /// True when this is a FIPS-approved implementation.
+    /// True if this implementation is FIPS-approved.
     fn fips(&self) -> bool {
         false
     }
@@ -288,9 +291,9 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
 
 /// The key material of one direction of a connection.
 ///
-/// For AES-GCM in TLS 1.2 the IV is the 4 implicit bytes and 8 to make the explicit nonces of records from
-/// (RFC 5288 §3), counting up from them, or by exclusive or with the sequence number: what a connection hands
-/// out for sending leads to none that it has used.
+/// For AES-GCM in TLS 1.2, the IV is the 4 implicit bytes followed by 8 from which the explicit
+/// nonces are derived (RFC 5288 §3), by counting up or by XOR with the sequence number. The IV for
+/// sending leads to no nonce that the connection has already used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
     /// For AES-128-GCM.
@@ -318,20 +321,21 @@ pub enum ConnectionTrafficSecrets {
     },
 }
 
-/// The key block of a TLS 1.2 cipher suite (RFC 5246 §6.3), in bytes for each direction.
+/// The key block of a TLS 1.2 cipher suite (RFC 5246 §6.3): lengths in bytes, for one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyBlockShape {
-    /// Length of the encryption key.
+    /// The length of the encryption key.
     pub enc_key_len: usize,
 
-    /// Length of the fixed part of the nonce.
+    /// The length of the fixed part of the nonce.
     pub fixed_iv_len: usize,
 
-    /// Length of the explicit part of the nonce, which each record carries; zero for ciphers without.
+    /// The length of the explicit part of the nonce, which each record carries; zero for ciphers
+    /// without.
     pub explicit_nonce_len: usize,
 }
 
-/// The operation is not offered by this implementation.
+/// The implementation does not support the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnsupportedOperationError;
 
@@ -352,7 +356,7 @@ impl core::error::Error for UnsupportedOperationError {}
 /// The caller's output buffer is too short; nothing was written and nothing is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsufficientSizeError {
-    /// How many bytes the output buffer must have at the least.
+    /// The minimum length of the output buffer in bytes.
     pub required_size: usize,
 }
 
@@ -368,20 +372,20 @@ impl fmt::Display for InsufficientSizeError {
 
 impl core::error::Error for InsufficientSizeError {}
 
-/// Why a [`MessageEncrypter`] wrote no record.
+/// The errors of a [`MessageEncrypter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptError {
-    /// The output is too short for the encrypted payload. Nothing was written, the sequence number is
-    /// unused: the same call with more room succeeds.
+    /// The output is too short for the encrypted payload. Nothing was written and the sequence
+    /// number is unused: the same call with more room succeeds.
     InsufficientSize(InsufficientSizeError),
 
-    /// The cipher refused.
+    /// The cipher failed.
     Failed,
 }
 
 impl EncryptError {
-    /// `out[..required]`, or [`EncryptError::InsufficientSize`] when `out` is shorter.
+    /// Returns `out[..required]`, or [`EncryptError::InsufficientSize`] if `out` is shorter.
     pub fn check_size(out: &mut [u8], required: usize) -> Result<&mut [u8], Self> {
         out.get_mut(..required)
             .ok_or(Self::InsufficientSize(InsufficientSizeError {
@@ -412,18 +416,18 @@ impl core::error::Error for EncryptError {}
 pub struct Iv([u8; NONCE_LEN]);
 
 impl Iv {
-    /// An IV of these bytes.
+    /// Creates an IV from `value`.
     pub fn new(value: [u8; NONCE_LEN]) -> Self {
         Self(value)
     }
 
-    /// An IV of the bytes of `value`.
+    /// Creates an IV from a slice.
     ///
-    /// `value` has [`NONCE_LEN`] bytes; this is for providers, which know their lengths.
+    /// `value` has [`NONCE_LEN`] bytes. This is for providers, which know their lengths.
     ///
     /// # Panics
     ///
-    /// When `value` has any other length.
+    /// If `value` has any other length.
     pub fn copy(value: &[u8]) -> Self {
         let mut iv = [0u8; NONCE_LEN];
         iv.copy_from_slice(value);
@@ -453,8 +457,8 @@ impl Drop for Iv {
 pub struct Nonce(pub [u8; NONCE_LEN]);
 
 impl Nonce {
-    /// The nonce of the record with sequence number `seq`: `seq`, left-padded with zeros, XORed into
-    /// the IV (RFC 9846 §5.3).
+    /// Creates the nonce of the record with sequence number `seq`: `seq`, left-padded with zeros,
+    /// XORed into the IV (RFC 9846 §5.3).
     #[inline]
     pub fn new(iv: &Iv, seq: u64) -> Self {
         let [a, b, c, d, rest @ ..] = iv.0;
@@ -462,7 +466,7 @@ impl Nonce {
         Self([a, b, c, d, e, f, g, h, i, j, k, l])
     }
 
-    /// The nonce of packet `pn` on path `path_id` of a multipath QUIC connection: the path
+    /// Creates the nonce of packet `pn` on path `path_id` of a multipath QUIC connection: the path
     /// identifier and the packet number, each big-endian, XORed into the IV
     /// (draft-ietf-quic-multipath §2.4).
     pub fn for_path(path_id: u32, iv: &Iv, pn: u64) -> Self {
@@ -502,14 +506,14 @@ pub struct AeadKey {
 }
 
 impl AeadKey {
-    /// Length in bytes of the longest key.
+    /// The maximum length of a key in bytes.
     pub const MAX_LEN: usize = 32;
 
-    /// A key of the bytes of `key`.
+    /// Creates a key from `key`.
     ///
     /// # Panics
     ///
-    /// When `key` is longer than [`Self::MAX_LEN`].
+    /// If `key` is longer than [`Self::MAX_LEN`].
     pub fn new(key: &[u8]) -> Self {
         let mut copy = Self {
             bytes: SecretBytes::default(),
@@ -519,11 +523,12 @@ impl AeadKey {
         copy
     }
 
-    /// The first `len` bytes of this key, for an algorithm that takes fewer than were derived.
+    /// Shortens this key to its first `len` bytes, for an algorithm that takes fewer than were
+    /// derived.
     ///
     /// # Panics
     ///
-    /// When the key is shorter than `len`.
+    /// If the key is shorter than `len`.
     pub fn with_length(self, len: usize) -> Self {
         Self::new(&self.as_ref()[..len])
     }

@@ -1,7 +1,7 @@
-//! Hash functions, as a provider offers them.
+//! Hash functions, implemented by a provider.
 //!
-//! The transcript hash (RFC 9846 §4.1) is what uses them; hashing inside HMAC and signatures is the
-//! provider's own affair.
+//! The transcript hash (RFC 9846 §4.1) uses them. The provider hashes by itself inside HMAC and
+//! signatures.
 
 use alloc::boxed::Box;
 
@@ -9,47 +9,47 @@ pub use crate::enums::HashAlgorithm;
 
 /// A hash function.
 pub trait Hash: Send + Sync {
-    /// Starts hashing input that comes in pieces.
+    /// Starts hashing input in pieces.
     fn start(&self) -> Box<dyn Context>;
 
-    /// The hash of `data`.
+    /// Returns the hash of `data`.
     fn hash(&self, data: &[u8]) -> Output;
 
-    /// Length in bytes of the output, at most [`Output::MAX_LEN`].
+    /// The length in bytes of the output, at most [`Output::MAX_LEN`].
     fn output_len(&self) -> usize;
 
-    /// Which hash function this is.
+    /// The identity of this hash function.
     fn algorithm(&self) -> HashAlgorithm;
 
-    /// True when this implementation is FIPS-approved. False unless overridden.
+    /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
 }
 
-/// A hash computation under way.
+/// A running hash computation.
 pub trait Context: Send + Sync {
-    /// The hash of the input so far. The computation can go on afterwards.
+    /// Returns the hash of the input so far. The computation can continue afterwards.
     fn fork_finish(&self) -> Output;
 
-    /// A second computation that starts from the input so far.
+    /// Returns a second computation that starts from the input so far.
     fn fork(&self) -> Box<dyn Context>;
 
-    /// The hash of all input.
+    /// Returns the hash of all input.
     fn finish(self: Box<Self>) -> Output;
 
     /// Adds `data` to the input.
     fn update(&mut self, data: &[u8]);
 }
 
-/// A hash value, kept without allocation.
+/// A hash value, stored inline.
 pub struct Output {
     bytes: [u8; Self::MAX_LEN],
     len: usize,
 }
 
 impl Output {
-    /// Length in bytes of the longest value: SHA-512's.
+    /// The maximum length of a value in bytes: SHA-512's.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a hash value.

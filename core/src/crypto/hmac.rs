@@ -1,4 +1,4 @@
-//! HMAC (RFC 2104), as a provider offers it.
+//! HMAC (RFC 2104), implemented by a provider.
 //!
 //! The TLS 1.2 PRF ([`super::tls12`]) and HKDF ([`super::tls13`]) are built on it.
 
@@ -10,13 +10,13 @@ use super::secret_bytes::SecretBytes;
 
 /// HMAC with one hash function.
 pub trait Hmac: Send + Sync {
-    /// Prepares `key` for use. It may have any length (RFC 2104 §2).
+    /// Prepares `key`, of any length (RFC 2104 §2).
     fn with_key(&self, key: &[u8]) -> Box<dyn Key>;
 
-    /// Length in bytes of the hash function's output, at most [`Tag::MAX_LEN`].
+    /// The length in bytes of the hash function's output, at most [`Tag::MAX_LEN`].
     fn hash_output_len(&self) -> usize;
 
-    /// True when this implementation is FIPS-approved. False unless overridden.
+    /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
@@ -24,17 +24,17 @@ pub trait Hmac: Send + Sync {
 
 /// HMAC under one key.
 pub trait Key: Send + Sync {
-    /// The tag over the concatenation of `data`.
+    /// Returns the tag over the concatenation of `data`.
     fn sign(&self, data: &[&[u8]]) -> Tag {
         self.sign_concat(&[], data, &[])
     }
 
-    /// The tag over `first`, then all of `middle`, then `last`.
+    /// Returns the tag over `first`, then all of `middle`, then `last`.
     ///
-    /// HKDF-Expand needs this form: it saves gathering the three into a list.
+    /// HKDF-Expand uses this form to avoid gathering the three into a list.
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag;
 
-    /// Length in bytes of the tags: the hash function's output length, never 0.
+    /// The length in bytes of the tags: the hash function's output length, never 0.
     fn tag_len(&self) -> usize;
 }
 
@@ -48,9 +48,9 @@ impl Key for Box<dyn Key> {
     }
 }
 
-/// An HMAC tag, kept without allocation. Zeroized on drop, since key derivation uses tags as secrets.
+/// An HMAC tag, stored inline. Zeroized on drop, because key derivation uses tags as secrets.
 ///
-/// It has no equality on purpose. Compare tags in constant time, with `subtle::ConstantTimeEq`.
+/// It deliberately has no equality. Compare tags in constant time, with `subtle::ConstantTimeEq`.
 #[derive(Clone)]
 pub struct Tag {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
@@ -58,7 +58,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Length in bytes of the longest tag: that of HMAC-SHA-512.
+    /// The maximum length of a tag in bytes: that of HMAC-SHA-512.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a tag.
@@ -75,8 +75,8 @@ impl Tag {
         tag
     }
 
-    /// A tag that is made where it is kept, so that no copy of it is left: `write` puts it at the front of the
-    /// bytes it is given, and returns its length.
+    /// Creates a tag in place, so that no copy of it is left behind. `write` writes the tag to the
+    /// front of its argument and returns its length.
     ///
     /// # Panics
     ///

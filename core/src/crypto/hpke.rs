@@ -1,6 +1,6 @@
-//! Hybrid Public Key Encryption (RFC 9180), base mode, as a provider offers it.
+//! Hybrid Public Key Encryption (RFC 9180), base mode, implemented by a provider.
 //!
-//! Encrypted Client Hello uses it. A provider without HPKE simply offers no [`Hpke`]; others have it ready-made in
+//! Encrypted Client Hello uses it. A provider without HPKE offers no [`Hpke`]. Others can use
 //! [`HpkeBase`](crate::blocks::HpkeBase).
 
 use alloc::boxed::Box;
@@ -13,7 +13,7 @@ use crate::ech_config::HpkeSymmetricCipherSuite;
 use crate::enums::HpkeKem;
 use crate::error::Error;
 
-/// A KEM, a KDF and an AEAD that work together (RFC 9180 §7).
+/// A combination of a KEM, a KDF and an AEAD (RFC 9180 §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HpkeSuite {
     /// The key encapsulation mechanism.
@@ -27,12 +27,12 @@ pub struct HpkeSuite {
 pub trait Hpke: Debug + Send + Sync {
     /// Encrypts one message to `pub_key` (RFC 9180 §6.1, `SealBase`).
     ///
-    /// `info` and `aad` must be known to the receiver too. Returned are the encapsulated key and
-    /// ciphertext ‖ tag.
+    /// The receiver must know `info` and `aad` too. Returns the encapsulated key, and ciphertext ‖
+    /// tag.
     ///
     /// # Errors
     ///
-    /// `pub_key` is not valid for the KEM, or the cryptography failed.
+    /// Fails if `pub_key` is not valid for the KEM, or if the cryptography fails.
     fn seal(
         &self,
         info: &[u8],
@@ -45,7 +45,7 @@ pub trait Hpke: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// `pub_key` is not valid for the KEM, or the cryptography failed.
+    /// Fails if `pub_key` is not valid for the KEM, or if the cryptography fails.
     fn setup_sealer(
         &self,
         info: &[u8],
@@ -56,7 +56,8 @@ pub trait Hpke: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// A key is not valid for the KEM, or the message is not authentic under `info` and `aad`.
+    /// Fails if a key is not valid for the KEM, or if the message is not authentic under `info` and
+    /// `aad`.
     fn open(
         &self,
         enc: &EncapsulatedSecret,
@@ -70,7 +71,7 @@ pub trait Hpke: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// A key is not valid for the KEM.
+    /// Fails if a key is not valid for the KEM.
     fn setup_opener(
         &self,
         enc: &EncapsulatedSecret,
@@ -78,39 +79,41 @@ pub trait Hpke: Debug + Send + Sync {
         secret_key: &HpkePrivateKey,
     ) -> Result<Box<dyn HpkeOpener + 'static>, Error>;
 
-    /// Makes a fresh key pair for the KEM.
+    /// Generates a key pair for the KEM.
     ///
     /// # Errors
     ///
-    /// Key generation failed.
+    /// Fails if key generation fails.
     fn generate_key_pair(&self) -> Result<(HpkePublicKey, HpkePrivateKey), Error>;
 
-    /// True when this implementation is FIPS-approved. False unless overridden.
+    /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
 
-    /// The suite that this implements.
+    /// The suite of this implementation.
     fn suite(&self) -> HpkeSuite;
 }
 
-/// A sender's context: it numbers the messages (RFC 9180 §5.2).
+/// The context of a sender, which numbers the messages (RFC 9180 §5.2).
 pub trait HpkeSealer: Debug + Send + Sync + 'static {
-    /// Encrypts the next message and returns ciphertext ‖ tag.
+    /// Encrypts the next message. Returns ciphertext ‖ tag.
     ///
     /// # Errors
     ///
-    /// The cryptography failed, or the message counter is used up.
+    /// Fails if the cryptography fails, or if the message counter is used up.
     fn seal(&mut self, aad: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, Error>;
 }
 
-/// A receiver's context: it expects the messages in the order of their sealing (RFC 9180 §5.2).
+/// The context of a receiver. Messages must come in the order in which they were sealed (RFC 9180
+/// §5.2).
 pub trait HpkeOpener: Debug + Send + Sync + 'static {
     /// Decrypts the next message.
     ///
     /// # Errors
     ///
-    /// The message is not authentic, not the next one, or the message counter is used up.
+    /// Fails if the message is not authentic or not the next one, or if the message counter is used
+    /// up.
     fn open(&mut self, aad: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Error>;
 }
 
@@ -148,12 +151,12 @@ impl From<Vec<u8>> for HpkePrivateKey {
     }
 }
 
-/// Both halves of a key.
+/// A key pair of the KEM.
 pub struct HpkeKeyPair {
-    /// The half to publish.
+    /// The public half.
     pub public_key: HpkePublicKey,
 
-    /// The half to keep.
+    /// The secret half.
     pub private_key: HpkePrivateKey,
 }
 

@@ -1,4 +1,4 @@
-//! Key exchange: groups, exchanges under way, and the secrets that result.
+//! Key exchange: groups, exchanges in progress, and their resulting secrets.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,25 +14,26 @@ use crate::versions::SupportedProtocolVersion;
 #[cfg(test)]
 mod tests;
 
-/// A key exchange group. Any number of exchanges can be started from it.
+/// A key exchange group. It can start any number of exchanges.
 ///
-/// A group that works by encapsulation (a KEM) implements [`start`](Self::start) for clients and
+/// A group based on encapsulation (a KEM) implements [`start`](Self::start) for clients and
 /// [`start_and_complete`](Self::start_and_complete) for servers.
 pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
-    /// Starts an exchange: makes a fresh ephemeral key.
+    /// Starts an exchange: generates an ephemeral key.
     ///
     /// # Errors
     ///
-    /// Key generation may fail, typically with [`Error::FailedToGetRandomBytes`].
+    /// Fails if key generation fails, typically with [`Error::FailedToGetRandomBytes`].
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error>;
 
-    /// Does the whole exchange at once, given the peer's share. This is the server's side of TLS 1.3.
+    /// Performs the whole exchange at once, given the peer's share. This is the server's side of
+    /// TLS 1.3.
     ///
-    /// Unless overridden it is [`start`](Self::start) followed by [`ActiveKeyExchange::complete`].
+    /// The default is [`start`](Self::start) followed by [`ActiveKeyExchange::complete`].
     ///
     /// # Errors
     ///
-    /// Those of `start` and of `complete`.
+    /// The errors of `start` and of `complete`.
     fn start_and_complete(&self, peer_pub_key: &[u8]) -> Result<CompletedKeyExchange, Error> {
         let ours = self.start()?;
         let group = ours.group();
@@ -44,9 +45,9 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
         })
     }
 
-    /// The parameters of this group when it is a finite-field group, `None` for all others.
+    /// Returns the parameters of a finite-field group; `None` for all others.
     ///
-    /// The default finds them by [`name`](Self::name) among those of RFC 7919. Override it to keep
+    /// The default looks [`name`](Self::name) up among the groups of RFC 7919. Override it to keep
     /// the primes of unused groups out of the binary.
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
         ffdhe_groups::by_name(self.name())
@@ -55,37 +56,37 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
     /// The group's code point.
     fn name(&self) -> NamedGroup;
 
-    /// True when this group is FIPS-approved. False unless overridden.
+    /// True if this group is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
 
-    /// True when this group may be negotiated in `version`. True for all unless overridden.
+    /// True if this group may be negotiated in `version`. The default is true for all versions.
     fn usable_for_version(&self, _version: ProtocolVersion) -> bool {
         true
     }
 }
 
-/// A key exchange whose first half is done: the ephemeral key exists, and its public part is known.
+/// A half-done key exchange: it has the ephemeral key, and its public part is known.
 pub trait ActiveKeyExchange: Send + Sync {
     /// Computes the shared secret from the peer's share.
     ///
-    /// It consumes the exchange, so an ephemeral key is used once.
+    /// It consumes the exchange, so an ephemeral key is used only once.
     ///
     /// # Errors
     ///
-    /// `PeerMisbehaved::InvalidKeyShare` when the share has the wrong length or is not a valid
-    /// element of the group. An all-zero X25519 result is one such case (RFC 9846 §7.4.2).
+    /// Returns `PeerMisbehaved::InvalidKeyShare` if the share has the wrong length or is not a
+    /// valid element of the group. An all-zero X25519 result is one such case (RFC 9846 §7.4.2).
     fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error>;
 
-    /// Computes the shared secret in the form that `tls_version` wants.
+    /// Computes the shared secret in the form of `tls_version`.
     ///
-    /// The versions differ for finite-field groups only: TLS 1.2 strips leading zero bytes
-    /// (RFC 5246 §8.1.2), TLS 1.3 keeps the length of the prime (RFC 9846 §7.4.1).
+    /// The versions only differ for finite-field groups: TLS 1.2 strips leading zero bytes (RFC
+    /// 5246 §8.1.2), TLS 1.3 keeps the length of the prime (RFC 9846 §7.4.1).
     ///
     /// # Errors
     ///
-    /// Those of [`complete`](Self::complete).
+    /// The errors of [`complete`](Self::complete).
     fn complete_for_tls_version(
         self: Box<Self>,
         peer_pub_key: &[u8],
@@ -99,20 +100,21 @@ pub trait ActiveKeyExchange: Send + Sync {
         })
     }
 
-    /// For a hybrid exchange whose classical part may also be used alone: that part's group and share.
+    /// Returns group and share of the classical part of a hybrid exchange, if that part may be used
+    /// alone.
     ///
-    /// A client then offers this share too, without generating a second key. `None` unless overridden.
+    /// A client then offers this share too, without generating a second key. The default is `None`.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
         None
     }
 
-    /// Completes the classical part alone, when the server chose the group that
-    /// [`hybrid_component`](Self::hybrid_component) named.
+    /// Completes only the classical part, if the server chose the group of
+    /// [`hybrid_component`](Self::hybrid_component).
     ///
     /// # Errors
     ///
-    /// Those of [`complete`](Self::complete); also, and always unless overridden, [`Error::General`]:
-    /// an exchange that names no component has none to complete.
+    /// The errors of [`complete`](Self::complete). The default always returns [`Error::General`]:
+    /// an exchange without a component cannot complete one.
     fn complete_hybrid_component(
         self: Box<Self>,
         _peer_pub_key: &[u8],
@@ -122,12 +124,12 @@ pub trait ActiveKeyExchange: Send + Sync {
         ))
     }
 
-    /// Our share, in the encoding that goes on the wire (RFC 9846 §4.3.8).
+    /// Our share in wire format (RFC 9846 §4.3.8).
     fn pub_key(&self) -> &[u8];
 
-    /// The parameters when this is a finite-field exchange, `None` for all others.
+    /// Returns the parameters of a finite-field exchange; `None` for all others.
     ///
-    /// The default finds them by [`group`](Self::group) among those of RFC 7919.
+    /// The default looks [`group`](Self::group) up among the groups of RFC 7919.
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
         ffdhe_groups::by_name(self.group())
     }
@@ -136,15 +138,15 @@ pub trait ActiveKeyExchange: Send + Sync {
     fn group(&self) -> NamedGroup;
 }
 
-/// What [`SupportedKxGroup::start_and_complete`] returns: our share and the shared secret.
+/// The result of [`SupportedKxGroup::start_and_complete`]: our share and the shared secret.
 pub struct CompletedKeyExchange {
     /// The group that was used.
     pub group: NamedGroup,
 
-    /// Our share, to be sent to the peer.
+    /// Our share, to send to the peer.
     pub pub_key: Vec<u8>,
 
-    /// The secret that both sides now know.
+    /// The secret that both sides now share.
     pub secret: SharedSecret,
 }
 
@@ -157,13 +159,13 @@ impl SharedSecret {
         &self.0
     }
 
-    /// The same number without leading zero bytes, as TLS 1.2 wants it (RFC 5246 §8.1.2).
+    /// Strips leading zero bytes, as TLS 1.2 requires (RFC 5246 §8.1.2).
     ///
-    /// The number of leading zeros shows in the timing. RFC 5246 makes that unavoidable: it determines the
-    /// length of the PRF's key.
+    /// The timing reveals the number of leading zeros. RFC 5246 makes that unavoidable, because it
+    /// determines the length of the PRF's key.
     fn without_leading_zeros(mut self) -> Self {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
-        // The bytes freed at the end stay within the capacity, all of which is zeroized on drop.
+        // the bytes freed at the end stay within the capacity, which is zeroized on drop
         self.0.drain(..zeros);
         self
     }

@@ -1,9 +1,10 @@
-//! The crypto-provider interface: what a provider of cryptography implements, and what is built on it.
+//! The crypto-provider interface: the traits that a provider implements, and the code built on
+//! them.
 //!
-//! This file owns randomness, private-key loading and the list of signature verification algorithms.
-//! Key exchange, hashing, key derivation, bulk encryption, QUIC and HPKE each have their own module
-//! below. Cipher suites ([`crate::suites`]) and the provider as a whole ([`crate::provider`]) are made
-//! of these. No cryptography is implemented here.
+//! This file owns randomness, private-key loading and the list of signature verification
+//! algorithms. Key exchange, hashing, key derivation, bulk encryption, QUIC and HPKE each have
+//! their own module below. Cipher suites ([`crate::suites`]) and the whole provider
+//! ([`crate::provider`]) consist of these. No cryptography is implemented here.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -30,15 +31,14 @@ pub mod tls13;
 
 /// A cryptographically secure source of random bytes.
 pub trait SecureRandom: Send + Sync + fmt::Debug {
-    /// Fills `buf` with random bytes, all of it.
+    /// Fills all of `buf` with random bytes.
     ///
     /// # Errors
     ///
-    /// [`GetRandomFailed`] when the source has none to give; the content of `buf` must then not be
-    /// used.
+    /// Returns [`GetRandomFailed`] if the source fails. The content of `buf` must not be used then.
     fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed>;
 
-    /// True when this source is FIPS-approved. False unless overridden.
+    /// True if this source is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
@@ -54,37 +54,37 @@ impl From<GetRandomFailed> for Error {
     }
 }
 
-/// Turns an encoded private key into one that can sign.
+/// Creates signing keys from encoded private keys.
 pub trait KeyProvider: Send + Sync + fmt::Debug {
     /// Decodes and checks `key_der`.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] or another error of the provider's choice when the encoding is wrong or the
-    /// kind of key is not supported.
+    /// Returns [`Error::General`], or another error of the provider's choice, if the encoding is
+    /// wrong or the kind of key is not supported.
     fn load_private_key(
         &self,
         key_der: PrivateKeyDer<'static>,
     ) -> Result<Arc<dyn SigningKey>, Error>;
 
-    /// True when every key that this loads signs in FIPS-approved mode. False unless overridden.
+    /// True if every key that it loads signs in FIPS-approved mode. The default is false.
     fn fips(&self) -> bool {
         false
     }
 }
 
-/// The signature algorithms for verification, and which of them serve which TLS scheme.
+/// The signature algorithms for verification, and their assignment to TLS schemes.
 #[derive(Clone, Copy)]
 pub struct WebPkiSupportedAlgorithms {
-    /// All algorithms allowed for the signatures of certificates and revocation lists.
+    /// All algorithms allowed for signatures of certificates and revocation lists.
     ///
-    /// Those take their algorithm from X.509, so this list need not follow `mapping`.
+    /// These signatures name their algorithm in X.509 terms, so this list need not match `mapping`.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
 
-    /// For each TLS signature scheme, most preferred first, the algorithms that can verify it.
+    /// The algorithms that can verify each TLS signature scheme, most preferred scheme first.
     ///
-    /// One scheme may have several, since TLS 1.2 does not bind an ECDSA scheme to a curve. In
-    /// TLS 1.3 only the first of them counts (RFC 9846 §4.3.3).
+    /// One scheme may have several, because TLS 1.2 does not bind an ECDSA scheme to a curve. TLS
+    /// 1.3 only uses the first of them (RFC 9846 §4.3.3).
     pub mapping: &'static [(
         SignatureScheme,
         &'static [&'static dyn SignatureVerificationAlgorithm],
@@ -92,12 +92,12 @@ pub struct WebPkiSupportedAlgorithms {
 }
 
 impl WebPkiSupportedAlgorithms {
-    /// The schemes of `mapping` in its order, as sent in `signature_algorithms`.
+    /// Returns the schemes of `mapping` in its order, for `signature_algorithms`.
     pub fn supported_schemes(&self) -> Vec<SignatureScheme> {
         self.schemes().collect()
     }
 
-    /// True when every algorithm in either list is FIPS-approved.
+    /// True if every algorithm in either list is FIPS-approved.
     pub fn fips(&self) -> bool {
         let mapped = self.mapping.iter().flat_map(|(_, algorithms)| *algorithms);
         self.all
@@ -112,7 +112,7 @@ impl WebPkiSupportedAlgorithms {
 }
 
 impl fmt::Debug for WebPkiSupportedAlgorithms {
-    /// Names the schemes; the algorithms have no names to print.
+    /// Lists the schemes only: the algorithms have no names to print.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         struct Schemes<'a>(&'a WebPkiSupportedAlgorithms);
 

@@ -1,7 +1,7 @@
-//! Packet protection of QUIC (RFC 9001 §5.3, §5.4): the interface to a provider, and the parts of it that are
-//! the same for every AEAD and header cipher.
+//! QUIC packet protection (RFC 9001 §5.3, §5.4): the interface to a provider, and the parts that
+//! are the same for every AEAD and header cipher.
 //!
-//! Deriving the keys is the job of [`crate::quic`].
+//! [`crate::quic`] derives the keys.
 
 use alloc::boxed::Box;
 
@@ -17,23 +17,23 @@ mod protection;
 #[cfg(test)]
 mod tests;
 
-/// The packet protection of one cipher suite, as a provider offers it.
+/// The packet protection of one cipher suite, implemented by a provider.
 pub trait Algorithm: Send + Sync {
-    /// Makes the key that protects packet payloads.
+    /// Creates the key that protects packet payloads.
     ///
     /// `key` is [`aead_key_len`](Self::aead_key_len) bytes long.
     fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn PacketKey>;
 
-    /// Makes the key that protects packet headers.
+    /// Creates the key that protects packet headers.
     ///
     /// `key` is [`aead_key_len`](Self::aead_key_len) bytes long.
     fn header_protection_key(&self, key: AeadKey) -> Box<dyn HeaderProtectionKey>;
 
-    /// Length in bytes of the AEAD's key, which is that of the header protection key too
-    /// (RFC 9001 §5.1). At most [`AeadKey::MAX_LEN`].
+    /// The length in bytes of the AEAD's key and of the header protection key (RFC 9001 §5.1), at
+    /// most [`AeadKey::MAX_LEN`].
     fn aead_key_len(&self) -> usize;
 
-    /// True when this implementation is FIPS-approved. False unless overridden.
+    /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
@@ -41,13 +41,13 @@ pub trait Algorithm: Send + Sync {
 
 /// Protects the payloads of packets in one direction (RFC 9001 §5.3).
 pub trait PacketKey: Send + Sync {
-    /// Encrypts `payload` in place. The packet is then header ‖ payload ‖ the tag returned.
+    /// Encrypts `payload` in place. The packet is then header ‖ payload ‖ the returned tag.
     ///
-    /// `header` is the header as it is before header protection.
+    /// `header` is the header before header protection.
     ///
     /// # Errors
     ///
-    /// [`Error::EncryptError`] when the AEAD fails, say for a payload beyond its limits.
+    /// Returns [`Error::EncryptError`] if the AEAD fails, for example because of its limits.
     fn encrypt_in_place(
         &self,
         packet_number: u64,
@@ -55,12 +55,12 @@ pub trait PacketKey: Send + Sync {
         payload: &mut [u8],
     ) -> Result<Tag, Error>;
 
-    /// Encrypts like [`encrypt_in_place`](Self::encrypt_in_place), with the nonce for a path of a
-    /// multipath connection (draft-ietf-quic-multipath).
+    /// Like [`encrypt_in_place`](Self::encrypt_in_place), with the nonce for a path of a multipath
+    /// connection (draft-ietf-quic-multipath).
     ///
     /// # Errors
     ///
-    /// [`Error::EncryptError`] when the AEAD fails; always, unless overridden.
+    /// Returns [`Error::EncryptError`] if the AEAD fails. The default always fails.
     fn encrypt_in_place_for_path(
         &self,
         _path_id: u32,
@@ -71,14 +71,14 @@ pub trait PacketKey: Send + Sync {
         Err(Error::EncryptError)
     }
 
-    /// Decrypts `payload`, which ends in the tag, in place and returns the part that is plaintext.
+    /// Decrypts `payload`, which ends with the tag, in place. Returns the part that is plaintext.
     ///
-    /// `header` is the header after header protection has been removed.
+    /// `header` is the header after removing header protection.
     ///
     /// # Errors
     ///
-    /// [`Error::DecryptError`] when the packet is not authentic or too short. The packet is then to be
-    /// dropped and counted against [`integrity_limit`](Self::integrity_limit).
+    /// Returns [`Error::DecryptError`] if the packet is not authentic or too short. The caller must
+    /// drop the packet and count it against [`integrity_limit`](Self::integrity_limit).
     fn decrypt_in_place<'a>(
         &self,
         packet_number: u64,
@@ -86,12 +86,12 @@ pub trait PacketKey: Send + Sync {
         payload: &'a mut [u8],
     ) -> Result<&'a [u8], Error>;
 
-    /// Decrypts like [`decrypt_in_place`](Self::decrypt_in_place), with the nonce for a path of a
-    /// multipath connection (draft-ietf-quic-multipath).
+    /// Like [`decrypt_in_place`](Self::decrypt_in_place), with the nonce for a path of a multipath
+    /// connection (draft-ietf-quic-multipath).
     ///
     /// # Errors
     ///
-    /// [`Error::DecryptError`] when the packet is not authentic; always, unless overridden.
+    /// Returns [`Error::DecryptError`] if the packet is not authentic. The default always fails.
     fn decrypt_in_place_for_path<'a>(
         &self,
         _path_id: u32,
@@ -102,14 +102,14 @@ pub trait PacketKey: Send + Sync {
         Err(Error::DecryptError)
     }
 
-    /// Length in bytes of the tag.
+    /// The length in bytes of the tag.
     fn tag_len(&self) -> usize;
 
-    /// How many packets may be encrypted under this key before it must be updated (RFC 9001 §6.6).
+    /// The number of packets that may be encrypted before the key must be updated (RFC 9001 §6.6).
     fn confidentiality_limit(&self) -> u64;
 
-    /// How many packets may fail to decrypt, over all keys of a connection, before the connection
-    /// must be closed (RFC 9001 §6.6).
+    /// The number of packets that may fail to decrypt, over all keys of a connection, before the
+    /// connection must be closed (RFC 9001 §6.6).
     fn integrity_limit(&self) -> u64;
 }
 
@@ -117,15 +117,15 @@ pub trait PacketKey: Send + Sync {
 pub trait HeaderProtectionKey: Send + Sync {
     /// Adds header protection.
     ///
-    /// `sample` is [`sample_len`](Self::sample_len) bytes of ciphertext, from 4 bytes after the start of the
-    /// packet number, however long that is (RFC 9001 §5.4.2). `first` is the header's first byte, and
-    /// `packet_number` the encoded packet number. Up to 4 bytes may be passed: those beyond the length that
-    /// `first` tells are left alone.
+    /// `sample` is [`sample_len`](Self::sample_len) bytes of ciphertext, starting 4 bytes after the
+    /// start of the packet number, whatever its length (RFC 9001 §5.4.2). `first` is the header's
+    /// first byte, and `packet_number` the encoded packet number. Up to 4 bytes may be passed: the
+    /// bytes beyond the length in `first` stay unchanged.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `sample` has the wrong length or `packet_number` is longer than
-    /// 4 bytes. Nothing has been changed then.
+    /// Returns [`Error::General`] if `sample` has the wrong length or `packet_number` is longer
+    /// than 4 bytes. Nothing has changed then.
     fn encrypt_in_place(
         &self,
         sample: &[u8],
@@ -135,13 +135,13 @@ pub trait HeaderProtectionKey: Send + Sync {
 
     /// Removes header protection.
     ///
-    /// The length of the packet number is known only after `first` is unmasked, so pass the 4 bytes at its
-    /// place. Only the bytes that belong to it are unmasked.
+    /// The length of the packet number is only known after `first` is unmasked, so pass the 4 bytes
+    /// at its position. Only the bytes that belong to it are unmasked.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `sample` has the wrong length or `packet_number` is longer than
-    /// 4 bytes. Nothing has been changed then.
+    /// Returns [`Error::General`] if `sample` has the wrong length or `packet_number` is longer
+    /// than 4 bytes. Nothing has changed then.
     fn decrypt_in_place(
         &self,
         sample: &[u8],
@@ -149,7 +149,7 @@ pub trait HeaderProtectionKey: Send + Sync {
         packet_number: &mut [u8],
     ) -> Result<(), Error>;
 
-    /// Length in bytes of the sample.
+    /// The length in bytes of the sample.
     fn sample_len(&self) -> usize;
 }
 

@@ -2,9 +2,10 @@
 
 use zeroize::DefaultIsZeroes;
 
-/// An array that is zeroized as one value, by a few stores: an array of bytes is byte by byte.
+/// An array that is zeroized as one value, with a few stores. A plain array is zeroized byte by
+/// byte.
 ///
-/// Its owner zeroizes it; it cannot itself, as `DefaultIsZeroes` is for types that can be copied.
+/// Its owner must zeroize it: `DefaultIsZeroes` requires `Copy`, which rules out `Drop`.
 #[derive(Clone, Copy)]
 pub(super) struct SecretBytes<const N: usize>(pub(super) [u8; N]);
 

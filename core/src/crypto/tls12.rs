@@ -1,6 +1,6 @@
 //! The key derivation of TLS 1.2: its pseudorandom function (RFC 5246 §5).
 //!
-//! Labels and seeds, and the secrets they yield, are the handshake's business.
+//! The handshake owns labels, seeds and the derived secrets.
 
 use alloc::boxed::Box;
 
@@ -14,12 +14,12 @@ pub trait Prf: Send + Sync {
     /// Completes the key exchange and derives `output` from its shared secret:
     /// `PRF(pre_master_secret, label, seed)`.
     ///
-    /// `output` is the master secret (RFC 5246 §8.1, or RFC 7627 §4 when `seed` is a session hash).
+    /// `output` is the master secret (RFC 5246 §8.1, or RFC 7627 §4 if `seed` is a session hash).
     /// The pre-master secret never leaves this call.
     ///
     /// # Errors
     ///
-    /// Those of [`ActiveKeyExchange::complete_for_tls_version`].
+    /// The errors of [`ActiveKeyExchange::complete_for_tls_version`].
     fn for_key_exchange(
         &self,
         output: &mut [u8; 48],
@@ -29,10 +29,10 @@ pub trait Prf: Send + Sync {
         seed: &[u8],
     ) -> Result<(), Error>;
 
-    /// Fills `output`, whatever its length, with `PRF(secret, label, seed)`.
+    /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
 
-    /// True when this implementation is FIPS-approved. False unless overridden.
+    /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
@@ -69,10 +69,10 @@ impl Prf for PrfUsingHmac<'_> {
     }
 }
 
-/// `P_hash` of RFC 5246 §5, its seed given as two pieces:
+/// `P_hash` of RFC 5246 §5, with its seed in two pieces:
 ///
 /// ```text
-///   A(1) = HMAC(secret, seed)          A(i) = HMAC(secret, A(i-1))
+///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   truncated
 ///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   cut to length
 /// ```
 fn p_hash(hmac: &dyn Hmac, output: &mut [u8], secret: &[u8], seed: [&[u8]; 2]) {
@@ -138,7 +138,7 @@ mod tests {
             }
 
             fn group(&self) -> NamedGroup {
-                // RFC 5246 §8.1.2: leading zeros are stripped, in these groups only
+                // RFC 5246 §8.1.2: only these groups strip leading zeros
                 NamedGroup::FFDHE2048
             }
         }

@@ -1,7 +1,6 @@
 //! The key derivation of TLS 1.3: HKDF (RFC 5869) and HKDF-Expand-Label (RFC 9846 §7.1).
 //!
-//! Labels and contexts, and the secrets they yield, are the business of the key schedule, or of QUIC
-//! ([`crate::quic`]).
+//! The key schedule and QUIC ([`crate::quic`]) own labels, contexts and the derived secrets.
 
 use alloc::boxed::Box;
 
@@ -15,11 +14,11 @@ use crate::versions::TLS13;
 
 /// HKDF with one hash function, in the forms that TLS 1.3 needs.
 ///
-/// A `salt` of `None` stands for `HashLen` zero bytes (RFC 5869 §2.2).
+/// A `salt` of `None` means `HashLen` zero bytes (RFC 5869 §2.2).
 pub trait Hkdf: Send + Sync {
     /// `HKDF-Extract(salt, 0)`, where 0 is `HashLen` zero bytes (RFC 9846 §7.1).
     ///
-    /// The result is the pseudorandom key, ready to be expanded from.
+    /// The result is the pseudorandom key, ready to expand.
     fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander>;
 
     /// `HKDF-Extract(salt, secret)`.
@@ -27,11 +26,11 @@ pub trait Hkdf: Send + Sync {
 
     /// Completes the key exchange and extracts from its shared secret.
     ///
-    /// Override it when the secret must not leave the provider's key store.
+    /// Override it if the secret must not leave the provider's key store.
     ///
     /// # Errors
     ///
-    /// Those of [`ActiveKeyExchange::complete_for_tls_version`].
+    /// The errors of [`ActiveKeyExchange::complete_for_tls_version`].
     fn extract_from_kx_shared_secret(
         &self,
         salt: Option<&[u8]>,
@@ -42,27 +41,27 @@ pub trait Hkdf: Send + Sync {
         Ok(self.extract_from_secret(salt, shared.secret_bytes()))
     }
 
-    /// Takes `okm`, the output of an earlier expansion, as the pseudorandom key.
+    /// Uses `okm`, the output of an earlier expansion, as the pseudorandom key.
     fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander>;
 
-    /// Calls `expand`, once, with what [`expander_for_okm`](Self::expander_for_okm) returns.
+    /// Calls `expand` once with the result of [`expander_for_okm`](Self::expander_for_okm).
     ///
-    /// Override it to save an allocation: most expanders are used in one place, and need not outlive it.
+    /// Override it to save an allocation: most expanders are used in one place only.
     fn with_expander(&self, okm: &OkmBlock, expand: &mut dyn FnMut(&dyn HkdfExpander)) {
         expand(&*self.expander_for_okm(okm));
     }
 
-    /// `HMAC(key, message)` with the same hash function, for Finished messages (RFC 9846 §4.5.3) and
-    /// PSK binders (§4.3.11.2).
+    /// Returns `HMAC(key, message)` with the same hash function, for Finished messages (RFC 9846
+    /// §4.5.3) and PSK binders (§4.3.11.2).
     fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag;
 
-    /// True when this implementation is FIPS-approved. False unless overridden.
+    /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
 }
 
-/// HKDF-Expand (RFC 5869 §2.3) from one pseudorandom key, which the implementation keeps to itself.
+/// HKDF-Expand (RFC 5869 §2.3) from one pseudorandom key, which stays inside the implementation.
 pub trait HkdfExpander: Send + Sync {
     /// Fills `output` with `HKDF-Expand(PRK, info, output.len())`.
     ///
@@ -70,18 +69,18 @@ pub trait HkdfExpander: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`OutputLengthError`] when `output` is longer than 255 times [`hash_len`](Self::hash_len).
-    /// `output` is then unchanged.
+    /// Returns [`OutputLengthError`] if `output` is longer than 255 times
+    /// [`hash_len`](Self::hash_len). `output` is unchanged then.
     fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError>;
 
     /// `HKDF-Expand(PRK, info, HashLen)`: one block, which is never too long.
     fn expand_block(&self, info: &[&[u8]]) -> OkmBlock;
 
-    /// Length in bytes of the hash function's output, at most [`OkmBlock::MAX_LEN`].
+    /// The length in bytes of the hash function's output, at most [`OkmBlock::MAX_LEN`].
     fn hash_len(&self) -> usize;
 }
 
-/// `HKDF-Expand(PRK, info, N)` as a `T` made from `N` bytes, such as an
+/// Returns `HKDF-Expand(PRK, info, N)` as a `T` made from `N` bytes, such as an
 /// [`Iv`](super::cipher::Iv) or an [`AeadKey`](super::cipher::AeadKey).
 ///
 /// # Panics
@@ -100,7 +99,7 @@ where
     value
 }
 
-/// What `expand` makes with `okm` as the pseudorandom key of `hkdf`.
+/// Calls [`expand`] with `okm` as the pseudorandom key of `hkdf`.
 pub fn with_expander<T>(
     hkdf: &dyn Hkdf,
     okm: &OkmBlock,
@@ -108,18 +107,18 @@ pub fn with_expander<T>(
 ) -> T {
     let mut expanded = None;
     hkdf.with_expander(okm, &mut |expander| expanded = Some(expand(expander)));
-    // a provider that does not call back still has the expander
+    // use the expander itself if the provider does not call back
     expanded.unwrap_or_else(|| expand(&*hkdf.expander_for_okm(okm)))
 }
 
 /// `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): the next secret of a schedule.
 ///
-/// `label` comes without its "tls13 " prefix.
+/// `label` excludes the prefix "tls13 ".
 ///
 /// # Panics
 ///
-/// If `label` is longer than 249 bytes or `context` longer than 255 (an exporter's label is the only
-/// one that comes from outside, and it is checked there).
+/// If `label` is longer than 249 bytes or `context` longer than 255. Only an exporter's label comes
+/// from the application, and it is checked there.
 pub fn expand_label_block(expander: &dyn HkdfExpander, label: &[u8], context: &[u8]) -> OkmBlock {
     let lengths = HkdfLabelLengths::new(expander.hash_len(), label, context);
     lengths.with_info(label, context, |info| expander.expand_block(info))
@@ -127,12 +126,12 @@ pub fn expand_label_block(expander: &dyn HkdfExpander, label: &[u8], context: &[
 
 /// Fills `output` with `HKDF-Expand-Label(PRK, label, context, output.len())` (RFC 9846 §7.1).
 ///
-/// `label` comes without its "tls13 " prefix.
+/// `label` excludes the prefix "tls13 ".
 ///
 /// # Errors
 ///
-/// [`OutputLengthError`] when `output` is longer than 255 times the hash function's output length, or
-/// `label` is longer than 249 bytes, or `context` longer than 255.
+/// Returns [`OutputLengthError`] if `output` is longer than 255 times the hash function's output
+/// length, if `label` is longer than 249 bytes, or if `context` is longer than 255.
 pub fn expand_label_slice(
     expander: &dyn HkdfExpander,
     label: &[u8],
@@ -143,7 +142,7 @@ pub fn expand_label_slice(
     lengths.with_info(label, context, |info| expander.expand_slice(info, output))
 }
 
-/// The fixed-size parts of `struct HkdfLabel`; label and context stay where they are.
+/// The fixed-size parts of `struct HkdfLabel`. Label and context are not copied.
 ///
 /// ```text
 ///   uint16 length ‖ uint8 ‖ "tls13 " ‖ label ‖ uint8 ‖ context
@@ -157,7 +156,7 @@ struct HkdfLabelLengths {
 impl HkdfLabelLengths {
     const PREFIX: &'static [u8] = b"tls13 ";
 
-    /// As long as with the labels of TLS and the longest hash.
+    /// Enough for the labels of TLS with the longest hash.
     const ONE_PIECE: usize = 96;
 
     fn new(output_len: usize, label: &[u8], context: &[u8]) -> Self {
@@ -177,8 +176,8 @@ impl HkdfLabelLengths {
         })
     }
 
-    /// Calls `expand` with the encoding. It is in one piece unless an exporter makes it long: a hash function
-    /// takes one piece faster than six.
+    /// Calls `expand` with the encoding, as one piece unless an exporter makes it too long. A hash
+    /// function takes one piece faster than six.
     fn with_info<T>(&self, label: &[u8], context: &[u8], expand: impl FnOnce(&[&[u8]]) -> T) -> T {
         let pieces: [&[u8]; 6] = [
             &self.output,
@@ -202,17 +201,17 @@ impl HkdfLabelLengths {
     }
 }
 
-/// One block, `HashLen` bytes, of output keying material. Zeroized on drop.
+/// One block (`HashLen` bytes) of output keying material. Zeroized on drop.
 ///
-/// A move may leave a copy where the block was, which nobody zeroizes. `clone_from` leaves none.
+/// Moving a block may leave a copy behind that is never zeroized. `clone_from` leaves none.
 pub struct OkmBlock {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
-    /// One byte, as connections keep several of these.
+    /// A single byte, because connections keep several blocks.
     len: u8,
 }
 
 impl OkmBlock {
-    /// Length in bytes of the longest block: that of HMAC-SHA-512.
+    /// The maximum length of a block in bytes: that of HMAC-SHA-512.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a block.
@@ -256,7 +255,7 @@ impl Drop for OkmBlock {
     }
 }
 
-/// More output was asked for than HKDF can give: 255 blocks (RFC 5869 §2.3).
+/// The output exceeds the limit of HKDF: 255 blocks (RFC 5869 §2.3).
 #[derive(Debug)]
 pub struct OutputLengthError;
 
@@ -271,7 +270,7 @@ impl HkdfUsingHmac<'_> {
         Box::new(HkdfExpanderUsingHmac(self.0.with_key(prk.as_ref())))
     }
 
-    /// `HashLen` zero bytes.
+    /// Returns `HashLen` zero bytes.
     fn zeros(&self) -> &'static [u8] {
         &[0; Tag::MAX_LEN][..self.0.hash_output_len()]
     }
@@ -301,16 +300,16 @@ impl Hkdf for HkdfUsingHmac<'_> {
 
 /// The [`HkdfExpander`] of [`HkdfUsingHmac`]: an HMAC keyed with the pseudorandom key.
 ///
-/// A provider with an [`Hkdf`] of its own can use its own key type here, and so avoid boxing the key.
+/// A provider with its own [`Hkdf`] can use its own key type here, to avoid boxing the key.
 pub struct HkdfExpanderUsingHmac<K = Box<dyn Key>>(K);
 
 impl<K: Key> HkdfExpanderUsingHmac<K> {
-    /// Expands from the pseudorandom key that `key` was made from.
+    /// Creates an expander. `key` is the HMAC key made from the pseudorandom key.
     pub fn new(key: K) -> Self {
         Self(key)
     }
 
-    /// `T(i)` of RFC 5869 §2.3, where `before` is `T(i-1)`: empty for the first block.
+    /// Returns `T(i)` of RFC 5869 §2.3. `before` is `T(i-1)`, empty for the first block.
     fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
         self.0.sign_concat(before, info, &[i])
     }
@@ -410,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn label_is_encoded_as_in_the_rfc() {
+    fn label_encoding_matches_the_rfc() {
         let expander = HkdfUsingHmac(&ToyHmac).extract_from_zero_ikm(None);
         let mut by_label = [0; 12];
         expand_label_slice(&*expander, b"iv", b"ctx", &mut by_label).unwrap();
@@ -424,7 +423,7 @@ mod tests {
                 .as_ref()
         );
 
-        // in one piece, and in several
+        // as one piece, and as several
         for len in [0, 81, 82, 83, 84, 200] {
             let context = alloc::vec![7; len];
             expand_label_slice(&*expander, b"iv", &context, &mut by_label).unwrap();

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::record::framing::{Tls12GcmFraming, Tls13Framing};
 use crate::suites::{CipherSuiteCommon, Tls12CipherSuite, Tls13CipherSuite};
 
-/// A keyed checksum in place of HMAC.
+/// A keyed checksum instead of HMAC.
 pub(crate) struct ToyHmac;
 
 impl ToyHmac {
@@ -48,7 +48,7 @@ impl Key for ToyKey {
     }
 }
 
-/// XOR with one byte, and a checksum as the tag.
+/// XORs with one byte. The tag is a checksum.
 pub(crate) struct ToyAead(pub(crate) u8);
 
 impl ToyAead {
@@ -87,7 +87,7 @@ impl Aead for ToyAead {
     }
 }
 
-/// [`ToyAead`] under the first byte of the key, in place of AES-256-GCM.
+/// [`ToyAead`] under the first byte of the key, posing as AES-256-GCM.
 pub(crate) struct ToyAlgorithm;
 
 impl AeadAlgorithm for ToyAlgorithm {
@@ -105,7 +105,7 @@ impl AeadAlgorithm for ToyAlgorithm {
     }
 }
 
-/// A checksum in place of a hash function.
+/// A checksum instead of a hash function.
 pub(crate) struct ToyHash(pub(crate) HashAlgorithm);
 
 impl Hash for ToyHash {
@@ -176,7 +176,7 @@ impl ActiveKeyExchange for ToyExchange {
     }
 }
 
-/// QUIC keys that can be recognised by their effect: a packet key writes key and IV over the payload, a
+/// QUIC keys whose use shows in the output: a packet key writes key and IV over the payload, a
 /// header key masks with the first bytes of the key.
 pub(crate) struct ToyQuic;
 
@@ -229,7 +229,7 @@ impl quic::HeaderMask for Telltale {
     }
 }
 
-/// A suite of TLS 1.3, with QUIC, made of toys.
+/// A TLS 1.3 suite with QUIC, made of toys.
 pub(crate) static TLS13_SUITE: Tls13CipherSuite = tls13_suite(
     CipherSuite::TLS13_AES_256_GCM_SHA384,
     &ToyHash(HashAlgorithm::SHA384),
@@ -253,7 +253,7 @@ pub(crate) const fn tls13_suite(
     }
 }
 
-/// A suite of TLS 1.2 made of toys.
+/// A TLS 1.2 suite made of toys.
 pub(crate) static TLS12_SUITE: Tls12CipherSuite = Tls12CipherSuite {
     common: CipherSuiteCommon {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,

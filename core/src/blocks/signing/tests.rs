@@ -4,7 +4,8 @@ use pki_types::{PrivatePkcs1KeyDer, PrivateSec1KeyDer};
 
 use super::*;
 
-/// Takes a key of one kind, which is spelled `[kind]`; signs with scheme and message.
+/// Accepts a key of one kind, encoded as `[kind]`. A signature is the scheme followed by the
+/// message.
 struct Toy(KeyKind);
 
 impl KeyPair for Toy {
@@ -57,7 +58,7 @@ fn each_kind_loads_in_its_encodings_only() {
 }
 
 #[test]
-fn refusal_names_the_reasons_of_the_library() {
+fn rejection_names_the_reasons_of_the_library() {
     let nothing = PrivateKeyDer::Sec1(vec![99].into());
     let refused = any_supported_type::<Toy>(&nothing).unwrap_err();
     assert_eq!(
@@ -72,7 +73,7 @@ fn refusal_names_the_reasons_of_the_library() {
 }
 
 #[test]
-fn key_in_its_own_encoding_is_put_into_pkcs8() {
+fn key_in_its_own_encoding_is_wrapped_in_pkcs8() {
     // RFC 5958 §2: version 0, AlgorithmIdentifier of RSA with NULL (RFC 8017 §A.1), the key
     assert_eq!(
         into_pkcs8(KeyKind::Rsa, b"key")[..],
@@ -81,7 +82,7 @@ fn key_in_its_own_encoding_is_put_into_pkcs8() {
 }
 
 #[test]
-fn signer_has_the_first_scheme_of_the_key_that_was_offered() {
+fn signer_uses_the_keys_first_offered_scheme() {
     for kind in ALL {
         let key = loaded(kind);
         for from in 0..kind.schemes().len() {

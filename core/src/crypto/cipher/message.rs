@@ -1,11 +1,11 @@
-//! The messages that cross the interface to encrypters and decrypters.
+//! The messages that encrypters and decrypters take and return.
 //!
 //! ```text
 //!   OutboundPlainMessage ─► MessageEncrypter ─► the record, in the caller's memory
 //!   InboundOpaqueMessage ─► MessageDecrypter ─► InboundPlainMessage, a slice of the former
 //! ```
 //!
-//! They borrow their content; [`PlainMessage`] is for those who have to keep one.
+//! They borrow their content. [`PlainMessage`] owns it.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut, Range};
@@ -15,20 +15,20 @@ use crate::copy::copy;
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 
-/// A message to be sent, not yet encrypted.
+/// A message to send, not yet encrypted.
 #[derive(Debug)]
 pub struct OutboundPlainMessage<'a> {
     /// Its content type.
     pub typ: ContentType,
 
-    /// The version that stands in the record header.
+    /// The version in the record header.
     pub version: ProtocolVersion,
 
     /// Its content, at most one record's worth.
     pub payload: OutboundChunks<'a>,
 }
 
-/// Bytes to be sent, in one piece or several, borrowed from the application.
+/// Bytes to send, in one piece or several, borrowed from the application.
 #[derive(Clone, Debug)]
 pub enum OutboundChunks<'a> {
     /// One contiguous piece.
@@ -38,9 +38,9 @@ pub enum OutboundChunks<'a> {
     Multiple {
         /// The pieces.
         chunks: &'a [&'a [u8]],
-        /// Where in their concatenation the bytes begin.
+        /// The start of the bytes in the concatenation of the pieces.
         start: usize,
-        /// Where in their concatenation the bytes end.
+        /// The end of the bytes in the concatenation of the pieces.
         end: usize,
     },
 }
@@ -54,7 +54,7 @@ impl<'a> OutboundChunks<'a> {
             _ => Self::Multiple {
                 chunks,
                 start: 0,
-                // pieces of one buffer may be longer together than `usize` can say
+                // overlapping pieces of one buffer may have a total length beyond `usize`
                 end: chunks
                     .iter()
                     .fold(0, |end: usize, chunk| end.saturating_add(chunk.len())),
@@ -82,7 +82,8 @@ impl<'a> OutboundChunks<'a> {
         self.len() == 0
     }
 
-    /// The bytes before `mid`, and those from `mid` on; all and none when there are fewer.
+    /// Splits the bytes into those before `mid` and the rest. If there are fewer than `mid`, the
+    /// rest is empty.
     #[inline]
     pub fn split_at(&self, mid: usize) -> (Self, Self) {
         let mid = Ord::min(mid, self.len());
@@ -102,7 +103,7 @@ impl<'a> OutboundChunks<'a> {
                     })
                     .count();
                 let part = |chunks, start, end| Self::Multiple { chunks, start, end };
-                // neither part has to pass over the chunks of the other
+                // give each part only its own chunks, so that it need not skip the other's
                 (
                     part(chunks.get(..=before).unwrap_or(chunks), start, cut),
                     part(
@@ -115,9 +116,9 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// The bytes as one piece, when they lie in one.
+    /// Returns the bytes as one slice if they are contiguous.
     ///
-    /// The cipher reads a single piece where it lies; several are gathered into the output first.
+    /// The cipher reads a single piece in place; several are first gathered into the output.
     #[inline]
     pub fn as_single(&self) -> Option<&'a [u8]> {
         match self {
@@ -136,7 +137,7 @@ impl<'a> OutboundChunks<'a> {
     ///
     /// # Panics
     ///
-    /// When `out` is shorter than [`Self::len`].
+    /// If `out` is shorter than [`Self::len`].
     pub fn copy_to_slice(&self, out: &mut [u8]) {
         let mut used = 0;
         for piece in self.pieces() {
@@ -153,14 +154,14 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// A copy of the bytes.
+    /// Returns a copy of the bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut vec = Vec::new();
         self.copy_to_vec(&mut vec);
         vec
     }
 
-    /// The non-empty pieces that the bytes consist of.
+    /// Iterates over the non-empty pieces of the bytes.
     fn pieces(&self) -> impl Iterator<Item = &'a [u8]> {
         let (single, chunks, mut before) = match *self {
             Self::Single(chunk) => (Some(chunk), &[][..], 0),
@@ -204,12 +205,12 @@ pub struct InboundOpaqueMessage<'a> {
     /// The version in its header.
     pub version: ProtocolVersion,
 
-    /// What follows its header.
+    /// The bytes after its header.
     pub payload: BorrowedPayload<'a>,
 }
 
 impl<'a> InboundOpaqueMessage<'a> {
-    /// A record of these parts.
+    /// Creates a record from its parts.
     pub fn new(typ: ContentType, version: ProtocolVersion, payload: &'a mut [u8]) -> Self {
         let payload = BorrowedPayload(payload);
         Self {
@@ -219,20 +220,20 @@ impl<'a> InboundOpaqueMessage<'a> {
         }
     }
 
-    /// The record's content, which is the whole payload.
+    /// Returns the record's content, which is the whole payload.
     ///
-    /// For records that are not encrypted, and for decrypters that have left just the plaintext in
-    /// the payload.
+    /// Use it for unprotected records, and in decrypters that have left only the plaintext in the
+    /// payload.
     pub fn into_plain_message(self) -> InboundPlainMessage<'a> {
         let all = 0..self.payload.len();
         self.into_plain_message_range(all)
     }
 
-    /// The record's content, which lies in `range` of the payload.
+    /// Returns the record's content, which lies in `range` of the payload.
     ///
     /// # Panics
     ///
-    /// When the payload has no such range.
+    /// If `range` is not within the payload.
     pub fn into_plain_message_range(self, range: Range<usize>) -> InboundPlainMessage<'a> {
         let Self {
             typ,
@@ -246,13 +247,13 @@ impl<'a> InboundOpaqueMessage<'a> {
         }
     }
 
-    /// The content of a TLS 1.3 record whose payload is a decrypted `TLSInnerPlaintext`: takes off
-    /// padding and content type (RFC 9846 §5.4).
+    /// Returns the content of a TLS 1.3 record whose payload is a decrypted `TLSInnerPlaintext`.
+    /// Removes padding and content type (RFC 9846 §5.4).
     ///
     /// # Errors
     ///
-    /// [`Error::PeerSentOversizedRecord`] when the `TLSInnerPlaintext` is longer than 2^14 + 1 bytes;
-    /// [`PeerMisbehaved::IllegalTlsInnerPlaintext`] when it is nothing but padding.
+    /// Returns [`Error::PeerSentOversizedRecord`] if the `TLSInnerPlaintext` is longer than 2^14 +
+    /// 1 bytes. Returns [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if it contains only padding.
     #[inline]
     pub fn into_tls13_unpadded_message(self) -> Result<InboundPlainMessage<'a>, Error> {
         let inner = self.payload.into_inner();
@@ -273,7 +274,8 @@ impl<'a> InboundOpaqueMessage<'a> {
     }
 }
 
-/// Where the padding begins, if not at the first byte. Up to 16 KiB of it are cheap to send: it is looked at in blocks.
+/// Returns the position of the last non-zero byte. It skips zeros in blocks, because 16 KiB of
+/// padding are cheap to send.
 #[cold]
 fn last_non_zero(inner: &[u8]) -> Option<usize> {
     const BLOCK: usize = 16;
@@ -290,7 +292,7 @@ fn last_non_zero(inner: &[u8]) -> Option<usize> {
 pub struct BorrowedPayload<'a>(&'a mut [u8]);
 
 impl<'a> BorrowedPayload<'a> {
-    /// Drops all bytes from `len` on; without effect when there are no more than `len`.
+    /// Drops all bytes from `len` on. Has no effect if there are no more than `len`.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         if len < self.0.len() {
@@ -323,7 +325,7 @@ impl DerefMut for BorrowedPayload<'_> {
 /// The content of a received record.
 #[derive(Debug)]
 pub struct InboundPlainMessage<'a> {
-    /// Its content type; for an encrypted TLS 1.3 record the inner one.
+    /// Its content type; the inner one of a protected TLS 1.3 record.
     pub typ: ContentType,
 
     /// The version in its header.
@@ -339,7 +341,7 @@ pub struct PlainMessage {
     /// Its content type.
     pub typ: ContentType,
 
-    /// The version that stands in a record header.
+    /// The version for a record header.
     pub version: ProtocolVersion,
 
     /// Its content.
@@ -347,7 +349,7 @@ pub struct PlainMessage {
 }
 
 impl PlainMessage {
-    /// This message as one to be encrypted.
+    /// Borrows this message as one to encrypt.
     pub fn borrow_outbound(&self) -> OutboundPlainMessage<'_> {
         let Self {
             typ,
@@ -361,7 +363,7 @@ impl PlainMessage {
         }
     }
 
-    /// This message as one that was decrypted.
+    /// Borrows this message as a decrypted one.
     pub fn borrow_inbound(&self) -> InboundPlainMessage<'_> {
         let Self {
             typ,

@@ -9,7 +9,7 @@ use crate::error::PeerMisbehaved;
 const IV: [u8; 12] = [0x10, 0x20, 0x30, 0x40, 0, 0, 0, 0, 0, 0, 0, 0xff];
 
 #[test]
-fn nonce_is_the_padded_sequence_number_on_the_iv() {
+fn nonce_is_the_padded_sequence_number_xored_into_the_iv() {
     let nonce = |seq| Nonce::new(&Iv::new(IV), seq).0;
     assert_eq!(nonce(0), IV);
     assert_eq!(
@@ -21,7 +21,7 @@ fn nonce_is_the_padded_sequence_number_on_the_iv() {
 }
 
 #[test]
-fn nonce_of_a_path_has_its_identifier_in_front() {
+fn nonce_of_a_path_starts_with_its_identifier() {
     let iv = Iv::from(IV);
     assert_eq!(Nonce::for_path(0, &iv, 7).0, Nonce::new(&iv, 7).0);
     assert_eq!(
@@ -31,7 +31,7 @@ fn nonce_of_a_path_has_its_identifier_in_front() {
 }
 
 #[test]
-fn additional_data_are_those_of_the_rfcs() {
+fn additional_data_matches_the_rfcs() {
     // RFC 9846 §5.2: the header of the record
     assert_eq!(make_tls13_aad(0x1234), [23, 3, 3, 0x12, 0x34]);
     // RFC 5246 §6.2.3.3: sequence number, type, version, length
@@ -47,7 +47,7 @@ fn additional_data_are_those_of_the_rfcs() {
 }
 
 #[test]
-fn keys_and_ivs_are_what_they_were_made_of() {
+fn keys_and_ivs_keep_their_bytes() {
     assert_eq!(Iv::copy(&IV).as_ref(), IV);
     assert_eq!(Iv::new(IV).clone().as_ref(), IV);
     assert_eq!(Iv::default().as_ref(), [0; 12]);
@@ -59,12 +59,12 @@ fn keys_and_ivs_are_what_they_were_made_of() {
 
 #[test]
 #[should_panic]
-fn iv_of_another_length_is_no_iv() {
+fn iv_of_wrong_length_panics() {
     Iv::copy(&IV[1..]);
 }
 
 #[test]
-fn output_is_cut_to_size_or_refused() {
+fn output_is_truncated_to_size_or_rejected() {
     let mut out = [0; 10];
     assert_eq!(
         EncryptError::check_size(&mut out, 10).map(|out| out.len()),
@@ -100,7 +100,7 @@ fn errors_name_their_cause() {
     );
 }
 
-/// The bytes of `0..len` in chunks of these lengths.
+/// Splits the bytes of `0..len` into chunks of these lengths.
 fn chunked<'a>(bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
     let mut rest = bytes;
     let mut chunks = Vec::new();
@@ -114,7 +114,7 @@ fn chunked<'a>(bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
 }
 
 #[test]
-fn chunks_are_the_bytes_of_their_concatenation() {
+fn chunks_equal_their_concatenation() {
     const STEP: usize = if cfg!(miri) { 13 } else { 1 };
     let bytes: Vec<u8> = (0..40).collect();
     for lens in [&[][..], &[40], &[0, 10, 0, 0, 29, 1], &[1; 39]] {
@@ -180,7 +180,7 @@ fn bytes_in_one_piece_are_recognised() {
 }
 
 #[test]
-fn chunks_with_bounds_the_wrong_way_round_are_empty() {
+fn chunks_with_reversed_bounds_are_empty() {
     let chunks = OutboundChunks::Multiple {
         chunks: &[b"abc", b"def"],
         start: 5,
@@ -190,10 +190,11 @@ fn chunks_with_bounds_the_wrong_way_round_are_empty() {
     assert!(chunks.to_vec().is_empty());
 }
 
-/// Pieces of one buffer may be longer together than the address space. 64 bits are too many to try it.
+/// Overlapping pieces may have a total length beyond the address space. It takes too long to try
+/// with 64 bits.
 #[cfg(target_pointer_width = "32")]
 #[test]
-fn chunks_longer_than_usize_are_cut_off() {
+fn chunks_longer_than_usize_are_truncated() {
     const LEN: usize = 1 << 26;
     let mut bytes = vec![0; LEN];
     bytes[0] = 1;
@@ -210,9 +211,9 @@ fn chunks_longer_than_usize_are_cut_off() {
     assert_eq!(last.to_vec(), [0, 0]);
 }
 
-/// Then cutting all of them into records takes no more time the more records there are.
+/// Otherwise, splitting all chunks into records would take time quadratic in their number.
 #[test]
-fn parts_have_the_chunks_they_lie_in() {
+fn parts_keep_only_their_own_chunks() {
     let chunks: [&[u8]; 5] = [b"ab", b"cd", b"", b"ef", b"gh"];
     let chunks_of = |part: &OutboundChunks<'_>| match part {
         OutboundChunks::Multiple { chunks, .. } => chunks.concat(),
@@ -239,7 +240,7 @@ fn parts_have_the_chunks_they_lie_in() {
 }
 
 #[test]
-fn borrowed_payload_gets_shorter_only() {
+fn borrowed_payload_can_only_be_shortened() {
     let mut bytes = *b"payload";
     let mut msg =
         InboundOpaqueMessage::new(ContentType::Alert, ProtocolVersion::TLSv1_2, &mut bytes);
@@ -265,7 +266,7 @@ fn plain_message_may_be_a_part_of_the_payload() {
 }
 
 #[test]
-fn inner_plaintext_ends_in_its_type_and_padding() {
+fn inner_plaintext_ends_with_type_and_padding() {
     let unpadded = |inner: &[u8]| {
         let mut inner = inner.to_vec();
         InboundOpaqueMessage::new(

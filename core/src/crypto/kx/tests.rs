@@ -48,7 +48,7 @@ fn defaults_of_a_group() {
 }
 
 #[test]
-fn shared_secret_is_what_it_was_made_of() {
+fn shared_secret_keeps_its_bytes() {
     assert_eq!(SharedSecret::from(alloc::vec![0, 1]).secret_bytes(), [0, 1]);
     assert_eq!(SharedSecret::from(&[0, 1][..]).secret_bytes(), [0, 1]);
 }

@@ -8,19 +8,20 @@ use crate::crypto::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, Iv, Nonce};
 use crate::error::Error;
 
-/// A provider's AEAD that can protect packets, with the cipher that goes with it for their headers.
+/// A provider's AEAD that can protect packets, together with the cipher for their headers.
 pub trait PacketAlgorithm: AeadAlgorithm {
-    /// What protects payloads. It is used behind a shared reference.
+    /// The key that protects payloads. It is used behind a shared reference.
     type PacketKey: Aead + 'static;
 
-    /// What masks headers.
+    /// The key that masks headers.
     type HeaderKey: HeaderMask + 'static;
 
-    /// Makes a packet key of the [`BulkCipher::key_len`] bytes of `key`, for nonces that are packet numbers XORed into `iv`.
+    /// Creates a packet key from the [`BulkCipher::key_len`] bytes of `key`. Its nonces are packet
+    /// numbers XORed into `iv`.
     fn packet_key(key: &AeadKey, iv: &Iv) -> Self::PacketKey;
 
-    /// Makes a header key of the [`BulkCipher::key_len`] bytes of `key`: one of AES-128, AES-256 or
-    /// ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
+    /// Creates a header key from the [`BulkCipher::key_len`] bytes of `key`, for AES-128, AES-256
+    /// or ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
     fn header_key(key: &AeadKey) -> Self::HeaderKey;
 }
 
@@ -28,17 +29,18 @@ pub trait PacketAlgorithm: AeadAlgorithm {
 pub struct QuicPackets<A>(PhantomData<A>);
 
 impl<A: PacketAlgorithm> QuicPackets<A> {
-    /// The one value of this type.
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 
-    /// RFC 9001 §6.6: packets encrypted under one key. For ChaCha20-Poly1305 it is greater than the
-    /// number of possible packets (2^62), so there is none.
+    /// The number of packets encrypted under one key (RFC 9001 §6.6). ChaCha20-Poly1305 has no
+    /// limit: it would exceed the number of possible packets (2^62).
     const CONFIDENTIALITY_LIMIT: u64 = match A::CIPHER {
         BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 23,
         BulkCipher::Chacha20Poly1305 => u64::MAX,
     };
 
-    /// RFC 9001 §6.6: packets that failed to authenticate, over all keys of a connection.
+    /// The number of packets that failed to authenticate, over all keys of a connection (RFC 9001
+    /// §6.6).
     const INTEGRITY_LIMIT: u64 = match A::CIPHER {
         BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 52,
         BulkCipher::Chacha20Poly1305 => 1 << 36,
@@ -70,7 +72,7 @@ impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
 
 /// The [`PacketKey`] of RFC 9001 §5.3 over an AEAD.
 ///
-/// The nonce is the IV XORed with the packet number, the additional data is the header.
+/// The nonce is the IV XORed with the packet number. The additional data is the header.
 pub struct AeadPacketKey<A> {
     aead: A,
     iv: Iv,
@@ -79,8 +81,8 @@ pub struct AeadPacketKey<A> {
 }
 
 impl<A: Aead> AeadPacketKey<A> {
-    /// Makes a packet key from an AEAD under its key, the IV, and the AEAD's limits in packets (RFC 9001
-    /// §6.6: 2²³ and 2⁵² for AES-GCM, none and 2³⁶ for ChaCha20-Poly1305).
+    /// Creates a packet key from an AEAD under its key, the IV, and the AEAD's limits in packets
+    /// (RFC 9001 §6.6: 2²³ and 2⁵² for AES-GCM, none and 2³⁶ for ChaCha20-Poly1305).
     pub fn new(aead: A, iv: Iv, confidentiality_limit: u64, integrity_limit: u64) -> Self {
         Self {
             aead,
@@ -165,19 +167,19 @@ impl<A: Aead> PacketKey for AeadPacketKey<A> {
     }
 }
 
-/// Length in bytes of the sample that header protection takes (RFC 9001 §5.4.3, §5.4.4).
+/// The length in bytes of the sample for header protection (RFC 9001 §5.4.3, §5.4.4).
 pub const SAMPLE_LEN: usize = 16;
 
-/// Length in bytes of a header protection mask (RFC 9001 §5.4.1).
+/// The length in bytes of a header protection mask (RFC 9001 §5.4.1).
 pub const MASK_LEN: usize = 5;
 
-/// The cipher of header protection under one key; all that a provider brings for headers.
+/// The cipher of header protection under one key. A provider implements nothing else for headers.
 pub trait HeaderMask: Send + Sync {
-    /// The mask for `sample`: AES-ECB or ChaCha20 as in RFC 9001 §5.4.3 and §5.4.4.
+    /// Returns the mask for `sample`: AES-ECB or ChaCha20 as in RFC 9001 §5.4.3 and §5.4.4.
     ///
     /// # Errors
     ///
-    /// [`AeadError`] when the cipher fails.
+    /// Returns [`AeadError`] if the cipher fails.
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> Result<[u8; MASK_LEN], AeadError>;
 }
 
@@ -185,13 +187,13 @@ pub trait HeaderMask: Send + Sync {
 pub struct MaskHeaderKey<M>(M);
 
 impl<M: HeaderMask> MaskHeaderKey<M> {
-    /// Makes a header protection key from a cipher under its key.
+    /// Creates a header protection key from a cipher under its key.
     pub fn new(cipher: M) -> Self {
         Self(cipher)
     }
 
-    /// Masks the header. `plain_first` computes the unmasked first byte from its value before and after
-    /// masking.
+    /// Masks the header. `plain_first` computes the unmasked first byte from its values before and
+    /// after masking.
     fn apply(
         &self,
         sample: &[u8],

@@ -9,7 +9,7 @@ fn key() -> AeadPacketKey<ToyAead> {
     AeadPacketKey::new(ToyAead(0x5a), Iv::new([7; NONCE_LEN]), 23, 52)
 }
 
-/// The payload sealed with the nonce of `path`, followed by its tag.
+/// Returns the payload sealed with the nonce of `path`, followed by its tag.
 fn sealed(path: Option<u32>) -> ([u8; 19 + TAG_LEN], usize) {
     let mut packet = [0; 19 + TAG_LEN];
     let (payload, tag_place) = packet.split_at_mut(PACKET.len());
@@ -67,7 +67,7 @@ impl HeaderMask for FixedMask {
 fn header_protection_covers_the_bits_and_bytes_of_the_rfc() {
     let key = MaskHeaderKey::new(FixedMask);
     let sample = [0; SAMPLE_LEN];
-    // first byte, as masked, how many bytes of the packet number are masked
+    // first byte, first byte masked, masked bytes of the packet number
     for (first, masked, number_len) in [
         (0xc0_u8, 0xcf_u8, 1),
         (0xc1, 0xce, 2),
@@ -91,7 +91,7 @@ fn header_protection_covers_the_bits_and_bytes_of_the_rfc() {
 }
 
 #[test]
-fn header_protection_refuses_wrong_lengths_and_changes_nothing() {
+fn header_protection_rejects_wrong_lengths_and_changes_nothing() {
     let key = MaskHeaderKey::new(FixedMask);
     let mut first = 0xc3;
     let mut number = [0; 5];
@@ -127,7 +127,7 @@ fn header_protection_fails_with_its_cipher() {
 }
 
 #[test]
-fn paths_are_refused_unless_a_key_knows_them() {
+fn paths_are_rejected_unless_a_key_supports_them() {
     struct OnePath;
 
     impl PacketKey for OnePath {
