@@ -1,8 +1,8 @@
-//! The wire codec: how the presentation language of RFC 9846 §3 becomes bytes and comes back.
+//! The wire codec: encodes and decodes the presentation language of RFC 9846 §3.
 //!
-//! [`Reader`] is a cursor over received bytes that never goes past their end, [`Codec`] is what every wire
-//! type implements, [`LengthSize`] is the width of a vector's length prefix. What the values mean is decided
-//! elsewhere: nothing here knows a TLS message.
+//! [`Reader`] is a cursor over received bytes that never passes their end. [`Codec`] is the trait
+//! of every wire type. [`LengthSize`] is the width of a vector's length prefix. This module knows
+//! no TLS message, and leaves the meaning of values to its callers.
 //!
 //! ```text
 //!   opaque name<1..2^16-1>          with_length_prefix(bytes, LengthSize::U16, |bytes| ...)
@@ -19,26 +19,27 @@ use crate::error::InvalidMessage;
 
 /// A type with a TLS wire encoding.
 ///
-/// `'a` is the lifetime of the received bytes; a value that borrows from its message names it.
+/// `'a` is the lifetime of the received bytes, for values that borrow from their message.
 pub trait Codec<'a>: Debug + Sized {
     /// Appends the encoding of `self` to `bytes`.
     fn encode(&self, bytes: &mut Vec<u8>);
 
-    /// Returns the encoding of `self` in a vector of its own.
+    /// Returns the encoding of `self` in a new vector.
     fn get_encoding(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.encode(&mut bytes);
         bytes
     }
 
-    /// Reads one value from the front of `r`, leaving what follows it unread.
+    /// Reads one value from the front of `r`, and leaves the rest unread.
     ///
-    /// An error says what was missing or malformed; how far `r` has advanced by then is unspecified.
+    /// The error names the missing or malformed part. The position of `r` is unspecified then.
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage>;
 
-    /// Reads one value that must be all of `bytes`.
+    /// Reads one value that must occupy all of `bytes`.
     ///
-    /// Bytes left over are [`InvalidMessage::TrailingData`]; the other errors are those of [`Codec::read`].
+    /// Returns [`InvalidMessage::TrailingData`] if bytes are left over, and the errors of
+    /// [`Codec::read`].
     fn read_bytes(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(bytes);
         let value = Self::read(&mut r)?;
@@ -61,7 +62,7 @@ impl<'a> Reader<'a> {
         Self { bytes, used: 0 }
     }
 
-    /// Takes the next `n` bytes; `None`, with nothing taken, if fewer are left.
+    /// Takes the next `n` bytes. Returns `None` and takes nothing if fewer are left.
     #[inline]
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let taken = self.unread().get(..n)?;
@@ -69,7 +70,8 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Takes the next `N` bytes as an array; [`InvalidMessage::MissingData`] with `name` if fewer are left.
+    /// Takes the next `N` bytes as an array. Returns [`InvalidMessage::MissingData`] with `name` if
+    /// fewer are left.
     #[inline]
     pub fn take_array<const N: usize>(
         &mut self,
@@ -83,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    /// Takes everything that is left.
+    /// Takes all remaining bytes.
     #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = self.unread();
@@ -91,9 +93,9 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// Takes the next `len` bytes as a reader of their own.
+    /// Takes the next `len` bytes as a separate reader.
     ///
-    /// [`InvalidMessage::MessageTooShort`], with nothing taken, if fewer are left.
+    /// Returns [`InvalidMessage::MessageTooShort`] and takes nothing if fewer are left.
     #[inline]
     pub fn sub(&mut self, len: usize) -> Result<Reader<'a>, InvalidMessage> {
         self.take(len)
@@ -101,27 +103,28 @@ impl<'a> Reader<'a> {
             .ok_or(InvalidMessage::MessageTooShort)
     }
 
-    /// Reads a length prefix of `size`, then takes that many bytes as a reader of their own.
+    /// Reads a length prefix of `size`, then takes that many bytes as a separate reader.
     ///
-    /// [`InvalidMessage::MissingData`] if the prefix is cut short, [`InvalidMessage::MessageTooShort`] if the
-    /// body is.
+    /// Returns [`InvalidMessage::MissingData`] if the prefix is truncated, and
+    /// [`InvalidMessage::MessageTooShort`] if the body is.
     #[inline]
     pub fn prefixed(&mut self, size: LengthSize) -> Result<Reader<'a>, InvalidMessage> {
         let len = size.read(self)?;
         self.sub(len)
     }
 
-    /// Reads a length prefix of `size`, then takes that many bytes. Errors are those of [`Reader::prefixed`].
+    /// Reads a length prefix of `size`, then takes that many bytes. The errors are those of
+    /// [`Reader::prefixed`].
     #[inline]
     pub fn prefixed_bytes(&mut self, size: LengthSize) -> Result<&'a [u8], InvalidMessage> {
         Ok(self.prefixed(size)?.rest())
     }
 
-    /// Reads values of `T` until no byte is left. Every `T` must be at least one byte long.
+    /// Reads values of `T` until no byte is left. A `T` must be at least one byte long.
     ///
-    /// An empty reader gives an empty list; a caller whose vector has a lower bound checks that itself.
+    /// An empty reader yields an empty list; a caller whose vector has a lower bound checks it.
     pub fn list<T: Codec<'a>>(&mut self) -> Result<Vec<T>, InvalidMessage> {
-        // most items are two bytes long: one allocation for a list of the usual length
+        // most items are two bytes long, so this is a single allocation for lists of usual length
         let mut items = Vec::with_capacity(self.left().div_ceil(2).min(16));
         while self.any_left() {
             items.push(T::read(self)?);
@@ -129,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    /// Fails with [`InvalidMessage::TrailingData`], naming what was read, unless every byte was taken.
+    /// Returns [`InvalidMessage::TrailingData`] with `name` unless every byte was taken.
     pub fn expect_empty(&self, name: &'static str) -> Result<(), InvalidMessage> {
         // RFC 9846 §6: data left over after parsing a structure is a decode_error
         if self.any_left() {
@@ -138,26 +141,26 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether any byte is still unread.
+    /// True if any byte is unread.
     #[inline]
     pub fn any_left(&self) -> bool {
         self.left() > 0
     }
 
-    /// How many bytes are still unread.
+    /// The number of unread bytes.
     #[inline]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.used
     }
 
-    /// How many bytes were taken so far.
+    /// The number of bytes taken so far.
     pub fn used(&self) -> usize {
         self.used
     }
 
     #[inline]
     fn unread(&self) -> &'a [u8] {
-        // `used` only grows by lengths that were found to be there
+        // `used` only grows by lengths that were checked before
         &self.bytes[self.used..]
     }
 }
@@ -174,7 +177,7 @@ pub enum LengthSize {
 }
 
 impl LengthSize {
-    /// How many bytes the prefix itself takes.
+    /// The length of the prefix itself in bytes.
     pub const fn width(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -183,7 +186,7 @@ impl LengthSize {
         }
     }
 
-    /// The longest body, in bytes, that the prefix can announce.
+    /// The maximum length of a body in bytes.
     pub const fn max_len(self) -> usize {
         match self {
             Self::U8 => 0xff,
@@ -192,7 +195,7 @@ impl LengthSize {
         }
     }
 
-    /// The prefix of `len` bytes; if they are too many, the greatest there is.
+    /// Encodes `len` as a prefix; if it is too large, the maximum length.
     #[inline]
     fn bytes_of(self, len: usize) -> [u8; 3] {
         debug_assert!(
@@ -214,12 +217,12 @@ impl LengthSize {
     }
 }
 
-/// Appends a vector: a length prefix of `size`, then what `body` appends.
+/// Appends a vector: a length prefix of `size`, then the body that `body` appends.
 ///
-/// `body` must only append. A body longer than [`LengthSize::max_len`] is left whole behind the greatest
-/// length the prefix can hold, and must not be sent. With a prefix of two or three bytes the sender notices,
-/// since the message exceeds its own limit too; with [`LengthSize::U8`] it would not, so a debug assertion
-/// catches that bug.
+/// `body` must only append. A body longer than [`LengthSize::max_len`] is written completely after
+/// the maximum length, and must not be sent. With a prefix of two or three bytes the sender
+/// notices, because the message exceeds its own limit too. With [`LengthSize::U8`] it would not, so
+/// a debug assertion catches that bug.
 #[inline]
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
@@ -231,10 +234,10 @@ pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOn
     bytes[start..body_start].copy_from_slice(&encoded[encoded.len() - size.width()..]);
 }
 
-/// Appends `contents` behind a length prefix of `size`. The limit is that of [`with_length_prefix`].
+/// Appends `contents` with a length prefix of `size`. The limit is that of [`with_length_prefix`].
 #[inline]
 pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
-    // their length is known: nothing has to be filled in afterwards
+    // the length is known, so the prefix need not be filled in afterwards
     bytes.reserve(size.width() + contents.len());
     let [high, middle, low] = size.bytes_of(contents.len());
     match size {
@@ -245,8 +248,8 @@ pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
     bytes.extend_from_slice(contents);
 }
 
-/// Appends `items` behind a length prefix of `size`, which counts bytes, not items. The limit is that of
-/// [`with_length_prefix`].
+/// Appends `items` with a length prefix of `size`, which counts bytes, not items. The limit is that
+/// of [`with_length_prefix`].
 pub fn encode_list<'a, T: Codec<'a>>(bytes: &mut Vec<u8>, size: LengthSize, items: &[T]) {
     with_length_prefix(bytes, size, |bytes| {
         for item in items {
@@ -261,13 +264,13 @@ pub struct U24(pub u32);
 
 impl From<U24> for usize {
     fn from(value: U24) -> Self {
-        // 24 bits fit the usize of every target this builds for (32 bits or more)
+        // 24 bits fit into `usize` on every supported target (32 bits or more)
         value.0 as Self
     }
 }
 
 impl Codec<'_> for U24 {
-    /// Appends the low 24 bits; a value that needs more is a bug caught by a debug assertion.
+    /// Appends the low 24 bits. A debug assertion catches larger values.
     fn encode(&self, bytes: &mut Vec<u8>) {
         let [high, low @ ..] = self.0.to_be_bytes();
         debug_assert_eq!(high, 0, "{} needs more than 24 bits", self.0);
@@ -298,7 +301,7 @@ macro_rules! integer_codec {
 
 integer_codec!(u8, u16, u32, u64);
 
-/// Bytes that this layer does not look into, borrowed or owned.
+/// Opaque bytes, borrowed or owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload<'a>(Cow<'a, [u8]>);
 
@@ -437,7 +440,7 @@ mod tests {
             assert_eq!(r.prefixed_bytes(size), Ok(&b"abc"[..]));
             assert!(!r.any_left());
 
-            // one byte short: of the body, then of the prefix
+            // one byte short: first the body, then the prefix
             let cut = &expected[1..expected.len() - 1];
             assert_eq!(
                 Reader::new(cut).prefixed_bytes(size),
@@ -492,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_beyond_its_prefix_stays_whole() {
+    fn a_body_too_long_for_its_prefix_stays_complete() {
         for size in [LengthSize::U16, LengthSize::U24] {
             let body = vec![0; size.max_len() + 1];
             let mut bytes = Vec::new();

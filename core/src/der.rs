@@ -1,7 +1,7 @@
-//! The few DER values (X.690) that this library writes: around public keys, and around private keys for
-//! providers whose library reads only one encoding.
+//! Writes the few DER values (X.690) that this library needs: around public keys, and around
+//! private keys for providers whose library reads only one encoding.
 //!
-//! DER is read by rustls-webpki and the providers' libraries.
+//! Reading DER is the job of rustls-webpki and the providers' libraries.
 
 use alloc::vec::Vec;
 
@@ -17,7 +17,7 @@ pub const OCTET_STRING: u8 = 0x04;
 /// The tag of a SEQUENCE.
 pub const SEQUENCE: u8 = 0x30;
 
-/// One DER value: tag, length, and as content the concatenation of `pieces` (X.690 §8.1).
+/// Encodes one DER value: tag, length, and the concatenation of `pieces` as content (X.690 §8.1).
 pub fn der(tag: u8, pieces: &[&[u8]]) -> Vec<u8> {
     let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
     let len_bytes = len.to_be_bytes();
@@ -27,7 +27,7 @@ pub fn der(tag: u8, pieces: &[&[u8]]) -> Vec<u8> {
     if len < 0x80 {
         out.push(len_bytes[len_bytes.len() - 1]);
     } else {
-        // X.690 §10.1: the long form in as few bytes as hold the length.
+        // X.690 §10.1: the long form uses as few bytes as possible
         let digits = &len_bytes[len.leading_zeros() as usize / 8..];
         out.push(0x80 | digits.len() as u8);
         out.extend_from_slice(digits);

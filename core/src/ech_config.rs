@@ -1,9 +1,9 @@
 //! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
 //!
-//! Parsing and encoding only. The handshake decides which entry a client uses and how. An entry that this
-//! client must ignore is kept as [`EchConfigPayload::Unknown`]; it does not make the whole list an error,
-//! unless its framing is broken. `Debug` shows bytes in hexadecimal: an error holds retry configurations, and its text
-//! has them.
+//! It only parses and encodes. The handshake decides which entry a client uses. An entry that this
+//! client must ignore is kept as [`EchConfigPayload::Unknown`]. It does not invalidate the list
+//! unless its framing is broken. `Debug` prints bytes in hexadecimal, because errors contain retry
+//! configurations and print them.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,9 +19,9 @@ use crate::error::InvalidMessage;
 pub enum EchConfigPayload {
     /// An entry of the version this library implements.
     V18(EchConfigContents),
-    /// An entry that clients ignore: of another version, or with a `public_name` that is no host name.
+    /// An entry that clients ignore: it has another version, or its `public_name` is no host name.
     Unknown {
-        /// The version it claims.
+        /// The version in the entry.
         version: EchVersion,
         /// Its contents, unparsed.
         contents: Vec<u8>,
@@ -31,7 +31,7 @@ pub enum EchConfigPayload {
 impl EchConfigPayload {
     /// Reads an `ECHConfigList` from `r`: its length prefix, then its entries.
     ///
-    /// [`InvalidMessage::IllegalEmptyList`] if it has no entry; otherwise the errors of its entries.
+    /// Returns [`InvalidMessage::IllegalEmptyList`] if it has no entry, or the error of an entry.
     pub fn read_list(r: &mut Reader<'_>) -> Result<Vec<Self>, InvalidMessage> {
         let list = r.prefixed(LengthSize::U16)?.list()?;
         if list.is_empty() {
@@ -59,7 +59,7 @@ impl fmt::Debug for EchConfigPayload {
     }
 }
 
-/// Bytes that `Debug` shows in hexadecimal.
+/// Prints bytes in hexadecimal.
 struct Hex<'a>(&'a [u8]);
 
 impl fmt::Debug for Hex<'_> {
@@ -101,28 +101,30 @@ impl Codec<'_> for EchConfigPayload {
     }
 }
 
-/// `ECHConfigContents`: what a client needs to encrypt a ClientHello for a server.
+/// `ECHConfigContents`: the parameters with which a client encrypts its ClientHello for a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EchConfigContents {
-    /// The key, and what it may be used with.
+    /// The key and its algorithms.
     pub key_config: HpkeKeyConfig,
-    /// The longest server name behind this server, in bytes, for padding; zero if not known.
+    /// The maximum length of a server name behind this server, in bytes, for padding; zero if
+    /// unknown.
     pub maximum_name_length: u8,
     /// The name under which the server authenticates a retry.
     pub public_name: DnsName<'static>,
-    /// Extensions, in the order they came.
+    /// The extensions in wire order.
     pub extensions: Vec<EchConfigExtension>,
 }
 
 impl EchConfigContents {
-    /// Whether an extension is marked mandatory. None is known here, so such an entry must be ignored.
+    /// True if an extension is mandatory. This library knows none, so the entry must be ignored
+    /// then.
     pub fn has_mandatory_extension(&self) -> bool {
         self.extensions.iter().any(EchConfigExtension::is_mandatory)
     }
 
-    /// Whether two extensions have the same type, which RFC 9849 §4.2 forbids.
+    /// True if two extensions have the same type, which RFC 9849 §4.2 forbids.
     pub fn has_duplicate_extension(&self) -> bool {
-        // in sorted order, since a hostile list may hold thousands of them
+        // sort them, because a hostile list may hold thousands
         let types = self.extensions.iter().map(|it| it.extension_type);
         let mut types: Vec<u16> = types.collect();
         types.sort_unstable();
@@ -138,8 +140,8 @@ impl Codec<'_> for EchConfigContents {
         encode_list(bytes, LengthSize::U16, &self.extensions);
     }
 
-    /// Reads the structure; a `public_name` that is not a host name is [`InvalidMessage::InvalidServerName`],
-    /// reported only when the rest is well-formed.
+    /// Reads the structure. Returns [`InvalidMessage::InvalidServerName`] if `public_name` is no
+    /// host name but the rest is well-formed.
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let key_config = HpkeKeyConfig::read(r)?;
         let maximum_name_length = u8::read(r)?;
@@ -164,23 +166,23 @@ fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
     if looks_numeric {
         return None;
     }
-    // labels of letters, digits and hyphens alone; DNS names have underscores, too
+    // host names consist of letters, digits and hyphens; DNS names may have underscores
     if name.contains(&b'_') {
         return None;
     }
     DnsName::try_from(name).ok().map(|name| name.to_owned())
 }
 
-/// `HpkeKeyConfig`: an HPKE public key and what it may be used with.
+/// `HpkeKeyConfig`: an HPKE public key and its algorithms.
 #[derive(Clone, PartialEq)]
 pub struct HpkeKeyConfig {
-    /// The server's name for this key.
+    /// The server's identifier of this key.
     pub config_id: u8,
-    /// The mechanism the key is for.
+    /// The key encapsulation mechanism of the key.
     pub kem_id: HpkeKem,
-    /// The key, as its mechanism encodes it; at least one byte.
+    /// The key, encoded for its mechanism; at least one byte.
     pub public_key: Vec<u8>,
-    /// What may be used with it, at least one; the client chooses.
+    /// The symmetric suites for this key, at least one. The client chooses.
     pub symmetric_cipher_suites: Vec<HpkeSymmetricCipherSuite>,
 }
 
@@ -249,25 +251,25 @@ impl Codec<'_> for HpkeSymmetricCipherSuite {
     }
 }
 
-/// `ECHConfigExtension`: none is defined yet, so none is interpreted.
+/// `ECHConfigExtension`: no extension is defined yet, so none is interpreted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EchConfigExtension {
-    /// Its type, of a registry of its own.
+    /// The type, from the registry of ECH configuration extensions.
     pub extension_type: u16,
     /// Its contents.
     pub data: Vec<u8>,
 }
 
 impl EchConfigExtension {
-    /// Whether a client that does not know the extension must ignore the entry it stands in.
+    /// True if a client that does not know the extension must ignore the whole entry.
     pub fn is_mandatory(&self) -> bool {
-        // RFC 9849 §4.2: the high-order bit of the type says so
+        // RFC 9849 §4.2: the high-order bit of the type marks mandatory extensions
         self.extension_type & 0x8000 != 0
     }
 }
 
 impl fmt::Debug for EchConfigExtension {
-    /// Shows an extension that is not interpreted, as all of them are.
+    /// Prints an uninterpreted extension, as all of them are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         struct UnknownExtension<'a>(&'a EchConfigExtension);
 
@@ -306,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    /// An ECHConfig, byte by byte, with what the tests vary.
+    /// Builds an ECHConfig byte by byte from the parts that tests vary.
     fn ech_config(public_name: &[u8], key: &[u8], suites: &[u8], extensions: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0xfe, 0x0d];
         with_length_prefix(&mut bytes, LengthSize::U16, |bytes| {
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_name_that_is_no_host_name_makes_the_entry_unknown() {
+    fn an_entry_with_an_invalid_public_name_is_unknown() {
         for name in [
             "",
             "1.2.3.4",
@@ -435,7 +437,7 @@ mod tests {
                     EchConfigPayload::read_bytes(&bytes),
                     Ok(EchConfigPayload::V18(_))
                 ),
-                "{name:?} was refused"
+                "{name:?} was rejected"
             );
         }
     }
@@ -455,12 +457,12 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_is_an_error() {
+    fn every_truncation_is_an_error() {
         let bytes = ech_config(b"public.example", KEY, SUITES, &[0x80, 1, 0, 1, 9]);
         for len in 0..bytes.len() {
             assert!(
                 EchConfigPayload::read_bytes(&bytes[..len]).is_err(),
-                "cut to {len}"
+                "truncated to {len}"
             );
         }
         let contents = &bytes[4..];
@@ -469,7 +471,7 @@ mod tests {
             encode_bytes(&mut cut, LengthSize::U16, &contents[..len]);
             assert!(
                 EchConfigPayload::read_bytes(&cut).is_err(),
-                "contents cut to {len}"
+                "contents truncated to {len}"
             );
         }
     }

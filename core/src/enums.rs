@@ -1,7 +1,8 @@
-//! Every code point of the protocol: registries of one or two bytes, and what follows from a value alone.
+//! The code points of the protocol: registries of one or two bytes, and properties of single
+//! values.
 //!
-//! A value that is not in a registry is kept, as `Unknown`, so that it can be echoed, reported or ignored.
-//! The code that reads a message decides which values are acceptable there.
+//! Values outside a registry are kept as `Unknown`, so that they can be echoed, reported or
+//! ignored. The code that reads a message decides which values are acceptable.
 
 mod cipher_suite;
 mod extension_type;
@@ -15,10 +16,10 @@ pub use cipher_suite::CipherSuite;
 pub use extension_type::ExtensionType;
 pub use hpke::{HpkeAead, HpkeKdf, HpkeKem};
 
-/// Defines an enum of the wire, its conversions from and to its integer, and its codec.
+/// Defines a wire enum, its conversions from and to its integer, and its codec.
 ///
-/// `Debug` prints the name of a known value, and `Name(0x..)` for an unknown one. With `named if`, it prints names only
-/// of the values for which the function that follows returns true.
+/// `Debug` prints the name of a known value, and `Name(0x..)` for an unknown one. With `named if`,
+/// it prints names only for values for which the given function returns true.
 macro_rules! wire_enum {
     (
         $(#[$meta:meta])*
@@ -31,12 +32,12 @@ macro_rules! wire_enum {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_meta])* $variant,)+
-            /// A value without a name here.
+            /// A value without a name in this enum.
             Unknown($integer),
         }
 
         impl $name {
-            /// The value as it stands on the wire.
+            /// The value in wire format.
             pub fn to_array(self) -> [u8; size_of::<$integer>()] {
                 $integer::from(self).to_be_bytes()
             }
@@ -105,7 +106,7 @@ fn debug_wire(
     }
 }
 
-/// Which end of a connection is meant.
+/// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
     /// The end that sends the ClientHello.
@@ -120,7 +121,7 @@ pub enum Side {
 pub enum KeyExchangeAlgorithm {
     /// Finite-field Diffie-Hellman with ephemeral keys.
     DHE,
-    /// Elliptic-curve Diffie-Hellman with ephemeral keys; also what stands in its place in TLS 1.3.
+    /// Elliptic-curve Diffie-Hellman with ephemeral keys. TLS 1.3 suites report it too.
     ECDHE,
 }
 
@@ -180,7 +181,8 @@ wire_enum! {
         NewSessionTicket = 4,
         /// `end_of_early_data`.
         EndOfEarlyData = 5,
-        /// `hello_retry_request`: a value of TLS 1.3's drafts; the final protocol sends `server_hello`.
+        /// `hello_retry_request`: only in drafts of TLS 1.3; the final protocol sends
+        /// `server_hello`.
         HelloRetryRequest = 6,
         /// `encrypted_extensions`.
         EncryptedExtensions = 8,
@@ -206,7 +208,8 @@ wire_enum! {
         KeyUpdate = 24,
         /// `compressed_certificate`: RFC 8879.
         CompressedCertificate = 25,
-        /// `message_hash`: never sent, stands for the first ClientHello in a transcript after a retry.
+        /// `message_hash`: never sent; replaces the first ClientHello in a transcript after a
+        /// retry.
         MessageHash = 254,
     }
 }
@@ -224,21 +227,21 @@ wire_enum! {
 wire_enum! {
     /// `AlertDescription`: RFC 9846 §6, with the values older versions reserve.
     pub enum AlertDescription(u8) {
-        /// `close_notify`: the sender will not send any more.
+        /// `close_notify`: the sender sends no more data.
         CloseNotify = 0,
-        /// `unexpected_message`: a message that must not come now.
+        /// `unexpected_message`: a message that is not allowed at this point.
         UnexpectedMessage = 10,
         /// `bad_record_mac`: a record that cannot be deprotected.
         BadRecordMac = 20,
-        /// `decryption_failed_RESERVED`: not sent any more.
+        /// `decryption_failed_RESERVED`: no longer sent.
         DecryptionFailed = 21,
         /// `record_overflow`: a record that is too long.
         RecordOverflow = 22,
-        /// `decompression_failure_RESERVED`: not sent any more.
+        /// `decompression_failure_RESERVED`: no longer sent.
         DecompressionFailure = 30,
         /// `handshake_failure`: no acceptable set of parameters.
         HandshakeFailure = 40,
-        /// `no_certificate_RESERVED`: SSL 3.0's.
+        /// `no_certificate_RESERVED`: SSL 3.0 only.
         NoCertificate = 41,
         /// `bad_certificate`: corrupt, or with signatures that do not verify.
         BadCertificate = 42,
@@ -254,13 +257,13 @@ wire_enum! {
         IllegalParameter = 47,
         /// `unknown_ca`: no chain to a known trust anchor.
         UnknownCA = 48,
-        /// `access_denied`: a valid certificate, refused by policy.
+        /// `access_denied`: a valid certificate, rejected by policy.
         AccessDenied = 49,
         /// `decode_error`: a message that cannot be parsed.
         DecodeError = 50,
         /// `decrypt_error`: a signature, Finished value or binder that does not verify.
         DecryptError = 51,
-        /// `export_restriction_RESERVED`: not sent any more.
+        /// `export_restriction_RESERVED`: no longer sent.
         ExportRestriction = 60,
         /// `protocol_version`: a recognized version that is not supported.
         ProtocolVersion = 70,
@@ -270,7 +273,7 @@ wire_enum! {
         InternalError = 80,
         /// `inappropriate_fallback`: RFC 7507.
         InappropriateFallback = 86,
-        /// `user_canceled`: given up for a reason outside the protocol.
+        /// `user_canceled`: aborted for a reason outside the protocol.
         UserCanceled = 90,
         /// `no_renegotiation_RESERVED`: TLS 1.2's refusal to renegotiate, a warning.
         NoRenegotiation = 100,
@@ -335,7 +338,8 @@ wire_enum! {
 }
 
 impl NamedGroup {
-    /// The family of the group: `DHE` for RFC 7919's range, named or not, `ECDHE` for all others.
+    /// The family of the group: `DHE` for the code points reserved by RFC 7919, `ECDHE` for all
+    /// others.
     pub fn key_exchange_algorithm(self) -> KeyExchangeAlgorithm {
         match u16::from(self) {
             // RFC 7919 §2: 256 to 511 are finite-field groups
@@ -387,7 +391,7 @@ wire_enum! {
 impl SignatureScheme {
     /// The kind of key that makes such signatures.
     ///
-    /// `Unknown`, with the low byte of the scheme, where TLS 1.2 has no name for the kind.
+    /// Returns `Unknown` with the low byte of the scheme if TLS 1.2 has no name for the kind.
     pub fn algorithm(&self) -> SignatureAlgorithm {
         match self {
             Self::ED25519 => SignatureAlgorithm::ED25519,
@@ -407,14 +411,15 @@ impl SignatureScheme {
         }
     }
 
-    /// Whether TLS 1.3 allows the scheme in CertificateVerify. True for schemes that are not known here.
+    /// True if TLS 1.3 allows the scheme in CertificateVerify, or if the scheme is unknown.
     pub fn supported_in_tls13(&self) -> bool {
         match self {
             Self::ECDSA_NISTP256_SHA256
             | Self::ECDSA_NISTP384_SHA384
             | Self::ECDSA_NISTP521_SHA512 => true,
-            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (1 to 6) and signature, among them
-            // RSASSA-PKCS1-v1_5 and all with SHA-1, are for certificates at most
+            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (1 to 6) and signature are for
+            // certificates
+            // at most, such as RSASSA-PKCS1-v1_5 and all pairs with SHA-1
             _ => self.to_array()[0] > 6,
         }
     }
@@ -471,7 +476,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `CertificateType`: RFC 7250. X.509 is what counts when none is negotiated.
+    /// `CertificateType`: RFC 7250. The default without negotiation is X.509.
     #[derive(Default)]
     pub enum CertificateType(u8) {
         /// `X509`: a chain of certificates.
@@ -565,7 +570,7 @@ wire_enum! {
     pub enum KeyUpdateRequest(u8) {
         /// `update_not_requested`: only the sender's keys change.
         UpdateNotRequested = 0,
-        /// `update_requested`: the receiver is to answer with a KeyUpdate of its own.
+        /// `update_requested`: the receiver must answer with its own KeyUpdate.
         UpdateRequested = 1,
     }
 }
@@ -581,7 +586,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// The version of an ECHConfig, which is the code point of its extension: RFC 9849.
+    /// The version of an ECHConfig, which is also the code point of its extension: RFC 9849.
     pub enum EchVersion(u16) {
         /// The final version, as of draft 18.
         V18 = 0xfe0d,

@@ -1,8 +1,8 @@
 //! The library's errors.
 //!
-//! Fallible calls return [`Error`]. Its variants sort failures by cause, and most hold one of the more
-//! precise enums below. The `alert` submodule alone decides which alert the peer receives. Builders and
-//! early data define their errors themselves.
+//! Fallible calls return [`Error`]. Its variants classify failures by cause. Most contain one of
+//! the more precise enums below. Only the `alert` submodule decides which alert the peer receives.
+//! Builders and early data define their own errors.
 
 mod alert;
 mod peer;
@@ -81,7 +81,7 @@ pub enum Error {
     Other(OtherError),
 }
 
-/// Programs log, compare and send these texts, so each is the one that rustls 0.23 prints.
+/// Programs log, compare and send these texts, so they are identical to those of rustls 0.23.
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -342,7 +342,7 @@ impl Display for CertificateError {
     }
 }
 
-/// Returns 0 if `later` is not later.
+/// Returns the seconds from `earlier` to `later`, or 0 if `later` is not later.
 fn seconds_between(earlier: &UnixTime, later: &UnixTime) -> u64 {
     later.as_secs().saturating_sub(earlier.as_secs())
 }
@@ -361,7 +361,7 @@ fn write_server_name(f: &mut fmt::Formatter<'_>, name: &ServerName<'_>) -> fmt::
     }
 }
 
-/// Prints the names that a certificate is for: `only valid for a, b or c`.
+/// Prints the names in a certificate: `only valid for a, b or c`.
 fn write_names(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
     let Some((last, others)) = names.split_last() else {
         return f.write_str("not valid for any names (according to its subjectAltName extension)");

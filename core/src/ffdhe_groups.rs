@@ -1,7 +1,8 @@
 //! The finite-field Diffie-Hellman groups of RFC 7919.
 //!
-//! Parameters only; the arithmetic is a provider's. No provider here offers these groups: they serve
-//! providers made elsewhere, and recognise the parameters of a TLS 1.2 ServerDHParams message.
+//! It contains parameters only; the arithmetic belongs to providers. The providers of this
+//! repository do not offer these groups. Other providers can use them, and TLS 1.2 recognises the
+//! parameters of a ServerDHParams message with them.
 
 use crate::enums::NamedGroup;
 
@@ -16,7 +17,7 @@ pub struct FfdheGroup<'a> {
 }
 
 impl FfdheGroup<'static> {
-    /// The parameters of the group `named_group`, or `None` if it is not one of RFC 7919.
+    /// The parameters of `named_group`; `None` if RFC 7919 does not define it.
     #[deprecated(
         note = "it links the primes of all groups; `SupportedKxGroup::ffdhe_group()` need not"
     )]
@@ -26,7 +27,7 @@ impl FfdheGroup<'static> {
 }
 
 impl<'a> FfdheGroup<'a> {
-    /// The code point of the group with these parameters, or `None` if it is not one of RFC 7919.
+    /// The code point of the group with these parameters; `None` if RFC 7919 does not define it.
     #[deprecated(note = "it links the primes of all groups; `SupportedKxGroup::name()` need not")]
     pub fn named_group(&self) -> Option<NamedGroup> {
         NAMED
@@ -35,7 +36,7 @@ impl<'a> FfdheGroup<'a> {
             .map(|(name, _)| *name)
     }
 
-    /// A group of the parameters `p` and `g`, which may have leading zero bytes.
+    /// Creates a group from `p` and `g`, which may have leading zero bytes.
     pub fn from_params_trimming_leading_zeros(p: &'a [u8], g: &'a [u8]) -> Self {
         Self {
             p: trim_leading_zeros(p),
@@ -49,7 +50,7 @@ fn trim_leading_zeros(number: &[u8]) -> &[u8] {
     &number[zeros..]
 }
 
-/// The parameters of the group `name`, or `None` if it is not one of RFC 7919.
+/// The parameters of the group `name`; `None` if RFC 7919 does not define it.
 pub(crate) fn by_name(name: NamedGroup) -> Option<FfdheGroup<'static>> {
     NAMED
         .iter()

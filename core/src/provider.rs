@@ -1,4 +1,4 @@
-//! [`CryptoProvider`]: all the cryptography of a configuration in one value, and the process-wide default.
+//! [`CryptoProvider`]: all the cryptography of a configuration, and the process-wide default.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,26 +12,26 @@ mod tests;
 /// The cryptography that a configuration uses: cipher suites, key exchange groups, signature
 /// verification, randomness and private-key loading.
 ///
-/// Fields are independent of each other, so a provider is customised by changing fields of an existing one:
-/// drop cipher suites, reorder groups, keep private keys in hardware.
+/// The fields are independent, so a provider can be customised by changing fields of an existing
+/// one: drop cipher suites, reorder groups, keep private keys in hardware.
 ///
 /// # The process-wide default
 ///
-/// A configuration built without naming a provider takes the one given to
-/// [`install_default`](Self::install_default). That can be done once in a process, so only an application
-/// should do it: a library that does it takes the choice away from its user.
+/// A configuration built without a provider uses the one given to
+/// [`install_default`](Self::install_default). That can be done once per process, so only
+/// applications should do it: a library that does it takes the choice away from its user.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.
     ///
-    /// Both protocol versions share this list. A configuration without a suite for a version that it
-    /// enables is refused when it is built.
+    /// Both protocol versions share this list. Building a configuration fails if a version that it
+    /// enables has no suite.
     pub cipher_suites: Vec<SupportedCipherSuite>,
 
     /// The supported key exchange groups, most preferred first.
     ///
-    /// The first one usable for TLS 1.3 is the one a client guesses in its first ClientHello
-    /// (RFC 9846 §4.3.8). A group that is named twice counts once.
+    /// In its first ClientHello, a client sends a share of the first group usable in TLS 1.3 (RFC
+    /// 9846 §4.3.8). Duplicates are ignored.
     pub kx_groups: Vec<&'static dyn SupportedKxGroup>,
 
     /// The signature algorithms for verifying certificates and handshake signatures.
@@ -40,29 +40,30 @@ pub struct CryptoProvider {
     /// The source of randomness.
     pub secure_random: &'static dyn SecureRandom,
 
-    /// Turns encoded private keys into [`SigningKey`](crate::sign::SigningKey)s.
+    /// Loads encoded private keys as [`SigningKey`](crate::sign::SigningKey)s.
     pub key_provider: &'static dyn KeyProvider,
 }
 
 impl CryptoProvider {
-    /// Makes this the provider of every later configuration that names none.
+    /// Makes this the provider of every later configuration that is built without one.
     ///
     /// # Errors
     ///
-    /// A default is in place already; it stays, and the error holds the provider that was refused.
+    /// Fails if a default is already installed. It stays, and the error returns the rejected
+    /// provider.
     pub fn install_default(self) -> Result<(), Arc<Self>> {
         process_default::install(Arc::new(self))
     }
 
-    /// The process-wide default provider, or `None` while none is installed.
+    /// The process-wide default provider; `None` if none is installed.
     pub fn get_default() -> Option<&'static Arc<Self>> {
         process_default::get()
     }
 
-    /// True when every part of this provider runs in FIPS-approved mode.
+    /// True if every part of this provider runs in FIPS-approved mode.
     ///
-    /// That covers the cryptography only. Whether a configuration as a whole is approved also depends
-    /// on protocol settings; the `fips` method of the configuration answers that.
+    /// This covers the cryptography only. Approval of a configuration also depends on protocol
+    /// settings; see its `fips` method.
     pub fn fips(&self) -> bool {
         self.cipher_suites.iter().all(SupportedCipherSuite::fips)
             && self.kx_groups.iter().all(|group| group.fips())

@@ -1,7 +1,7 @@
 //! The keys of QUIC's encryption levels (RFC 9001 §5.1, §5.2, §6.1; RFC 9369).
 //!
-//! A provider brings an [`Algorithm`] for each cipher suite. With it, keys are derived from the connection ID
-//! or from the traffic secrets of the TLS key schedule:
+//! A provider implements an [`Algorithm`] for each cipher suite. With it, keys are derived from the
+//! connection ID or from the traffic secrets of the TLS key schedule:
 //!
 //! ```text
 //!   Destination Connection ID ──► Keys::initial ──────────────► Keys      Initial
@@ -9,7 +9,7 @@
 //!                          └──────► Secrets::next_packet_keys ► PacketKeySet     key update
 //! ```
 //!
-//! The handshake over CRYPTO frames is not here.
+//! The handshake over CRYPTO frames is in the `rustls` crate.
 
 use alloc::boxed::Box;
 
@@ -30,7 +30,7 @@ mod tests;
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Version {
-    /// The drafts 29 to 32 of version 1.
+    /// Drafts 29 to 32 of version 1.
     V1Draft,
 
     /// Version 1 (RFC 9000, RFC 9001).
@@ -42,7 +42,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// RFC 9001 §5.1, §5.2 and §6.1; RFC 9369 §3.3.1 and §3.3.2; draft-ietf-quic-tls-29 §5.2.
+    /// The salts and labels of RFC 9001 §5.1, §5.2 and §6.1, RFC 9369 §3.3.1 and §3.3.2, and
+    /// draft-ietf-quic-tls-29 §5.2.
     fn derivation(self) -> &'static Derivation {
         const V1: Derivation = Derivation {
             salt: b"\x38\x76\x2c\xf7\xf5\x59\x34\xb3\x4d\x17\
@@ -71,9 +72,9 @@ impl Version {
     }
 }
 
-/// The inputs to key derivation that depend on the version.
+/// The version-dependent inputs of the key derivation.
 struct Derivation {
-    /// For the secret of the Initial packets.
+    /// The salt for the secret of Initial packets.
     salt: &'static [u8; 20],
     key: &'static [u8],
     iv: &'static [u8],
@@ -82,14 +83,14 @@ struct Derivation {
 }
 
 impl Tls13CipherSuite {
-    /// This suite with its QUIC part, or `None` when it has none.
+    /// Returns this suite with its QUIC part; `None` if it has none.
     pub fn quic_suite(&'static self) -> Option<Suite> {
         let quic = self.quic?;
         Some(Suite { suite: self, quic })
     }
 }
 
-/// A cipher suite with its QUIC part, see [`Tls13CipherSuite::quic_suite`].
+/// A cipher suite with its QUIC part. See [`Tls13CipherSuite::quic_suite`].
 #[derive(Clone, Copy)]
 pub struct Suite {
     /// The cipher suite.
@@ -100,27 +101,27 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// The keys of Initial packets; see [`Keys::initial`].
+    /// Derives the keys of Initial packets. See [`Keys::initial`].
     pub fn keys(&self, client_dst_connection_id: &[u8], side: Side, version: Version) -> Keys {
         let Self { suite, quic } = *self;
         Keys::initial(version, suite, quic, client_dst_connection_id, side)
     }
 }
 
-/// The keys of one encryption level, both directions.
+/// The keys of one encryption level, for both directions.
 pub struct Keys {
-    /// For the packets that we send.
+    /// The keys for sending.
     pub local: DirectionalKeys,
 
-    /// For the packets that we receive.
+    /// The keys for receiving.
     pub remote: DirectionalKeys,
 }
 
 impl Keys {
-    /// The keys of Initial packets (RFC 9001 §5.2).
+    /// Derives the keys of Initial packets (RFC 9001 §5.2).
     ///
-    /// `client_dst_connection_id` is the Destination Connection ID of the client's first Initial
-    /// packet, on either side. After a Retry it is the one that the server chose.
+    /// On both sides, `client_dst_connection_id` is the Destination Connection ID of the client's
+    /// first Initial packet. After a Retry it is the one that the server chose.
     pub fn initial(
         version: Version,
         suite: &'static Tls13CipherSuite,
@@ -141,7 +142,7 @@ impl Keys {
         ))
     }
 
-    /// The keys made of the traffic secrets of both directions.
+    /// Derives the keys from the traffic secrets of both directions.
     pub fn new(secrets: &Secrets) -> Self {
         let (local, remote) = secrets.local_and_remote();
         let Suite { suite, quic } = secrets.suite;
@@ -153,17 +154,17 @@ impl Keys {
     }
 }
 
-/// The keys of one encryption level, one direction.
+/// The keys of one encryption level, for one direction.
 pub struct DirectionalKeys {
-    /// For headers. It stays the same through key updates (RFC 9001 §6.1).
+    /// The key for headers. It does not change with key updates (RFC 9001 §6.1).
     pub header: Box<dyn HeaderProtectionKey>,
 
-    /// For payloads.
+    /// The key for payloads.
     pub packet: Box<dyn PacketKey>,
 }
 
 impl DirectionalKeys {
-    /// The keys made of a traffic secret of TLS 1.3 (RFC 9001 §5.1).
+    /// Derives the keys from a TLS 1.3 traffic secret (RFC 9001 §5.1).
     pub fn new(
         suite: &'static Tls13CipherSuite,
         quic: &'static dyn Algorithm,
@@ -209,14 +210,14 @@ const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash f
 
 /// The 1-RTT traffic secrets, from which later packet keys are derived.
 ///
-/// They are those of the keys in use; each call of [`next_packet_keys`](Self::next_packet_keys) goes
-/// on to the next generation. Zeroized on drop.
+/// They belong to the keys in use. Each call of [`next_packet_keys`](Self::next_packet_keys)
+/// advances to the next generation. Zeroized on drop.
 #[derive(Clone)]
 pub struct Secrets {
     suite: Suite,
     version: Version,
     side: Side,
-    /// Applications move these about: of what is behind a pointer no copy is left where it was.
+    /// Boxed, because moving the secrets themselves would leave copies of them behind.
     of: Box<OfSides>,
 }
 
@@ -227,7 +228,7 @@ struct OfSides {
 }
 
 impl Secrets {
-    /// The traffic secrets of `client` and `server` as the key schedule gives them; `side` is ours.
+    /// Wraps the traffic secrets `client` and `server` of the key schedule. `side` is our side.
     pub fn new(
         suite: Suite,
         version: Version,
@@ -277,27 +278,27 @@ impl Secrets {
 
 /// The packet keys of both directions after a key update.
 pub struct PacketKeySet {
-    /// For the packets that we send.
+    /// The key for sending.
     pub local: Box<dyn PacketKey>,
 
-    /// For the packets that we receive.
+    /// The key for receiving.
     pub remote: Box<dyn PacketKey>,
 }
 
-/// New keys that the handshake has made.
+/// New keys from the handshake.
 pub enum KeyChange {
-    /// The handshake goes on under these.
+    /// The keys for the rest of the handshake.
     Handshake {
         /// The keys of Handshake packets.
         keys: Keys,
     },
 
-    /// Application data can be sent under these.
+    /// The keys for application data.
     OneRtt {
         /// The keys of 1-RTT packets.
         keys: Keys,
 
-        /// What the keys after the next key updates are derived from.
+        /// The secrets from which the keys of later key updates are derived.
         next: Secrets,
     },
 }

@@ -1,7 +1,7 @@
-//! Cipher suites as values: the cryptography behind each, and the choices that depend on it.
+//! Cipher suites: the cryptography of each, and the decisions that depend on it.
 //!
-//! Also the secrets that a connection hands out on request ([`ExtractedSecrets`], for kernel TLS and the
-//! like).
+//! Also contains the secrets that a connection hands out on request ([`ExtractedSecrets`]), for
+//! example for kernel TLS.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,7 +17,7 @@ use crate::versions::{SupportedProtocolVersion, TLS12, TLS13};
 
 /// A cipher suite of either protocol version.
 ///
-/// Two are equal when their code points are.
+/// Two suites are equal if their code points are.
 #[derive(Clone, Copy, PartialEq)]
 pub enum SupportedCipherSuite {
     /// A suite of TLS 1.2.
@@ -33,7 +33,7 @@ impl SupportedCipherSuite {
         self.common().suite
     }
 
-    /// The protocol version that the suite belongs to. No suite belongs to both.
+    /// The protocol version of the suite. No suite belongs to both.
     pub fn version(&self) -> &'static SupportedProtocolVersion {
         match self {
             Self::Tls12(_) => &TLS12,
@@ -41,7 +41,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// The suite, if it is one of TLS 1.3.
+    /// Returns the suite if it is a TLS 1.3 suite.
     pub const fn tls13(&self) -> Option<&'static Tls13CipherSuite> {
         match self {
             Self::Tls12(_) => None,
@@ -49,7 +49,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// The suite, if it is one of TLS 1.2.
+    /// Returns the suite if it is a TLS 1.2 suite.
     pub const fn tls12(&self) -> Option<&'static Tls12CipherSuite> {
         match self {
             Self::Tls12(suite) => Some(suite),
@@ -57,7 +57,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// The part that suites of both versions have.
+    /// The properties that suites of both versions share.
     pub const fn common(&self) -> &'static CipherSuiteCommon {
         match self {
             Self::Tls12(suite) => &suite.common,
@@ -65,9 +65,9 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// True when a server whose key is of kind `algorithm` can use this suite.
+    /// True if a server with a key of kind `algorithm` can use this suite.
     ///
-    /// Suites of TLS 1.3 say nothing about signatures, so this is true for all of them.
+    /// TLS 1.3 suites do not determine signatures, so this is true for all of them.
     pub fn usable_for_signature_algorithm(&self, algorithm: SignatureAlgorithm) -> bool {
         match self {
             Self::Tls12(suite) => suite
@@ -78,7 +78,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// True when all cryptography of this suite is FIPS-approved.
+    /// True if all cryptography of this suite is FIPS-approved.
     pub fn fips(&self) -> bool {
         match self {
             Self::Tls12(suite) => suite.fips(),
@@ -105,28 +105,29 @@ impl From<&'static Tls13CipherSuite> for SupportedCipherSuite {
     }
 }
 
-/// What suites of both protocol versions have.
+/// The properties that suites of both protocol versions share.
 pub struct CipherSuiteCommon {
     /// The code point.
     pub suite: CipherSuite,
 
-    /// The hash function: of the transcript, and of the key derivation.
+    /// The hash function of the transcript and of the key derivation.
     pub hash_provider: &'static dyn Hash,
 
-    /// How many records may be encrypted under one key, whatever their length (RFC 9846 §5.5).
+    /// The number of records that may be encrypted under one key, whatever their length (RFC 9846
+    /// §5.5).
     ///
-    /// Before it is reached a TLS 1.3 connection updates its keys, and a TLS 1.2 connection closes.
-    /// For AES-GCM it is 2²⁴; for ChaCha20-Poly1305, which needs no limit, it is `u64::MAX`.
+    /// Before it is reached, a TLS 1.3 connection updates its keys, and a TLS 1.2 connection
+    /// closes. It is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs no limit.
     pub confidentiality_limit: u64,
 }
 
 impl CipherSuiteCommon {
-    /// True when the hash function is FIPS-approved.
+    /// True if the hash function is FIPS-approved.
     pub fn fips(&self) -> bool {
         self.hash_provider.fips()
     }
 
-    /// Prints the suite of type `name` that this is part of.
+    /// Prints the suite of type `name` that contains this.
     fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(name).field("suite", &self.suite).finish()
     }
@@ -134,16 +135,16 @@ impl CipherSuiteCommon {
 
 /// A cipher suite of TLS 1.2.
 pub struct Tls12CipherSuite {
-    /// What suites of both versions have.
+    /// The properties that suites of both versions share.
     pub common: CipherSuiteCommon,
 
-    /// How the shared secret is agreed on.
+    /// The key exchange.
     pub kx: KeyExchangeAlgorithm,
 
-    /// The schemes with which a server may sign its key exchange, most preferred first.
+    /// The schemes for signing the server's key exchange, most preferred first.
     pub sign: &'static [SignatureScheme],
 
-    /// Makes encrypters and decrypters.
+    /// Creates encrypters and decrypters.
     pub aead_alg: &'static dyn Tls12AeadAlgorithm,
 
     /// Derives keys.
@@ -151,14 +152,14 @@ pub struct Tls12CipherSuite {
 }
 
 impl Tls12CipherSuite {
-    /// The schemes of [`sign`](Self::sign), in its order, that are among those `offered`.
+    /// Returns the schemes of [`sign`](Self::sign), in its order, that are among those `offered`.
     pub fn resolve_sig_schemes(&self, offered: &[SignatureScheme]) -> Vec<SignatureScheme> {
         let mut schemes = self.sign.to_vec();
         schemes.retain(|scheme| offered.contains(scheme));
         schemes
     }
 
-    /// True when all cryptography of this suite is FIPS-approved.
+    /// True if all cryptography of this suite is FIPS-approved.
     pub fn fips(&self) -> bool {
         self.common.fips() && self.aead_alg.fips() && self.prf_provider.fips()
     }
@@ -178,29 +179,29 @@ impl fmt::Debug for Tls12CipherSuite {
 
 /// A cipher suite of TLS 1.3.
 pub struct Tls13CipherSuite {
-    /// What suites of both versions have.
+    /// The properties that suites of both versions share.
     pub common: CipherSuiteCommon,
 
     /// Derives keys.
     pub hkdf_provider: &'static dyn Hkdf,
 
-    /// Makes encrypters and decrypters.
+    /// Creates encrypters and decrypters.
     pub aead_alg: &'static dyn Tls13AeadAlgorithm,
 
-    /// Makes QUIC packet and header protection keys. `None` when the suite cannot be used for QUIC.
+    /// Creates QUIC packet and header protection keys; `None` if QUIC cannot use the suite.
     pub quic: Option<&'static dyn quic::Algorithm>,
 }
 
 impl Tls13CipherSuite {
-    /// Returns `previous` if a session made with it can be resumed with this suite.
+    /// Returns `previous` if a session of that suite can be resumed with this suite.
     ///
-    /// That is so when the hash functions are the same; the AEADs may differ (RFC 9846 §4.7.1).
+    /// That requires the same hash function; the AEADs may differ (RFC 9846 §4.7.1).
     pub fn can_resume_from(&self, previous: &'static Self) -> Option<&'static Self> {
         let hash = |suite: &Self| suite.common.hash_provider.algorithm();
         (hash(self) == hash(previous)).then_some(previous)
     }
 
-    /// True when all cryptography of this suite is FIPS-approved, its QUIC part included.
+    /// True if all cryptography of this suite is FIPS-approved, including its QUIC part.
     pub fn fips(&self) -> bool {
         self.common.fips()
             && self.hkdf_provider.fips()
@@ -221,10 +222,10 @@ impl fmt::Debug for Tls13CipherSuite {
     }
 }
 
-/// The key material of both directions of a connection, for a record layer outside this library.
+/// The key material of both directions of a connection, for an external record layer.
 ///
-/// The numbers are the sequence numbers of the next record. A key used with a sequence number twice
-/// is broken, so the connection that these came from must not be used any more.
+/// The numbers are the sequence numbers of the next records. Using a sequence number twice breaks a
+/// key, so the original connection must no longer be used.
 pub struct ExtractedSecrets {
     /// Sequence number and secrets for sending.
     pub tx: (u64, ConnectionTrafficSecrets),
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn session_resumes_with_a_suite_of_the_same_hash() {
+    fn session_resumes_with_a_suite_with_the_same_hash() {
         static SHA384: Tls13CipherSuite = tls13_suite(
             CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
             &ToyHash(HashAlgorithm::SHA384),
@@ -301,7 +302,7 @@ mod tests {
         );
         assert_eq!(TLS13_SUITE.can_resume_from(&SHA384), Some(&SHA384));
         assert_eq!(TLS13_SUITE.can_resume_from(&SHA256), None);
-        // suites are told apart by their code points
+        // suites are compared by code point
         assert!(SHA384 == SHA256 && SHA384 != TLS13_SUITE);
     }
 }

@@ -1,6 +1,6 @@
-//! Protection of session tickets (RFC 9846 §4.7.1, RFC 5077), and the change of its keys over time.
+//! Protection of session tickets (RFC 9846 §4.7.1, RFC 5077), and the rotation of its keys.
 //!
-//! What a ticket contains is the server handshake's business; here it is just bytes.
+//! The server handshake determines the content of tickets; here it is opaque bytes.
 
 use alloc::boxed::Box;
 #[cfg(feature = "std")]
@@ -25,48 +25,48 @@ use crate::error::Error;
 mod fleet;
 mod rotation;
 
-/// Turns session state into tickets, and tickets back into session state.
+/// Encrypts session state into tickets, and decrypts tickets into session state.
 pub trait ProducesTickets: fmt::Debug + Send + Sync {
-    /// False for an implementation that does nothing. The server then neither sends tickets nor
-    /// accepts them, and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
+    /// False for an implementation that does nothing. The server then neither sends nor accepts
+    /// tickets, and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
     fn enabled(&self) -> bool;
 
-    /// For how many seconds a ticket made now can be used.
+    /// The number of seconds for which a ticket created now can be used.
     ///
-    /// Clients are told so (RFC 9846 §4.7.1) and drop the ticket after it. An implementation should
-    /// destroy its keys in time to make that true, for forward secrecy depends on it.
+    /// Clients learn it (RFC 9846 §4.7.1) and drop the ticket when it has passed. An implementation
+    /// should destroy its keys at that time, because forward secrecy depends on it.
     ///
-    /// Zero says that a ticket of TLS 1.3 is not to be used at all, and of one of TLS 1.2 nothing (RFC 5077 §3.3): it is
-    /// good for a week, if [`decrypt`](Self::decrypt) takes it.
+    /// If it is 0, TLS 1.3 clients discard the ticket. In TLS 1.2 the lifetime is unspecified then
+    /// (RFC 5077 §3.3): the ticket is valid for a week if [`decrypt`](Self::decrypt) accepts it.
     fn lifetime(&self) -> u32;
 
-    /// By how many seconds the clock of the machine that opens a ticket may differ from that of its maker. 0 unless
-    /// overridden.
+    /// The number of seconds by which the clock of the machine that opens a ticket may differ from
+    /// that of its creator. The default is 0.
     ///
-    /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by this. Clients are not told so: the
-    /// lifetime that they were told holds on every machine then.
+    /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this.
+    /// Clients do not learn it, so the lifetime that they know is valid on every machine.
     fn clock_tolerance(&self) -> u32 {
         0
     }
 
-    /// Makes a ticket of `plain`: encrypted, and protected against modification.
+    /// Creates a ticket: encrypts `plain` and protects it against modification.
     ///
-    /// `None` when it cannot; the server then sends no ticket.
+    /// Returns `None` on failure; the server then sends no ticket.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>>;
 
-    /// Returns what [`encrypt`](Self::encrypt) was given when it made the ticket `cipher`.
+    /// Decrypts the ticket `cipher`. Returns the plaintext given to [`encrypt`](Self::encrypt).
     ///
-    /// `None` for anything else, which is a normal event: a ticket of another server, an expired one, a
-    /// forgery. The input comes straight from a peer who is not authenticated.
+    /// Returns `None` for anything else, which is normal: a ticket of another server, an expired
+    /// ticket, or a forgery. The input comes directly from an unauthenticated peer.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 }
 
-/// Makes tickets under the keys of `generator`, which are changed every six hours and destroyed after
-/// twelve.
+/// Creates tickets with the keys of `generator`. They are rotated every six hours and destroyed
+/// after twelve.
 ///
 /// # Errors
 ///
-/// Those of [`TicketRotator::new`].
+/// The errors of [`TicketRotator::new`].
 #[cfg(feature = "std")]
 pub fn make_rotating_ticketer(
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
@@ -75,13 +75,13 @@ pub fn make_rotating_ticketer(
     Ok(Arc::new(TicketRotator::new(KEY_CHANGE_SECS, generator)?))
 }
 
-/// Makes an [`AeadTicketer`] under a fresh random key of 32 bytes, which `new_aead` receives.
+/// Creates an [`AeadTicketer`] with a random key of 32 bytes, which it passes to `new_aead`.
 ///
-/// This is the whole body of the generator that a provider hands to `make_rotating_ticketer`.
+/// It is the whole generator that a provider passes to `make_rotating_ticketer`.
 ///
 /// # Errors
 ///
-/// [`GetRandomFailed`] when `random` cannot make key and key name.
+/// Returns [`GetRandomFailed`] if `random` cannot fill the key and its name.
 pub fn make_ticketer<A: Aead + 'static>(
     new_aead: impl FnOnce(AeadKey) -> A,
     random: &'static dyn SecureRandom,
@@ -101,7 +101,7 @@ pub fn make_ticketer<A: Aead + 'static>(
     }))
 }
 
-/// Ticket protection by an AEAD under a key that never leaves this process.
+/// Ticket protection by an AEAD whose key never leaves this process.
 ///
 /// ```text
 ///   ┌───────────────────┬─────────────────┬─────────────────┬───────────────┐
@@ -110,10 +110,10 @@ pub fn make_ticketer<A: Aead + 'static>(
 ///     authenticated       random            as long as the plaintext
 /// ```
 ///
-/// The key name is random and tells tickets of other keys apart before any decryption.
+/// The key name is random. It identifies tickets of other keys before any decryption.
 ///
-/// Nonces are random, so a key should make no more than 2³² tickets (NIST SP 800-38D §8.3). Changed
-/// after six hours, it would reach that at 200 000 tickets a second.
+/// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3).
+/// Rotated after six hours, it would reach that at 200 000 tickets a second.
 pub struct AeadTicketer<A> {
     aead: A,
     key_name: [u8; KEY_NAME_LEN],
@@ -122,7 +122,7 @@ pub struct AeadTicketer<A> {
 
 const KEY_NAME_LEN: usize = 16;
 
-/// Length in bytes of the longest ticket: `opaque ticket<1..2^16-1>` (RFC 9846 §4.7.1).
+/// The maximum length of a ticket in bytes: `opaque ticket<1..2^16-1>` (RFC 9846 §4.7.1).
 const MAX_TICKET_LEN: usize = 0xffff;
 
 const TICKET_LIFETIME_SECS: u32 = 12 * 60 * 60;
@@ -136,7 +136,7 @@ impl<A: Aead> ProducesTickets for AeadTicketer<A> {
         TICKET_LIFETIME_SECS
     }
 
-    /// Also `None` when the ticket would be longer than 65 535 bytes.
+    /// Also returns `None` if the ticket would be longer than 65 535 bytes.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
         let overhead = KEY_NAME_LEN + NONCE_LEN + TAG_LEN;
         if plain.len() > MAX_TICKET_LEN - overhead {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::crypto::toy::ToyAead;
 
-    /// Fills with a byte that is another each time.
+    /// Fills with a byte that differs in each call.
     #[derive(Debug)]
     struct Counter(AtomicU8);
 
@@ -237,14 +237,17 @@ mod tests {
     }
 
     #[test]
-    fn changed_or_cut_ticket_is_refused() {
+    fn changed_or_truncated_ticket_is_rejected() {
         let ticketer = ticketer();
         let ticket = ticketer.encrypt(b"session").unwrap();
         for i in 0..ticket.len() {
             let mut changed = ticket.clone();
             changed[i] ^= 1;
             assert!(ticketer.decrypt(&changed).is_none(), "byte {i} changed");
-            assert!(ticketer.decrypt(&ticket[..i]).is_none(), "cut to {i} bytes");
+            assert!(
+                ticketer.decrypt(&ticket[..i]).is_none(),
+                "truncated to {i} bytes"
+            );
         }
     }
 

@@ -1,14 +1,14 @@
-//! Where the current time comes from.
+//! The source of the current time.
 
 use core::fmt::Debug;
 
 use pki_types::UnixTime;
 
-/// A clock: it dates the verification of certificates and the age of session tickets.
+/// A clock for certificate verification and the age of session tickets.
 ///
-/// Without `std` there is no clock to fall back to, and every configuration needs one.
+/// Without `std` there is no default clock, and every configuration needs one.
 pub trait TimeProvider: Debug + Send + Sync {
-    /// The current wall-clock time, or `None` when it is not known.
+    /// The current wall-clock time; `None` if it is unknown.
     ///
     /// A handshake that needs the time and gets none fails with
     /// [`Error::FailedToGetCurrentTime`](crate::error::Error::FailedToGetCurrentTime).

@@ -1,13 +1,13 @@
 //! The protocol versions that can be enabled.
 //!
-//! A version is named by a static, not an enum, so that the linker can drop the code of a version that
-//! nothing refers to.
+//! Each version is a static rather than an enum variant, so that the linker can drop the code of an
+//! unreferenced version.
 
 use core::fmt;
 
 use crate::enums::ProtocolVersion;
 
-/// A protocol version that this library speaks. Its only values are [`TLS12`] and [`TLS13`].
+/// A protocol version of this library. Its only values are [`TLS12`] and [`TLS13`].
 #[derive(PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SupportedProtocolVersion {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_apart_and_print_their_names() {
+    fn versions_differ_and_print_their_names() {
         assert_eq!(alloc::format!("{TLS12:?} {TLS13:?}"), "TLSv1_2 TLSv1_3");
         assert_eq!(TLS13, TLS13);
         assert_ne!(TLS12, TLS13);

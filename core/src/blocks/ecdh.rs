@@ -16,7 +16,7 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// An ephemeral private key.
     type PrivateKey: Send + Sync + 'static;
 
-    /// A public key in the encoding of TLS (RFC 9846 §4.3.8.2): an uncompressed point, or the 32 bytes of
+    /// A public key in wire format (RFC 9846 §4.3.8.2): an uncompressed point, or the 32 bytes of
     /// X25519.
     type PublicKey: AsRef<[u8]> + Send + Sync + 'static;
 

@@ -13,7 +13,7 @@
 //!                               key, base_nonce ──► ContextS, ContextR (§5.2)
 //! ```
 //!
-//! The secret export interface (§5.3) is not part of [`Hpke`], so `exporter_secret` is never derived.
+//! [`Hpke`] excludes the secret export interface (§5.3), so `exporter_secret` is never derived.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -43,8 +43,8 @@ use crate::error::{Error, OtherError};
 ///
 /// Unlike those of [`Ecdh`](super::Ecdh), keys can be serialised and reused.
 pub trait HpkeDh: Send + Sync + 'static {
-    /// The hash function of the KEM (RFC 9180 §7.1): SHA-256 for X25519 and P-256, SHA-384 for P-384, SHA-512
-    /// for P-521.
+    /// The hash function of the KEM (RFC 9180 §7.1): SHA-256 for X25519 and P-256, SHA-384 for
+    /// P-384, SHA-512 for P-521.
     type Hash: HashFunction;
 
     /// A private key. It is zeroized on drop.

@@ -1,16 +1,22 @@
 //! Building blocks for crypto providers. They contain everything that all providers would write
 //! alike, over small traits that a crypto library implements.
 //!
-//! | if the library has | implement | to get |
-//! |---|---|---|
-//! | an AEAD | [`AeadAlgorithm`] | records of TLS 1.3 and TLS 1.2: [`Tls13Framing`], [`Tls12GcmFraming`], [`Tls12Chacha20Framing`] |
-//! | plus a cipher for QUIC's headers | [`PacketAlgorithm`] | packet and header protection: [`QuicPackets`] |
-//! | a hash function, with HMAC | [`HashFunction`] | transcript hash, HMAC, HKDF: [`Hashing`]; the PRF of TLS 1.2 |
-//! | both of these | | cipher suites: [`Tls13Suite`], [`Tls12Suite`] |
-//! | Diffie-Hellman on a curve | [`Ecdh`] | key exchange: [`EcdhGroup`] |
-//! | plus serialisable keys | [`HpkeDh`] | with an AEAD and a hash function, HPKE: [`HpkeBase`] |
-//! | private keys | [`KeyPair`] | signing keys from PKCS#8, SEC1 and PKCS#1: [`KeyLoader`], [`any_supported_type`] |
-//! | an AEAD with a shared key | [`Aead`] | protection of tickets: [`make_ticketer`]; with HKDF, tickets that any machine of a fleet opens: [`FleetTicketer`] |
+//! A provider implements these traits over its library, and gets:
+//!
+//! - [`AeadAlgorithm`], for an AEAD: records of TLS 1.3 and TLS 1.2 ([`Tls13Framing`],
+//!   [`Tls12GcmFraming`], [`Tls12Chacha20Framing`]);
+//! - [`PacketAlgorithm`], for an AEAD with its cipher for QUIC's headers: packet and header
+//!   protection ([`QuicPackets`]);
+//! - [`HashFunction`], for a hash function with HMAC: transcript hash, HMAC and HKDF ([`Hashing`]),
+//!   and the PRF of TLS 1.2;
+//! - an AEAD and a hash function together: cipher suites ([`Tls13Suite`], [`Tls12Suite`]);
+//! - [`Ecdh`], for Diffie-Hellman on a curve: key exchange ([`EcdhGroup`]);
+//! - [`HpkeDh`], for Diffie-Hellman with serialisable keys: HPKE, with an AEAD and a hash function
+//!   ([`HpkeBase`]);
+//! - [`KeyPair`], for private keys: signing keys from PKCS#8, SEC1 and PKCS#1 ([`KeyLoader`],
+//!   [`any_supported_type`]);
+//! - [`Aead`], for an AEAD with a shared key: protection of tickets ([`make_ticketer`]), and with
+//!   HKDF, tickets that any machine of a fleet opens ([`FleetTicketer`]).
 //!
 //! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
 //! algorithms that verify signatures, and the lists of what it offers, in order of preference. All

@@ -251,7 +251,8 @@ impl BulkCipher {
     }
 }
 
-/// A [`BulkCipher`] as a type, so that a provider can write one generic implementation for all its ciphers.
+/// A [`BulkCipher`] as a type, so that one generic implementation can serve all ciphers of a
+/// provider.
 pub trait Cipher: Send + Sync + 'static {
     /// The cipher of this type.
     const CIPHER: BulkCipher;

@@ -296,7 +296,7 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
 /// sending leads to no nonce that the connection has already used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
-    /// For AES-128-GCM.
+    /// The key material for AES-128-GCM.
     Aes128Gcm {
         /// The key, 16 bytes.
         key: AeadKey,
@@ -304,7 +304,7 @@ pub enum ConnectionTrafficSecrets {
         iv: Iv,
     },
 
-    /// For AES-256-GCM.
+    /// The key material for AES-256-GCM.
     Aes256Gcm {
         /// The key, 32 bytes.
         key: AeadKey,
@@ -312,7 +312,7 @@ pub enum ConnectionTrafficSecrets {
         iv: Iv,
     },
 
-    /// For ChaCha20-Poly1305.
+    /// The key material for ChaCha20-Poly1305.
     Chacha20Poly1305 {
         /// The key, 32 bytes.
         key: AeadKey,

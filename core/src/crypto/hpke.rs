@@ -130,7 +130,8 @@ impl HpkePrivateKey {
         &self.0
     }
 
-    /// Clamps the 32 bytes of an X25519 key, as `SerializePrivateKey` must (RFC 9180 §7.1.2, RFC 7748 §5).
+    /// Clamps the 32 bytes of an X25519 key, as `SerializePrivateKey` must (RFC 9180 §7.1.2, RFC
+    /// 7748 §5).
     pub(crate) fn clamp_x25519(&mut self) {
         if let [first, .., last] = &mut self.0[..] {
             *first &= 0b1111_1000;

@@ -111,7 +111,8 @@ pub fn with_expander<T>(
     expanded.unwrap_or_else(|| expand(&*hkdf.expander_for_okm(okm)))
 }
 
-/// `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): the next secret of a schedule.
+/// Returns `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): the next secret of a
+/// schedule.
 ///
 /// `label` excludes the prefix "tls13 ".
 ///

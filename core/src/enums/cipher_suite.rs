@@ -1,11 +1,12 @@
-//! The registry of TLS cipher suites: names and code points, nothing about which of them are supported.
+//! The registry of TLS cipher suites: names and code points, whether supported or not.
 
 use super::wire_enum;
 
 wire_enum! {
-    /// `CipherSuite`: IANA's "TLS Cipher Suites" registry. Being listed here does not mean being supported.
+    /// `CipherSuite`: IANA's "TLS Cipher Suites" registry. Listed suites are not necessarily
+    /// supported.
     #[allow(non_camel_case_types)] // IANA's spelling, and 0.23's
-    #[allow(missing_docs)] // a registry: the name spells out all there is to say
+    #[allow(missing_docs)] // a registry: the name says everything
     pub enum CipherSuite(u16) named if is_printed_by_name {
         TLS_NULL_WITH_NULL_NULL = 0x0000,
         TLS_RSA_WITH_NULL_MD5 = 0x0001,
@@ -386,8 +387,8 @@ wire_enum! {
     }
 }
 
-/// Returns true for the suites whose names `Debug` prints. It prints the numbers of all others, as rustls 0.23 does:
-/// programs log and compare these texts.
+/// True for the suites whose names `Debug` prints. Others are printed as numbers. Programs log and
+/// compare these texts, so they must not change.
 fn is_printed_by_name(suite: &CipherSuite) -> bool {
     matches!(
         suite,

@@ -1,9 +1,9 @@
-//! The registry of TLS extensions. Which message may carry which is decided where messages are read.
+//! The registry of TLS extensions. Message parsers decide which extensions a message may carry.
 
 use super::wire_enum;
 
 wire_enum! {
-    /// `ExtensionType`: RFC 9846 §4.3 and IANA's registry. Names are the registry's.
+    /// `ExtensionType`: RFC 9846 §4.3 and IANA's registry. Names follow the registry.
     pub enum ExtensionType(u16) {
         /// `server_name`: RFC 6066 §3.
         ServerName = 0,
@@ -25,7 +25,7 @@ wire_enum! {
         ServerAuthz = 8,
         /// `cert_type`: RFC 6091.
         CertType = 9,
-        /// `supported_groups`: RFC 9846 §4.3.7, `elliptic_curves` once.
+        /// `supported_groups`: RFC 9846 §4.3.7, formerly `elliptic_curves`.
         SupportedGroups = 10,
         /// `ec_point_formats`: RFC 8422 §5.1.2.
         EcPointFormats = 11,
@@ -99,7 +99,7 @@ wire_enum! {
         QuicTransportParameters = 57,
         /// `ticket_request`: RFC 9149.
         TicketRequest = 58,
-        /// `next_protocol_negotiation`: never registered, what ALPN replaced.
+        /// `next_protocol_negotiation`: the unregistered predecessor of ALPN.
         NextProtocolNegotiation = 0x3374,
         /// `ech_outer_extensions`: RFC 9849.
         EchOuterExtensions = 0xfd00,
@@ -107,7 +107,7 @@ wire_enum! {
         EncryptedClientHello = 0xfe0d,
         /// `renegotiation_info`: RFC 5746.
         RenegotiationInfo = 0xff01,
-        /// `quic_transport_parameters` as the last drafts of QUIC numbered it.
+        /// `quic_transport_parameters` with the code point of QUIC's last drafts.
         QuicTransportParametersDraft = 0xffa5,
     }
 }

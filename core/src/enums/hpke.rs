@@ -35,7 +35,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// HPKE authenticated encryption: RFC 9180 §7.3.
+    /// HPKE authenticated encryption algorithms: RFC 9180 §7.3.
     #[allow(non_camel_case_types)] // RFC 9180's spelling
     #[derive(Default)]
     pub enum HpkeAead(u16) {
@@ -52,7 +52,7 @@ wire_enum! {
 }
 
 impl HpkeAead {
-    /// The length of the tag in bytes; `None` for what cannot seal or is not known.
+    /// The length of the tag in bytes; `None` if the algorithm cannot seal or is unknown.
     pub fn tag_len(&self) -> Option<usize> {
         // RFC 9180 §7.3: Nt
         match self {

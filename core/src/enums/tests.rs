@@ -5,7 +5,7 @@ use super::*;
 use crate::codec::{Codec, Reader};
 use crate::error::InvalidMessage;
 
-/// Every value of a one-byte enum survives a round trip, named or not.
+/// Checks that every value of an enum survives a round trip, named or not.
 macro_rules! round_trips {
     ($name:ident: u8) => {
         for value in 0..=u8::MAX {
@@ -66,9 +66,10 @@ fn every_value_round_trips() {
     round_trips!(SignatureScheme: u16);
 }
 
-/// A round trip cannot see a name at the wrong value; these are values a handshake depends on.
+/// Round trips cannot detect a name with the wrong value. These values are the ones a handshake
+/// depends on.
 #[test]
-fn names_stand_at_their_code_points() {
+fn names_have_their_code_points() {
     assert_eq!(
         CipherSuite::from(0x1301),
         CipherSuite::TLS13_AES_128_GCM_SHA256
@@ -161,7 +162,7 @@ fn only_the_range_of_rfc_7919_is_finite_field() {
 }
 
 #[test]
-fn schemes_know_their_kind_of_key() {
+fn schemes_report_their_kind_of_key() {
     use SignatureAlgorithm as Kind;
     for (value, kind, tls13) in [
         (0x0201, Kind::RSA, false),
@@ -180,7 +181,7 @@ fn schemes_know_their_kind_of_key() {
         (0x0904, Kind::Unknown(4), true),
         (0x0905, Kind::Unknown(5), true),
         (0x0906, Kind::Unknown(6), true),
-        // not named here, although their low byte is that of a kind of TLS 1.2
+        // unnamed, although their low byte is the value of a TLS 1.2 signature algorithm
         (0x0301, Kind::Unknown(1), false),
         (0x0303, Kind::Unknown(3), false),
         // for private use
@@ -193,14 +194,14 @@ fn schemes_know_their_kind_of_key() {
 }
 
 #[test]
-fn defaults_are_what_holds_without_negotiation() {
+fn defaults_are_those_without_negotiation() {
     assert_eq!(CertificateType::default(), CertificateType::X509);
     assert_eq!(HpkeKdf::default(), HpkeKdf::HKDF_SHA256);
     assert_eq!(HpkeAead::default(), HpkeAead::AES_128_GCM);
 }
 
 #[test]
-fn only_what_seals_has_a_tag() {
+fn only_sealing_aeads_have_a_tag() {
     assert_eq!(HpkeAead::AES_128_GCM.tag_len(), Some(16));
     assert_eq!(HpkeAead::AES_256_GCM.tag_len(), Some(16));
     assert_eq!(HpkeAead::CHACHA20_POLY_1305.tag_len(), Some(16));

@@ -1,21 +1,21 @@
-//! Which alert the peer is sent when a connection fails: RFC 9846 §6.2, as one table.
+//! The alert that the peer receives when a connection fails: RFC 9846 §6.2, as one table.
 //!
-//! To change the alert of an error, move its line to the arm of that alert. Where one error has two, by what the peer sent
-//! it in, the handshake says which.
+//! To change the alert of an error, move its line to the arm of that alert. If the alert of an
+//! error depends on the message, the handshake decides.
 
 use super::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 use crate::enums::AlertDescription;
 
 impl Error {
-    /// The alert that is sent to the peer when a connection fails with this error, unless the handshake
-    /// names another.
+    /// The alert that is sent to the peer when a connection fails with this error, unless the
+    /// handshake selects another.
     ///
-    /// `None` if none is due: the peer has already closed the connection with an alert of its own, the record
-    /// to carry one could not be sealed, or errors of this kind end no connection.
+    /// Returns `None` if no alert is sent: the peer has already sent an alert of its own, the
+    /// record for the alert could not be sealed, or errors of this kind do not end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),
-            // a peer that floods gets no answer, as with 0.23
+            // do not answer a peer that floods the connection
             Self::PeerMisbehaved(
                 PeerMisbehaved::TooManyKeyUpdateRequests
                 | PeerMisbehaved::TooManyRenegotiationRequests
@@ -107,7 +107,7 @@ impl PeerMisbehaved {
             | Self::MissingPskModesExtension
             | Self::MissingQuicTransportParameters => AlertDescription::MissingExtension,
 
-            // RFC 9846 §4.3: known, and in the wrong message
+            // RFC 9846 §4.3: a known extension in the wrong message
             Self::DisallowedEncryptedExtension | Self::UnexpectedCleartextExtension => {
                 AlertDescription::IllegalParameter
             }
@@ -243,7 +243,8 @@ impl CertificateError {
 
             Self::Revoked => AlertDescription::CertificateRevoked,
 
-            // a missing or stale revocation list is an authority's failure, not the certificate's
+            // a missing or stale revocation list is the fault of the authority, not of the
+            // certificate
             Self::UnknownIssuer
             | Self::UnknownRevocationStatus
             | Self::ExpiredRevocationList

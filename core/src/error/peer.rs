@@ -1,4 +1,5 @@
-//! Errors that a peer causes: malformed messages, protocol violations, and offers without anything usable.
+//! Errors caused by the peer: malformed messages, protocol violations, and offers without a usable
+//! option.
 
 use alloc::vec::Vec;
 
@@ -41,7 +42,7 @@ pub enum InvalidMessage {
     MessageTooLarge,
     /// A message is shorter than its length field says.
     MessageTooShort,
-    /// The named field is missing or cut short.
+    /// The named field is missing or truncated.
     MissingData(&'static str),
     /// A ServerKeyExchange or ClientKeyExchange lacks its parameters.
     MissingKeyExchange,
@@ -57,7 +58,7 @@ pub enum InvalidMessage {
     UnknownCertificateExtension,
     /// A HelloRetryRequest has an unknown extension.
     UnknownHelloRetryRequestExtension,
-    /// A record's protocol version is no version of TLS.
+    /// A record's protocol version is not a version of TLS.
     UnknownProtocolVersion,
     /// The compression method is not null.
     UnsupportedCompression,
@@ -68,7 +69,7 @@ pub enum InvalidMessage {
 }
 
 /// A protocol violation in well-formed messages.
-// in 0.23's order, as applications may cast it to a number
+// in the order of 0.23, because applications may cast it to a number
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
@@ -124,13 +125,14 @@ pub enum PeerMisbehaved {
     IllegalTlsInnerPlaintext,
     /// A pre-shared key's binder does not verify.
     IncorrectBinder,
-    /// A compressed certificate cannot be decompressed, or has another length than it claims.
+    /// A compressed certificate cannot be decompressed, or its length differs from the one it
+    /// declares.
     InvalidCertCompression,
     /// `max_early_data_size` has a value that is not allowed there.
     InvalidMaxEarlyDataSize,
     /// A key share is not a valid public key.
     InvalidKeyShare,
-    /// A record goes on after a message that changes the keys.
+    /// A record continues after a message that changes the keys.
     KeyEpochWithPendingFragment,
     /// The peer sent a KeyUpdate over QUIC, which has its own key updates.
     KeyUpdateReceivedInQuicConnection,
@@ -154,7 +156,7 @@ pub enum PeerMisbehaved {
     OfferedEarlyDataWithOldProtocolVersion,
     /// ALPN has an empty protocol name.
     OfferedEmptyApplicationProtocol,
-    /// A TLS 1.3 ClientHello offers other compression methods than null.
+    /// A TLS 1.3 ClientHello offers compression methods other than null.
     OfferedIncorrectCompressions,
     /// Another extension of a ClientHello follows `pre_shared_key`.
     PskExtensionMustBeLast,

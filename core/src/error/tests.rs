@@ -19,7 +19,7 @@ fn other() -> OtherError {
     OtherError(Arc::new(fmt::Error))
 }
 
-/// Every `InvalidMessage`, and the alert rustls 0.23.46 converts it to.
+/// Every `InvalidMessage`, with the alert to which rustls 0.23.46 converts it.
 const INVALID_MESSAGES: &[(InvalidMessage, Alert)] = &[
     (
         InvalidMessage::CertificatePayloadTooLarge,
@@ -67,7 +67,7 @@ const INVALID_MESSAGES: &[(InvalidMessage, Alert)] = &[
     ),
 ];
 
-/// Every `CertificateError`, and the alert rustls 0.23.46 converts it to.
+/// Every `CertificateError`, with the alert to which rustls 0.23.46 converts it.
 #[allow(deprecated)] // the list names every variant
 fn certificate_errors() -> Vec<(CertificateError, Alert)> {
     vec![
@@ -287,7 +287,7 @@ fn peer_incompatible() -> Vec<PeerIncompatible> {
     ]
 }
 
-/// The variants of `Error` that hold none of the enums above, and the alert each is due.
+/// The variants of `Error` that hold none of the enums above, with their alerts.
 fn plain_errors() -> Vec<(Error, Option<Alert>)> {
     vec![
         (
@@ -344,7 +344,7 @@ fn invalid_messages_have_the_alerts_of_0_23() {
 }
 
 #[test]
-fn alerts_that_rfc_9846_names_are_sent_where_0_23_has_decode_error() {
+fn alerts_follow_rfc_9846_where_0_23_sends_decode_error() {
     for (cause, alert) in [
         (
             InvalidMessage::UnknownCertificateExtension,
@@ -456,19 +456,19 @@ fn every_error() -> Vec<Error> {
 }
 
 #[test]
-fn every_error_has_a_text_of_its_own() {
+fn every_error_has_a_unique_text() {
     let mut texts: Vec<_> = every_error().iter().map(Error::to_string).collect();
     assert!(texts.iter().all(|text| !text.is_empty()));
     let count = texts.len();
     texts.sort();
     texts.dedup();
-    // one text, `CertRevocationListError::ParseError`, is in the lists twice
+    // the lists contain `CertRevocationListError::ParseError` twice
     assert_eq!(texts.len(), count - 1);
 }
 
-/// The test `texts` of `rustls` compares each text with that of 0.23. These are the ones that are put together.
+/// The test `texts` of `rustls` compares each text with that of 0.23. These are the composed ones.
 #[test]
-fn texts_name_what_was_expected_and_what_came() {
+fn texts_name_the_expected_and_the_received() {
     for (expect_types, text) in [
         (vec![], ""),
         (vec![ContentType::Alert], "Alert"),
@@ -521,9 +521,9 @@ fn texts_name_what_was_expected_and_what_came() {
     );
 }
 
-/// Applications may cast it to a number. These are the ones that 0.23 does not have in the order of the alphabet.
+/// Applications may cast it to a number. These variants are not in alphabetical order in 0.23.
 #[test]
-fn what_a_peer_did_wrong_has_the_number_of_0_23() {
+fn peer_misbehaviour_has_the_numbers_of_0_23() {
     for (wrong, number) in [
         (PeerMisbehaved::IllegalHelloRetryRequestWithEmptyCookie, 15),
         (PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges, 16),
@@ -547,8 +547,8 @@ fn what_a_peer_did_wrong_has_the_number_of_0_23() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "each error is compared with each")]
-fn every_error_but_other_equals_itself_alone() {
+#[cfg_attr(miri, ignore = "compares all pairs of errors")]
+fn every_error_except_other_equals_only_itself() {
     let all = every_error();
     for (i, left) in all.iter().enumerate() {
         for (j, right) in all.iter().enumerate() {
@@ -591,7 +591,7 @@ fn context_is_compared() {
 }
 
 #[test]
-fn an_other_error_equals_nothing_and_tells_its_source() {
+fn an_other_error_equals_nothing_and_has_a_source() {
     let error = other();
     assert_ne!(error, error.clone());
     assert!(
@@ -604,7 +604,7 @@ fn an_other_error_equals_nothing_and_tells_its_source() {
 
 #[cfg(feature = "std")]
 #[test]
-fn a_clock_before_1970_is_no_clock() {
+fn a_time_before_1970_is_an_error() {
     let future = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
     let error = std::time::SystemTime::UNIX_EPOCH
         .duration_since(future)

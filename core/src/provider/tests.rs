@@ -7,7 +7,7 @@ use crate::enums::NamedGroup;
 use crate::error::Error;
 use crate::sign::SigningKey;
 
-/// Zero bytes, as if they were random.
+/// Zero bytes instead of random ones.
 #[derive(Debug)]
 struct Zeros;
 
@@ -42,7 +42,7 @@ fn provider() -> CryptoProvider {
 
 #[test]
 fn default_provider_is_installed_once() {
-    // no other test of this process may install one
+    // no other test of this process may install a default
     assert!(CryptoProvider::get_default().is_none());
     provider().install_default().unwrap();
     let first = CryptoProvider::get_default().unwrap();
@@ -56,7 +56,7 @@ fn default_provider_is_installed_once() {
 }
 
 #[test]
-fn provider_is_approved_when_all_of_it_is() {
+fn provider_is_approved_if_all_parts_are() {
     #[derive(Debug)]
     struct Approved;
 

@@ -7,14 +7,14 @@ use crate::crypto::tls13::{OkmBlock, expand_label_block, expand_label_slice};
 use crate::crypto::toy::{TLS13_SUITE, ToyHash, ToyQuic, tls13_suite};
 use crate::enums::{CipherSuite, Side};
 
-/// What a packet key was made of: key and IV, which those of [`ToyQuic`] give away.
+/// Returns key and IV of a packet key, which the keys of [`ToyQuic`] reveal.
 fn key_and_iv(key: &dyn PacketKey) -> Vec<u8> {
     let mut payload = [0; ToyQuic::KEY_LEN + NONCE_LEN];
     key.encrypt_in_place(0, &[], &mut payload).unwrap();
     payload.to_vec()
 }
 
-/// The first bytes of what a header protection key was made of.
+/// Returns the first bytes of a header protection key.
 fn mask(key: &dyn HeaderProtectionKey) -> [u8; 4] {
     let (mut first, mut number) = (3, [0; 4]);
     key.encrypt_in_place(&[0; SAMPLE_LEN], &mut first, &mut number)
@@ -22,7 +22,7 @@ fn mask(key: &dyn HeaderProtectionKey) -> [u8; 4] {
     number
 }
 
-/// Key and IV from `secret`, and the bytes of the header key that make the mask, by RFC 9001 §5.1.
+/// Returns key and IV derived from `secret`, and the first bytes of the header key (RFC 9001 §5.1).
 fn derived(secret: &OkmBlock, prefix: &str) -> (Vec<u8>, [u8; 4]) {
     let expander = TLS13_SUITE.hkdf_provider.expander_for_okm(secret);
     let expand = |label: &str, len: usize| {
@@ -122,7 +122,7 @@ fn key_update_goes_from_secret_to_secret() {
             assert_eq!(key_and_iv(&*theirs.local), key_and_iv(&*ours.remote));
             assert_eq!(key_and_iv(&*theirs.remote), key_and_iv(&*ours.local));
         }
-        // the copy goes on from where it was made
+        // the copy continues from the generation of the original
         let next = client.clone().next_packet_keys();
         assert_eq!(
             key_and_iv(&*next.local),
@@ -133,7 +133,7 @@ fn key_update_goes_from_secret_to_secret() {
 }
 
 #[test]
-fn quic_is_offered_where_there_is_some() {
+fn quic_suite_exists_if_the_suite_has_a_quic_part() {
     let suite = TLS13_SUITE.quic_suite().unwrap();
     assert_eq!(suite.suite, &TLS13_SUITE);
     static WITHOUT: Tls13CipherSuite = tls13_suite(

@@ -1,5 +1,5 @@
-//! Tickets that any machine of a fleet can open, with nothing between the machines but a secret that all
-//! were given, and their clocks.
+//! Tickets that any machine of a fleet can open. The machines share only a secret and the time of
+//! day.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,15 +16,15 @@ use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
 use crate::crypto::tls13::{Hkdf, HkdfExpander};
 use crate::error::Error;
 
-/// Ticket protection by keys that every machine derives from one shared secret and the time of day, so that a
-/// session started on one machine resumes on any other.
+/// Ticket protection by keys that every machine derives from one shared secret and the time of day.
+/// A session started on one machine resumes on any other.
 ///
-/// Time is cut into epochs. A ticket is made in the epoch that the maker's clock shows, and opened by machines
-/// whose clocks show this epoch or a neighbouring one:
+/// Time is divided into epochs. A ticket belongs to the epoch of its creator's clock. Machines open
+/// it if their clocks show the same epoch or a neighbouring one:
 ///
 /// ```text
 ///   epoch               n - 1       n         n + 1       n + 2
-///   the maker's clock ─┼─────────┼────●────┼─────────┼─────────┼──
+///   creator's clock   ─┼─────────┼────●────┼─────────┼─────────┼──
 ///   opens it           │ ◄───────── yes ──────────► │   no
 /// ```
 ///
@@ -37,14 +37,14 @@ use crate::error::Error;
 ///     authenticated    random           as long as the plaintext
 /// ```
 ///
-/// Each ticket has a key and nonce of its own, `HKDF-Expand` (RFC 5869 §2.3) from the secret with epoch and salt
-/// as info. So no number of machines or tickets wears a key out, and no key is kept: not that of a past epoch,
-/// nor any other. What is kept is HKDF's pseudorandom key. Whoever has the secret can open every ticket, the
-/// old ones too: guard it like the private key of a certificate, and replace it from time to time. Machines
-/// with different secrets, or epochs of different lengths, refuse each other's tickets, and their clients do a
-/// full handshake.
+/// Each ticket has its own key and nonce, derived with `HKDF-Expand` (RFC 5869 §2.3) from the
+/// secret, with epoch and salt as info. So keys do not wear out, whatever the number of machines
+/// and tickets. Only HKDF's pseudorandom key is stored. Anyone who has the secret can open every
+/// ticket, including old ones: protect it like the private key of a certificate, and replace it
+/// from time to time. Machines with different secrets or epoch lengths reject each other's tickets,
+/// and their clients do a full handshake.
 ///
-/// Early data that is not to be replayed needs more than this: a ticket can be used once on each machine.
+/// This does not protect early data against replay: a ticket can be used once on each machine.
 pub struct FleetTicketer<A> {
     pseudorandom_key: Box<dyn HkdfExpander>,
     new_aead: fn(AeadKey) -> A,
@@ -53,43 +53,46 @@ pub struct FleetTicketer<A> {
     epoch_secs: u32,
 }
 
-/// What a [`FleetTicketer`] is made of: a provider's HKDF, AEAD and randomness.
+/// The components of a [`FleetTicketer`]: a provider's HKDF, AEAD and randomness.
 ///
-/// Machines understand each other if they have the same hash function and AEAD, whatever their providers.
+/// Machines accept each other's tickets if hash function and AEAD are the same, even with different
+/// providers.
 pub struct FleetCrypto<A> {
-    /// HKDF, preferably with SHA-384 or longer: a key and nonce are then one block.
+    /// HKDF, preferably with SHA-384 or longer: key and nonce then fit into one block.
     pub hkdf: &'static dyn Hkdf,
-    /// Makes an AEAD of a key of 32 bytes.
+    /// Creates an AEAD from a key of 32 bytes.
     pub new_aead: fn(AeadKey) -> A,
-    /// For the salts.
+    /// The source of the salts.
     pub random: &'static dyn SecureRandom,
 }
 
 impl<A: Aead> FleetTicketer<A> {
-    /// Length in bytes of the shortest secret.
+    /// The minimum length of a secret in bytes.
     pub const MIN_SECRET_LEN: usize = 32;
 
     /// The shortest epoch in seconds: an hour.
     pub const MIN_EPOCH_SECS: u32 = 60 * 60;
 
-    /// The longest epoch in seconds: half of the seven days for which a ticket may be used (RFC 9846 §4.7.1),
-    /// because a ticket made when an epoch begins opens until the next one ends.
+    /// The longest epoch in seconds: half of the seven days for which a ticket may be used (RFC
+    /// 9846 §4.7.1). A ticket created at the start of an epoch opens until the end of the next one.
     pub const MAX_EPOCH_SECS: u32 = 7 * 24 * 60 * 60 / 2;
 
-    /// By how many seconds two machines' clocks may differ so that [`lifetime`](ProducesTickets::lifetime)
-    /// stays true: servers accept tickets that are older by this. With a larger difference tickets are refused
-    /// earlier than clients were told; tickets made more than one epoch ahead are refused, too.
+    /// The number of seconds by which the clocks of two machines may differ. Within it,
+    /// [`lifetime`](ProducesTickets::lifetime) holds: servers accept tickets that are older by
+    /// this. With a larger difference, tickets are rejected before the lifetime that clients know,
+    /// and so are tickets from more than one epoch ahead.
     pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
 
-    /// Makes tickets in epochs of `epoch_secs` seconds by `clock`, under keys derived from `secret`.
+    /// Creates tickets in epochs of `epoch_secs` seconds of `clock`, with keys derived from
+    /// `secret`.
     ///
-    /// The secret is a random one, not a password; it is not kept. `clock` tells the time since 1970 in UTC, as
-    /// [`UnixTime::now`] does; while it says `None`, no tickets are made or opened.
+    /// The secret is random, not a password; it is not stored. `clock` returns the time since 1970
+    /// in UTC, like [`UnixTime::now`]. While it returns `None`, no tickets are created or opened.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `secret` is shorter than [`Self::MIN_SECRET_LEN`], or `epoch_secs` is not from
-    /// [`Self::MIN_EPOCH_SECS`] to [`Self::MAX_EPOCH_SECS`].
+    /// Returns [`Error::General`] if `secret` is shorter than [`Self::MIN_SECRET_LEN`], or if
+    /// `epoch_secs` is not between [`Self::MIN_EPOCH_SECS`] and [`Self::MAX_EPOCH_SECS`].
     pub fn new(
         secret: &[u8],
         epoch_secs: u32,
@@ -120,7 +123,7 @@ impl<A: Aead> FleetTicketer<A> {
         Some(now / u64::from(self.epoch_secs))
     }
 
-    /// Key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt, 44)`.
+    /// Derives key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt, 44)`.
     fn ticket_key(&self, header: &Header) -> Option<(A, Nonce)> {
         let mut okm = Zeroizing::new([0; AeadKey::MAX_LEN + NONCE_LEN]);
         let info = [&self.epoch_secs.to_be_bytes()[..], header];
@@ -134,7 +137,7 @@ impl<A: Aead> FleetTicketer<A> {
     }
 }
 
-/// HKDF's salt: what else is derived from the same secret has nothing to do with it.
+/// The salt of HKDF. It separates these keys from other uses of the same secret.
 const DOMAIN: &[u8] = b"rustls-inplace fleet tickets 1";
 
 const EPOCH_LEN: usize = 8;
@@ -149,8 +152,9 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         true
     }
 
-    /// One epoch less [`CLOCK_TOLERANCE_SECS`](FleetTicketer::CLOCK_TOLERANCE_SECS): a ticket made at the very
-    /// end of an epoch opens until the end of the next one, by the clock of the machine that opens it.
+    /// One epoch minus [`CLOCK_TOLERANCE_SECS`](FleetTicketer::CLOCK_TOLERANCE_SECS). A ticket
+    /// created at the very end of an epoch opens until the end of the next one, by the clock of the
+    /// opening machine.
     fn lifetime(&self) -> u32 {
         self.epoch_secs - Self::CLOCK_TOLERANCE_SECS
     }
@@ -159,7 +163,8 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         Self::CLOCK_TOLERANCE_SECS
     }
 
-    /// Also `None` without the time or randomness, or when the ticket would be longer than 65 535 bytes.
+    /// Also returns `None` without time or randomness, or if the ticket would be longer than 65 535
+    /// bytes.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
         if plain.len() > MAX_TICKET_LEN - HEADER_LEN - TAG_LEN {
             return None;
@@ -189,7 +194,7 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         }
         let (header, sealed) = cipher.split_first_chunk::<HEADER_LEN>()?;
         let epoch = u64::from_be_bytes(*header.first_chunk()?);
-        // the neighbouring epochs: tickets live on, and clocks differ
+        // accept neighbouring epochs: tickets outlive their epoch, and clocks differ
         if epoch.abs_diff(self.current_epoch()?) > 1 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Ticket protection that changes its key as time goes by.
+//! Ticket protection with key rotation.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,39 +17,41 @@ use crate::lock::Mutex;
 #[cfg(not(feature = "std"))]
 use crate::time_provider::TimeProvider;
 
-/// Keys of which the newest makes tickets, and the one before it still opens its own.
+/// A set of keys: the newest creates tickets, and the previous one still opens its own.
 ///
 /// ```text
-///   seconds since it was made   0 ········ lifetime ········ 2 × lifetime
+///   seconds since its creation  0 ········ lifetime ········ 2 × lifetime
 ///                               │ newest    │ older           │ destroyed
-///   makes new tickets           │ yes       │ no              │
+///   creates new tickets         │ yes       │ no              │
 ///   opens its tickets           │ yes       │ yes             │ no
 /// ```
 ///
-/// So a ticket is good for at least `lifetime` and at most twice that. The change happens in the first call of
-/// `encrypt` or `decrypt` that is due for it; without calls nothing is destroyed.
+/// So a ticket is valid for at least `lifetime` and at most twice that. Keys are rotated by the
+/// first call of `encrypt` or `decrypt` that is due; without calls no key is destroyed.
 struct Rotation {
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
     lifetime: u32,
     keys: Mutex<KeyRing>,
 }
 
-/// The newest key, then the older one. There is never a third: the next is made after `lifetime` seconds of the
-/// newest, when the older one has had twice that.
+/// The newest key, then the previous one. There is never a third: the next key is created
+/// `lifetime` seconds after the newest, when the previous one has reached twice that age.
 type KeyRing = [Option<TicketKey>; 2];
 
 #[derive(Clone)]
 struct TicketKey {
     tickets: Arc<Boxed>,
-    /// In seconds since the epoch; the earliest time seen since, if the clock was set back.
+    /// Creation time in seconds since the epoch. If the clock was set back, the earliest time seen
+    /// since.
     made: u64,
 }
 
-/// A key in the box that it came in: moved out of that, it would leave a copy of itself there.
+/// A key in its original box: moving it out would leave a copy behind.
 struct Boxed(Box<dyn ProducesTickets>);
 
 impl TicketKey {
-    /// In seconds. A key out of what is now the future, because the clock was set back, ages from now on.
+    /// The age in seconds. If the clock was set back and the key seems to be from the future, its
+    /// age starts at 0 now.
     fn age(&mut self, now: u64) -> u64 {
         self.made = self.made.min(now);
         now - self.made
@@ -57,7 +59,7 @@ impl TicketKey {
 }
 
 impl Rotation {
-    /// Twice the lifetime of a key, as tickets of the older one are accepted too.
+    /// Twice the lifetime of a key, because tickets of the previous key are accepted too.
     fn ticket_lifetime(&self) -> u32 {
         self.lifetime.saturating_mul(2)
     }
@@ -74,12 +76,13 @@ impl Rotation {
             .find_map(|key| key.tickets.0.decrypt(cipher))
     }
 
-    /// The keys to use at `now`, after destroying those that are too old and making one if due.
+    /// Returns the keys to use at `now`, after destroying expired ones and creating one if due.
     ///
-    /// They are handed out from under the lock, so that no ticket waits for another's encryption.
+    /// They are returned from under the lock, so that no ticket waits for the encryption of
+    /// another.
     fn keys(&self, now: u64) -> Result<KeyRing, GetRandomFailed> {
         let lifetime = u64::from(self.lifetime);
-        // every change of the ring is complete in itself, so a poisoned lock does no harm
+        // each change of the ring is atomic, so a poisoned lock does no harm
         let mut keys = self.keys.lock_even_poisoned().ok_or(GetRandomFailed)?;
         let keys: &mut KeyRing = &mut keys;
         for key in keys.iter_mut() {
@@ -97,24 +100,24 @@ impl Rotation {
     }
 }
 
-/// Ticket protection that changes its key as time goes by, with two keys alive at once.
+/// Ticket protection with key rotation and two live keys.
 ///
-/// The newest key makes tickets for `lifetime` seconds, and opens them for twice that; then it is destroyed. The
-/// change happens in the first call of `encrypt` or `decrypt` that is due for it; without calls nothing is
-/// destroyed.
+/// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
+/// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
+/// calls no key is destroyed.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
 
 #[cfg(feature = "std")]
 impl TicketRotator {
-    /// Starts with a first key made by `generator`.
+    /// Creates the first key with `generator`.
     ///
-    /// `lifetime` is for how many seconds a key makes tickets before the next one is made.
+    /// `lifetime` is the number of seconds for which a key creates tickets.
     ///
     /// # Errors
     ///
-    /// [`Error::FailedToGetRandomBytes`] when `generator` fails. When it fails later on, no tickets are made or
-    /// opened until it succeeds.
+    /// Returns [`Error::FailedToGetRandomBytes`] if `generator` fails. If it fails later, no
+    /// tickets are created or opened until it succeeds.
     pub fn new(
         lifetime: u32,
         generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
@@ -160,16 +163,16 @@ impl fmt::Debug for TicketRotator {
     }
 }
 
-/// The older name of [`TicketRotator`], which does the same.
+/// The old name of [`TicketRotator`], which behaves the same.
 #[cfg(feature = "std")]
 pub struct TicketSwitcher(TicketRotator);
 
-/// Ticket protection that changes its key as time goes by, with two keys alive at once, by a clock and under a
-/// lock of the application's.
+/// Ticket protection with key rotation and two live keys, using a clock and a lock of the
+/// application.
 ///
-/// The newest key makes tickets for `lifetime` seconds, and opens them for twice that; then it is destroyed. The
-/// change happens in the first call of `encrypt` or `decrypt` that is due for it; without calls nothing is
-/// destroyed.
+/// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
+/// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
+/// calls no key is destroyed.
 #[cfg(not(feature = "std"))]
 pub struct TicketSwitcher {
     rotation: Rotation,
@@ -181,7 +184,7 @@ impl TicketSwitcher {
     ///
     /// # Errors
     ///
-    /// Those of [`TicketRotator::new`].
+    /// The errors of [`TicketRotator::new`].
     #[cfg(feature = "std")]
     #[deprecated(note = "use `TicketRotator`")]
     pub fn new(
@@ -191,15 +194,16 @@ impl TicketSwitcher {
         TicketRotator::new(lifetime, generator).map(Self)
     }
 
-    /// Starts with a first key made by `generator`.
+    /// Creates the first key with `generator`.
     ///
-    /// `lifetime` is for how many seconds a key makes tickets before the next one is made; `time_provider` says
-    /// when that is.
+    /// `lifetime` is the number of seconds for which a key creates tickets, measured by
+    /// `time_provider`.
     ///
     /// # Errors
     ///
-    /// [`Error::FailedToGetRandomBytes`] when `generator` fails, [`Error::FailedToGetCurrentTime`] when the clock
-    /// does not know the time. Where either fails later on, no tickets are made or opened until it succeeds.
+    /// Returns [`Error::FailedToGetRandomBytes`] if `generator` fails, or
+    /// [`Error::FailedToGetCurrentTime`] if the clock has no time. If either fails later, no
+    /// tickets are created or opened until it succeeds.
     #[cfg(not(feature = "std"))]
     pub fn new<M: MakeMutex>(
         lifetime: u32,
@@ -281,7 +285,7 @@ mod tests {
         static FAIL: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Tickets of the n-th producer of a test are n followed by the plaintext.
+    /// The n-th producer of a test creates tickets of the form n ‖ plaintext.
     #[derive(Debug)]
     struct Numbered(u8);
 
@@ -375,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_from_the_future_lives_no_longer_than_others() {
+    fn a_key_from_the_future_lives_as_long_as_others() {
         let rotator = rotator();
         assert!(rotator.decrypt(1011, b"\x01a").is_some());
         assert!(rotator.decrypt(5, b"\x01a").is_some());

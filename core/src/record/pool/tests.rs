@@ -78,7 +78,7 @@ fn the_pool_keeps_few_memories_of_a_length() {
     }
 }
 
-/// For any lengths that a thread has used. The most recently used ones stay.
+/// Holds for any lengths that a thread has used. The most recently used memories stay.
 #[test]
 fn the_pool_keeps_no_more_than_its_budget() {
     on_a_new_thread(|| {

@@ -1,4 +1,5 @@
-//! Machines are ticketers that share a secret, each with a clock that the test sets.
+//! Tests of the fleet ticketer. A machine is a ticketer with a shared secret and a clock that the
+//! test sets.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -12,9 +13,9 @@ use crate::crypto::toy::{ToyAead, ToyHmac};
 
 const SECRET: [u8; 32] = [0x5e; 32];
 const EPOCH: u32 = 6 * 60 * 60;
-/// When epoch 1000 begins.
+/// The start of epoch 1000.
 const START: u64 = 1000 * EPOCH as u64;
-/// A clock that does not know the time.
+/// A clock that returns no time.
 const BROKEN: u64 = u64::MAX;
 
 struct Machine {
@@ -25,8 +26,8 @@ struct Machine {
 impl Machine {
     fn new(secret: &[u8], epoch_secs: u32) -> Self {
         let clock = Arc::new(AtomicU64::new(START));
-        let shown = clock.clone();
-        let clock_fn = move || match shown.load(Ordering::Relaxed) {
+        let time = clock.clone();
+        let clock_fn = move || match time.load(Ordering::Relaxed) {
             BROKEN => None,
             secs => Some(UnixTime::since_unix_epoch(Duration::from_secs(secs))),
         };
@@ -50,7 +51,7 @@ fn crypto(random: &'static dyn SecureRandom) -> FleetCrypto<ToyAead> {
     }
 }
 
-/// Fills with a byte that is another each time.
+/// Fills with a byte that differs in each call.
 #[derive(Debug)]
 struct Counter(AtomicU8);
 
@@ -77,7 +78,7 @@ fn two_machines() -> [Machine; 2] {
 }
 
 #[test]
-fn one_machine_opens_what_another_made() {
+fn one_machine_opens_the_tickets_of_another() {
     let [maker, opener] = two_machines();
     let tickets = maker.at(START);
     assert!(tickets.enabled());
@@ -96,14 +97,14 @@ fn one_machine_opens_what_another_made() {
 }
 
 #[test]
-fn this_and_the_neighbouring_epochs_are_accepted() {
+fn current_and_neighbouring_epochs_are_accepted() {
     let [maker, opener] = two_machines();
     let epoch = u64::from(EPOCH);
     for made in [START, START + 1, START + epoch - 1] {
         let ticket = maker.at(made).encrypt(b"session").unwrap();
         for (opened, accepted) in [
             (START - epoch - 1, false),
-            // a maker whose clock is ahead
+            // created by a clock that is ahead
             (START - epoch, true),
             (START - 1, true),
             (START, true),
@@ -120,9 +121,9 @@ fn this_and_the_neighbouring_epochs_are_accepted() {
     }
 }
 
-/// With clocks that differ as far as is tolerated, whenever the ticket was made.
+/// Holds for clocks that differ by the tolerance, whenever the ticket was created.
 #[test]
-fn ticket_opens_for_as_long_as_clients_are_told() {
+fn ticket_opens_throughout_the_lifetime_sent_to_clients() {
     let [maker, opener] = two_machines();
     let tolerance = u64::from(FleetTicketer::<ToyAead>::CLOCK_TOLERANCE_SECS);
     for into_epoch in [0, 1, u64::from(EPOCH) / 2, u64::from(EPOCH) - 1] {
@@ -146,12 +147,12 @@ fn lifetime_is_within_the_seven_days_of_the_rfc() {
     assert_eq!(lifetime(EPOCH), 21_300);
     assert_eq!(lifetime(Tickets::MIN_EPOCH_SECS), 3300);
     assert_eq!(lifetime(Tickets::MAX_EPOCH_SECS), 302_100);
-    // the longest that any ticket opens
+    // the longest time for which any ticket opens
     assert_eq!(2 * Tickets::MAX_EPOCH_SECS, 7 * 24 * 60 * 60);
 }
 
 #[test]
-fn changed_or_cut_ticket_is_refused() {
+fn changed_or_truncated_ticket_is_rejected() {
     let [maker, opener] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
     let tickets = opener.at(START);
@@ -161,7 +162,10 @@ fn changed_or_cut_ticket_is_refused() {
             changed[i] ^= 1 << bit;
             assert!(tickets.decrypt(&changed).is_none(), "bit {bit} of byte {i}");
         }
-        assert!(tickets.decrypt(&ticket[..i]).is_none(), "cut to {i} bytes");
+        assert!(
+            tickets.decrypt(&ticket[..i]).is_none(),
+            "truncated to {i} bytes"
+        );
     }
     assert!(tickets.decrypt(&[&ticket[..], &[0]].concat()).is_none());
 }
@@ -170,7 +174,7 @@ fn changed_or_cut_ticket_is_refused() {
 fn epoch_is_authenticated() {
     let [maker, opener] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
-    // an old ticket does not become young by saying so
+    // an old ticket must not become younger by claiming another epoch
     for claimed in [999_u64, 1001] {
         let claimed = [&claimed.to_be_bytes()[..], &ticket[8..]].concat();
         assert!(opener.at(START).decrypt(&claimed).is_none());
@@ -178,7 +182,7 @@ fn epoch_is_authenticated() {
 }
 
 #[test]
-fn other_secrets_and_other_epoch_lengths_are_strangers() {
+fn other_secrets_and_other_epoch_lengths_are_rejected() {
     let ticket = Machine::new(&SECRET, EPOCH).at(START).encrypt(b"session");
     let ticket = ticket.unwrap();
     for at in [0, 31] {
@@ -189,7 +193,7 @@ fn other_secrets_and_other_epoch_lengths_are_strangers() {
     }
     let longer = Machine::new(&[&SECRET[..], &[0]].concat(), EPOCH);
     assert!(longer.at(START).decrypt(&ticket).is_none());
-    // at a time when both are in an epoch of the same number
+    // both machines are in an epoch of the same number
     let length = Machine::new(&SECRET, EPOCH + 1);
     assert!(length.at(START + 1000).decrypt(&ticket).is_none());
 }
@@ -209,7 +213,7 @@ fn without_time_or_randomness_there_are_no_tickets() {
 }
 
 #[test]
-fn secrets_and_epochs_out_of_range_are_refused() {
+fn secrets_and_epochs_out_of_range_are_rejected() {
     type Tickets = FleetTicketer<ToyAead>;
     let made = |secret: &[u8], epoch_secs| {
         Tickets::new(secret, epoch_secs, crypto(&RANDOM), || None).map(drop)

@@ -47,7 +47,7 @@ fn outgoing_buffer_moves_bytes_before_it_grows() {
     assert_eq!(buffer.pending()[900..], [3; 2000]);
 }
 
-/// For any amount of unsent output, and any size of a single send.
+/// Holds for any amount of unsent output, and any size of a single send.
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
 fn outgoing_bytes_are_moved_a_few_times_at_most() {
@@ -91,7 +91,7 @@ fn debug_shows_lengths_only() {
     );
 }
 
-/// For any length of the memory that the rest was sent from.
+/// Holds for any length of the memory that the rest was sent from.
 #[test]
 fn little_output_holds_a_short_memory() {
     let owner = Owner::new();

@@ -10,7 +10,7 @@ use super::super::moved::MOVED;
 use super::*;
 use crate::record::MAX_FRAGMENT_LEN;
 
-/// A record as it is received: of this many bytes behind its header, each `fill`.
+/// Builds a received record: a header and `payload_len` bytes of `fill`.
 fn record(payload_len: usize, fill: u8) -> Vec<u8> {
     let mut bytes = vec![fill; HEADER_LEN + payload_len];
     bytes[..3].copy_from_slice(&[23, 3, 3]);
@@ -18,7 +18,7 @@ fn record(payload_len: usize, fill: u8) -> Vec<u8> {
     bytes
 }
 
-/// Has `buffer` read the front of `bytes` once; returns how much it read.
+/// Lets `buffer` read the front of `bytes` once. Returns how much it read.
 fn receive_once(buffer: &mut ReceiveBuffer, bytes: &[u8]) -> usize {
     let read = buffer.receive(|room| {
         let len = Ord::min(room.len(), bytes.len());
@@ -28,7 +28,7 @@ fn receive_once(buffer: &mut ReceiveBuffer, bytes: &[u8]) -> usize {
     read.unwrap()
 }
 
-/// The length of the room that `buffer` offers.
+/// Returns the length of the room that `buffer` offers.
 fn room_len(buffer: &mut ReceiveBuffer) -> usize {
     let mut len = 0;
     let _ = buffer.receive(|room| {
@@ -38,7 +38,7 @@ fn room_len(buffer: &mut ReceiveBuffer) -> usize {
     len
 }
 
-/// Receives all of `bytes`, in as many reads as that takes.
+/// Receives all of `bytes`, with as many reads as needed.
 fn receive(buffer: &mut ReceiveBuffer, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         let len = receive_once(buffer, bytes);
@@ -56,7 +56,7 @@ fn received_bytes_are_moved_a_few_times_at_most() {
         let mut opened = VecDeque::new();
         let (mut received, mut kept) = (0, 0);
         MOVED.set(0);
-        // 15 kB of plaintext wait, whatever is read
+        // 15 kB of plaintext are always unread
         while received < 10 << 20 {
             receive(&mut buffer, &record);
             received += record.len();
@@ -99,9 +99,9 @@ fn padding_takes_no_memory() {
     assert!(buffer.memory.is_empty());
 }
 
-/// A marker has two bytes for a length.
+/// The length field of a marker has two bytes.
 #[test]
-fn more_plaintext_waits_than_one_record_holds() {
+fn more_plaintext_may_be_unread_than_one_record_holds() {
     let mut buffer = ReceiveBuffer::default();
     let mut expected = Vec::new();
     for i in 0..300_u32 {
@@ -120,11 +120,11 @@ fn more_plaintext_waits_than_one_record_holds() {
 
 /// A read that is not filled was the last for a while.
 #[test]
-fn a_part_of_a_record_is_held_in_proportion_to_what_has_come() {
+fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
     let bytes = record(16401, 7);
     for read in [1, 4, 5, 100, 256, 257, 4000, 4097, 9000, 16000] {
         let mut buffer = ReceiveBuffer::default();
-        // long records came before
+        // as if long records had arrived before
         buffer.expected = (bytes.len() + HEADER_LEN) as u16;
         receive(&mut buffer, &bytes[..read]);
         buffer.park();
@@ -134,7 +134,7 @@ fn a_part_of_a_record_is_held_in_proportion_to_what_has_come() {
         };
         assert_eq!(buffer.memory.len(), len);
         assert_eq!(buffer.unopened(), &bytes[..read]);
-        // a read that brings nothing leaves nothing behind
+        // a read of no bytes keeps no memory
         let room = room_len(&mut buffer);
         assert!(
             room >= Ord::min(READ_LEN, bytes.len() - read),
@@ -149,7 +149,7 @@ fn a_part_of_a_record_is_held_in_proportion_to_what_has_come() {
         buffer.consume(16384);
         assert!(buffer.memory.is_empty());
     }
-    // when plaintext before it was read
+    // the same once the plaintext before it is read
     let mut buffer = ReceiveBuffer::default();
     receive(&mut buffer, &record(16401, 7));
     receive(&mut buffer, &record(90, 8)[..50]);
@@ -166,9 +166,9 @@ fn a_part_of_a_record_is_held_in_proportion_to_what_has_come() {
     assert_eq!(buffer.unopened(), &record(90, 8)[..50]);
 }
 
-/// A peer that sends byte by byte.
+/// The peer sends single bytes.
 #[test]
-fn a_record_that_comes_byte_by_byte_is_moved_twice() {
+fn a_record_received_byte_by_byte_is_moved_twice() {
     let bytes = record(16401, 7);
     let mut buffer = ReceiveBuffer::default();
     let mut longest = 0;
@@ -184,9 +184,9 @@ fn a_record_that_comes_byte_by_byte_is_moved_twice() {
     assert!(MOVED.get() <= 3 * bytes.len(), "{} bytes", MOVED.get());
 }
 
-/// While reads are filled, what has come stays where it is.
+/// While reads are filled, received bytes are not moved.
 #[test]
-fn a_record_that_comes_at_once_is_not_moved() {
+fn a_record_received_at_once_is_not_moved() {
     let bytes = record(16401, 7);
     let mut buffer = ReceiveBuffer::default();
     for round in 0..10 {
@@ -202,16 +202,16 @@ fn a_record_that_comes_at_once_is_not_moved() {
         buffer.park();
         assert_eq!(buffer.memory.len(), RECORD_LEN);
         buffer.consume(16384);
-        // the first long one goes from a short memory to a long one
+        // the first long record moves from a short memory to a long one
         let (most_reads, most_moved) = if round == 0 { (2, READ_LEN) } else { (1, 0) };
         assert!(reads <= most_reads && MOVED.get() <= most_moved, "{round}");
     }
 }
 
-/// On the one thread, in buffers of all lengths.
+/// All connections are on one thread, with buffers of all lengths.
 #[cfg(feature = "std")]
 #[test]
-fn a_read_is_given_nothing_of_another_connection() {
+fn a_read_sees_nothing_of_another_connection() {
     let on_one_thread = || {
         for part in [10, 300, 5000, 16_400] {
             for fill in 1..20 {
@@ -237,9 +237,9 @@ fn a_read_is_given_nothing_of_another_connection() {
     std::thread::spawn(on_one_thread).join().unwrap();
 }
 
-/// A short record behind long ones.
+/// A short record follows long ones.
 #[test]
-fn plaintext_that_waits_is_held_in_proportion() {
+fn memory_for_unread_plaintext_is_proportional() {
     let mut buffer = ReceiveBuffer::default();
     for long in [16401, 8000, 5000] {
         for len in [18, 1017, 4091, 5000, 9000, 16401] {
@@ -329,7 +329,7 @@ fn room_to_receive_is_for_one_record_and_an_alert() {
     );
     receive(&mut buffer, &record(16401, 7)[100..]);
     assert_eq!(room_len(&mut buffer), READ_LEN, "a whole record is there");
-    // a record of the greatest length the wire allows fits
+    // a record of the maximum length fits
     buffer.discard(HEADER_LEN + 16401);
     let longest = record(MAX_WIRE_PAYLOAD_LEN, 9);
     let (most, last) = longest.split_at(longest.len() - 1);
@@ -339,11 +339,11 @@ fn room_to_receive_is_for_one_record_and_an_alert() {
     assert_eq!(buffer.unopened(), longest);
     assert!(buffer.is_full());
     buffer.keep(longest.len(), HEADER_LEN..longest.len());
-    assert!(!buffer.is_full(), "what is opened does not count");
+    assert!(!buffer.is_full(), "opened records do not count");
 }
 
-/// One read of as much of `stream` as there is room for, and all records in it opened, read and done with;
-/// returns how much was read and how many bytes were moved.
+/// Reads as much of `stream` as there is room for, and opens and consumes all records in it.
+/// Returns how many bytes were read and moved.
 fn one_read(buffer: &mut ReceiveBuffer, stream: &mut &[u8]) -> (usize, usize) {
     MOVED.set(0);
     let now = receive_once(buffer, stream);
@@ -367,7 +367,7 @@ fn one_read(buffer: &mut ReceiveBuffer, stream: &mut &[u8]) -> (usize, usize) {
 
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn small_records_are_read_many_at_once_and_moved_not_at_all() {
+fn small_records_are_read_together_and_hardly_moved() {
     for payload_len in [30, 100, 1041, 4113, 8000] {
         let record = record(payload_len, 1);
         let stream = record.repeat((1 << 20) / record.len());
@@ -376,7 +376,7 @@ fn small_records_are_read_many_at_once_and_moved_not_at_all() {
         let (mut reads, mut moved) = (0, 0);
         while !stream.is_empty() {
             let (read, moved_now) = one_read(&mut buffer, &mut stream);
-            // until a header was read that tells how long the records are, and then that they remain so
+            // the buffer adapts to the length of the records within a few reads
             if reads < 10 {
                 let most = Ord::max(READ_LEN << reads, 2 * record.len());
                 assert!(read <= most, "{read} bytes in read {reads}");
@@ -385,7 +385,7 @@ fn small_records_are_read_many_at_once_and_moved_not_at_all() {
                     read > MAX_AHEAD - record.len(),
                     "{read} bytes in read {reads}"
                 );
-                // the header of the next, to a memory that is enough for it, and back
+                // the header of the next record moves to a memory that fits it, and back
                 assert!(
                     moved_now <= 2 * HEADER_LEN,
                     "{moved_now} bytes in read {reads} of {payload_len}, {read} bytes"
@@ -407,8 +407,8 @@ fn small_records_are_read_many_at_once_and_moved_not_at_all() {
 
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn a_long_record_behind_small_ones_is_moved_no_more_than_they_are_long() {
-    // the more small ones, the more is read at once
+fn a_long_record_after_small_ones_is_moved_by_at_most_their_length() {
+    // more small records make longer reads
     for small in [1, 3, 20, 100, 1000] {
         let pattern = [&record(95, 1).repeat(small)[..], &record(16401, 2)].concat();
         let stream = pattern.repeat(8);
@@ -425,7 +425,7 @@ fn a_long_record_behind_small_ones_is_moved_no_more_than_they_are_long() {
 }
 
 #[test]
-fn plaintext_is_found_where_it_lies() {
+fn plaintext_is_returned_in_place() {
     let mut buffer = ReceiveBuffer::default();
     let [first, second, third] = [record(10, 1), record(30, 2), record(20, 3)];
     receive(&mut buffer, &[&first[..], &second, &third].concat());
@@ -438,7 +438,7 @@ fn plaintext_is_found_where_it_lies() {
     assert_eq!((buffer.unread(), buffer.chunk()), (24, &[1; 4][..]));
     buffer.consume(3);
     assert_eq!((buffer.unread(), buffer.chunk()), (21, &[1; 1][..]));
-    // no more than the chunk is consumed at once
+    // consuming never passes the end of the chunk
     buffer.consume(100);
     assert_eq!((buffer.unread(), buffer.chunk()), (20, &[2; 20][..]));
 
@@ -454,7 +454,7 @@ fn plaintext_is_found_where_it_lies() {
 }
 
 #[test]
-fn records_without_plaintext_are_passed_over() {
+fn records_without_plaintext_are_skipped() {
     let mut buffer = ReceiveBuffer::default();
     let bytes = record(10, 1);
     receive(&mut buffer, &[&bytes[..]; 6].concat());
@@ -467,7 +467,7 @@ fn records_without_plaintext_are_passed_over() {
     buffer.consume(3);
     assert_eq!(buffer.chunk(), [1]);
     buffer.consume(1);
-    assert!(!buffer.memory.is_empty(), "one is not opened");
+    assert!(!buffer.memory.is_empty(), "one record is unopened");
     buffer.discard(15);
     assert!(buffer.memory.is_empty());
 }
@@ -488,14 +488,14 @@ fn plaintext_far_inside_its_record_is_kept() {
 }
 
 #[test]
-fn room_that_stays_unused_holds_no_memory() {
+fn unused_room_holds_no_memory() {
     let mut buffer = ReceiveBuffer::default();
     assert_eq!(room_len(&mut buffer), READ_LEN);
     assert!(buffer.memory.is_empty());
 }
 
 #[test]
-fn dropping_what_is_unopened_leaves_what_waits_to_be_read() {
+fn dropping_unopened_records_keeps_unread_plaintext() {
     let mut buffer = ReceiveBuffer::default();
     receive(
         &mut buffer,
@@ -517,7 +517,7 @@ fn dropping_what_is_unopened_leaves_what_waits_to_be_read() {
 enum Step {
     /// Receive up to this many bytes.
     Receive(usize),
-    /// Open a record, if one is there, and keep this much of it, at most, from this offset on.
+    /// Open a record, if there is one, and keep at most this much of it, from this offset on.
     Keep(usize, usize),
     Discard,
     Consume(usize),
@@ -537,7 +537,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
-/// What [`ReceiveBuffer`] should hold, without any cleverness.
+/// A straightforward model of [`ReceiveBuffer`].
 #[derive(Default)]
 struct ReceiveModel {
     unopened: VecDeque<u8>,
@@ -545,7 +545,7 @@ struct ReceiveModel {
 }
 
 impl ReceiveModel {
-    /// Length of the first record when all of it is there.
+    /// The length of the first record if it is complete.
     fn record_len(&mut self) -> Option<usize> {
         let bytes = self.unopened.make_contiguous();
         let &[_, _, _, high, low] = bytes.first_chunk()?;
@@ -554,7 +554,7 @@ impl ReceiveModel {
     }
 }
 
-/// Miri takes its time, and has no files.
+/// Runs few cases and no files under Miri, which is slow and has no file system.
 pub(in crate::record) fn config() -> ProptestConfig {
     if cfg!(miri) {
         ProptestConfig {
@@ -571,7 +571,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn received_bytes_are_neither_lost_nor_moved_about(
+    fn received_bytes_are_neither_lost_nor_reordered(
         lens in prop::collection::vec(0..5000_usize, 1..20),
         steps in steps(),
     ) {
