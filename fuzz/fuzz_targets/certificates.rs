@@ -1,4 +1,4 @@
-//! Any bytes as a certificate, plain or compressed. What it does is in harness/src/fuzzed.
+//! Reads arbitrary bytes as a certificate, plain or compressed. The code is in harness/src/fuzzed.
 
 #![no_main]
 

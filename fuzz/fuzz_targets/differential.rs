@@ -1,5 +1,4 @@
-//! The same bytes to this crate and to upstream. What it does is
-//! in harness/src/fuzzed.
+//! Sends the same bytes to this crate and to upstream. The code is in harness/src/fuzzed.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a server, or the DNS, says of Encrypted ClientHello, to a client. What it does is in harness/src/fuzzed.
+//! Gives a client arbitrary ECH data from a server or the DNS. The code is in harness/src/fuzzed.
 
 #![no_main]
 

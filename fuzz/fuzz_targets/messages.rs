@@ -1,4 +1,5 @@
-//! Any bytes as the body of any message, at any point of a handshake. What it does is in harness/src/fuzzed.
+//! Sends arbitrary bytes as the body of any message, at any point of a handshake. The code is in
+//! harness/src/fuzzed.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A client and a server of QUIC, and anything between them. What it does is
-//! in harness/src/fuzzed.
+//! Connects a QUIC client and server, with arbitrary changes in between. The code is in
+//! harness/src/fuzzed.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes to the receiving half of the record layer. What it does is in harness/src/fuzzed.
+//! Sends arbitrary bytes to the receiving half of the record layer. The code is in
+//! harness/src/fuzzed.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes, or a genuine flight with changes, to a server, at several points of a connection. What it does is
-//! in harness/src/fuzzed.
+//! Sends arbitrary bytes, or a genuine flight with changes, to a server at several points of a
+//! connection. The code is in harness/src/fuzzed.
 
 #![no_main]
 

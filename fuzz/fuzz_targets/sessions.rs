@@ -1,4 +1,5 @@
-//! Any bytes as a ticket, as what was sealed in one, or as a stored session. What it does is in harness/src/fuzzed.
+//! Reads arbitrary bytes as a ticket, as the content of a ticket, or as a stored session. The code
+//! is in harness/src/fuzzed.
 
 #![no_main]
 

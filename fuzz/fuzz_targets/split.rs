@@ -1,4 +1,5 @@
-//! The halves of a connection in any order of what can be done with each. What it does is in harness/src/fuzzed.
+//! Uses the halves of a split connection in any order of operations. The code is in
+//! harness/src/fuzzed.
 
 #![no_main]
 

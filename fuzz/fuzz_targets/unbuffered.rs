@@ -1,4 +1,4 @@
-//! The unbuffered API in any order of calls. What it does is in harness/src/fuzzed.
+//! Calls the unbuffered API in any order. The code is in harness/src/fuzzed.
 
 #![no_main]
 

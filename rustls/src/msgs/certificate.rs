@@ -11,24 +11,25 @@ use rustls_core::error::{Error, InvalidMessage};
 use super::EncodeMessage;
 use super::extensions::{ExtensionContext, encode_extensions, read_extensions, read_value};
 
-/// The longest `certificate_list` that is accepted, in bytes. The wire allows 2^24 - 1.
+/// The longest accepted `certificate_list`, in bytes. The wire format allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
 
-/// The longest OCSP response that fits an entry's extensions, which have 2^16 - 1 bytes: the extension's type
-/// and length come before it, and the status type and a length of its own.
+/// The longest OCSP response that fits into an entry's extensions, which have at most 2^16 - 1
+/// bytes. Type and length of the extension precede it, and the status type and its own length.
 const MAX_OCSP_RESPONSE_LEN: usize = 0xffff - 4 - (1 + 3);
 
 /// `Certificate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CertificateMsg<'a> {
-    /// `certificate_request_context`: the server's is empty, a client's is the CertificateRequest's.
+    /// `certificate_request_context`: empty from a server; from a client, that of the
+    /// CertificateRequest.
     pub(crate) context: &'a [u8],
     /// `certificate_list`: the sender's certificate first; empty if a client has none.
     pub(crate) entries: Vec<CertificateEntry<'a>>,
 }
 
 impl<'a> CertificateMsg<'a> {
-    /// The message for `chain`, with `ocsp_response` stapled to the first certificate.
+    /// Creates the message for `chain`, with `ocsp_response` stapled to the first certificate.
     pub(crate) fn new(
         context: &'a [u8],
         chain: &'a [CertificateDer<'_>],
@@ -45,7 +46,7 @@ impl<'a> CertificateMsg<'a> {
         Self { context, entries }
     }
 
-    /// The certificates alone.
+    /// Iterates over the certificates.
     pub(crate) fn chain(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.entries.iter().map(|entry| entry.cert.as_ref())
     }
@@ -54,9 +55,9 @@ impl<'a> CertificateMsg<'a> {
 /// `CertificateEntry`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateEntry<'a> {
-    /// `cert_data`, or `ASN1_subjectPublicKeyInfo` where raw public keys were negotiated.
+    /// `cert_data`, or `ASN1_subjectPublicKeyInfo` if raw public keys were negotiated.
     pub(crate) cert: CertificateDer<'a>,
-    /// `status_request`: the OCSP response, not empty when received. No other extension is accepted.
+    /// `status_request`: the OCSP response, not empty if received. No other extension is accepted.
     pub(crate) ocsp_response: Option<&'a [u8]>,
 }
 
@@ -99,7 +100,8 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
                 ExtensionType::StatusRequest => {
                     ocsp_response = Some(CertificateStatus::read(body)?.0)
                 }
-                // RFC 9846 §4.5.1: nothing that was not asked for, and only status_request ever is
+                // RFC 9846 §4.5.1: nothing unsolicited, and this library only asks for
+                // status_request
                 _ => return Err(InvalidMessage::UnknownCertificateExtension),
             }
             Ok(())
@@ -111,9 +113,9 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
     }
 }
 
-/// `CertificateStatus` (RFC 6066 §8): an OCSP response, not empty when received.
+/// `CertificateStatus` (RFC 6066 §8): an OCSP response, not empty if received.
 ///
-/// A message of its own in TLS 1.2; RFC 9846 §4.5.1.1 puts it into an entry.
+/// In TLS 1.2 it is a message of its own; RFC 9846 §4.5.1.1 puts it into an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateStatus<'a>(pub(crate) &'a [u8]);
 
@@ -163,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_response_belongs_to_the_first_certificate() {
+    fn the_ocsp_response_belongs_to_the_first_certificate() {
         let chain = [&b"end entity"[..], b"issuer"].map(CertificateDer::from);
         let msg = CertificateMsg::new(&[], &chain, Some(b"response"));
         let responses: Vec<_> = msg

@@ -1,4 +1,4 @@
-//! CertificateRequest: RFC 9846 §4.4.2, and the names of certification authorities in it.
+//! CertificateRequest: RFC 9846 §4.4.2, and its names of certification authorities.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -18,8 +18,8 @@ use super::extensions::{
 };
 use super::short_list::ShortList;
 
-/// How much of a CertificateRequest the names of authorities may take, in bytes. The rest is left for its
-/// other extensions and for headers.
+/// The maximum length of the authorities' names in a CertificateRequest, in bytes. The rest is for
+/// its other extensions and for headers.
 const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
 /// `CertificateRequest`.
@@ -27,23 +27,23 @@ const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 pub(crate) struct CertificateRequest<'a> {
     /// `certificate_request_context`: empty during the handshake.
     pub(crate) context: &'a [u8],
-    /// `signature_algorithms`: `None` if the extension is missing, which it must not be.
+    /// `signature_algorithms`: `None` if this mandatory extension is missing.
     pub(crate) signature_algorithms: Option<ShortList<SignatureScheme>>,
     /// `certificate_authorities`.
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
-    /// `compress_certificate`: what the client may compress its Certificate with.
+    /// `compress_certificate`: the algorithms with which the client may compress its Certificate.
     pub(crate) compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>,
-    /// The types of all extensions received, in order. Not sent.
+    /// The types of all received extensions, in order. Not sent.
     pub(crate) received: ShortList<ExtensionType>,
 }
 
 impl CertificateRequest<'_> {
-    /// Checks that a CertificateRequest can name these authorities: the list has a two-byte length, and so
-    /// have the extensions that it is one of.
+    /// Checks that a CertificateRequest can carry these authorities: their list, and the extension
+    /// block around it, have two-byte lengths.
     ///
     /// # Errors
     ///
-    /// [`Error::General`].
+    /// Returns [`Error::General`] if they are too long, or if a name is empty.
     pub(crate) fn check_authorities(authorities: &[DistinguishedName]) -> Result<(), Error> {
         // RFC 9846 §4.3.4: a name has at least one byte
         if authorities.iter().any(|name| name.0.is_empty()) {
@@ -125,14 +125,14 @@ impl EncodeMessage for CertificateRequest<'_> {
 
 /// Reads the body of `certificate_authorities`: RFC 9846 §4.3.4.
 ///
-/// Deviates from its lower bound: an empty list, which rustls 0.23 takes too, restricts nothing.
+/// Deviates from its lower bound: an empty list, which rustls 0.23 accepts too, is no restriction.
 pub(super) fn read_authorities(
     r: &mut Reader<'_>,
 ) -> Result<Vec<DistinguishedName>, InvalidMessage> {
     r.prefixed(LengthSize::U16)?.list()
 }
 
-/// The name of a certification authority: a DER-encoded X.501 `Name`, not checked to be one.
+/// The name of a certification authority: a DER-encoded X.501 `Name`. The encoding is not checked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DistinguishedName(Vec<u8>);
 
@@ -145,9 +145,9 @@ impl fmt::Debug for DistinguishedName {
 }
 
 impl DistinguishedName {
-    /// Makes a `Name` from its contents: puts the header of a DER `SEQUENCE` in front of `bytes`.
+    /// Creates a `Name` from its contents: prepends the header of a DER `SEQUENCE` to `bytes`.
     ///
-    /// Use it for names whose outer `SEQUENCE` was taken off, as in `webpki`'s trust anchors.
+    /// Use it for names without their outer `SEQUENCE`, such as those of `webpki`'s trust anchors.
     pub fn in_sequence(bytes: &[u8]) -> Self {
         const SEQUENCE: u8 = 0x30;
         let len = bytes.len().to_be_bytes();
@@ -155,7 +155,7 @@ impl DistinguishedName {
 
         let mut der = Vec::with_capacity(2 + significant.len() + bytes.len());
         der.push(SEQUENCE);
-        // X.690 §8.1.3: lengths below 128 stand alone, others behind their own length
+        // X.690 §8.1.3: the short form for lengths below 128, the long form for others
         match bytes.len() {
             len @ 0..128 => der.push(len as u8),
             _ => {

@@ -8,12 +8,13 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 
-/// A signature over the handshake, with the scheme that made it.
+/// A signature over the handshake, with its scheme.
 ///
-/// It is what CertificateVerify carries (RFC 9846 §4.5.2), and ServerKeyExchange in TLS 1.2 (RFC 5246 §4.7).
+/// CertificateVerify carries it (RFC 9846 §4.5.2), and ServerKeyExchange in TLS 1.2 (RFC 5246
+/// §4.7).
 #[derive(Clone, Debug)]
 pub struct DigitallySignedStruct {
-    /// The scheme that the signature claims.
+    /// The scheme of the signature, according to its sender.
     pub scheme: SignatureScheme,
     signature: Vec<u8>,
 }
@@ -24,7 +25,7 @@ impl DigitallySignedStruct {
         Self { scheme, signature }
     }
 
-    /// The signature itself, in the encoding that its scheme prescribes.
+    /// The signature itself, in the encoding of its scheme.
     pub fn signature(&self) -> &[u8] {
         &self.signature
     }

@@ -19,7 +19,7 @@ use super::server_name::ServerNamePayload;
 use super::short_list::{ShortList, read_items};
 use super::transport_parameters::TransportParameters;
 
-/// What a ClientHello offers and asks for: a field for each extension that is known here.
+/// The extensions of a ClientHello: a field for each extension that this library supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientExtensions<'a> {
     pub(crate) server_name: Option<ServerNamePayload<'a>>,
@@ -34,13 +34,13 @@ pub(crate) struct ClientExtensions<'a> {
     /// `extended_master_secret`, which is empty.
     pub(crate) extended_master_secret: bool,
     pub(crate) compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>,
-    /// `session_ticket`: a ticket of TLS 1.2, or empty to ask for one.
+    /// `session_ticket`: a TLS 1.2 ticket; empty to ask for one.
     pub(crate) session_ticket: Option<&'a [u8]>,
     pub(crate) pre_shared_key: Option<OfferedPsks<'a>>,
     /// `early_data`, which is empty.
     pub(crate) early_data: bool,
     pub(crate) supported_versions: Option<ShortList<ProtocolVersion>>,
-    /// Not empty when received.
+    /// `cookie`, not empty if received.
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) psk_key_exchange_modes: Option<ShortList<PskKeyExchangeMode>>,
     pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
@@ -49,34 +49,35 @@ pub(crate) struct ClientExtensions<'a> {
     /// `quic_transport_parameters`.
     pub(crate) transport_parameters: TransportParameters<'a>,
     pub(crate) ticket_request: Option<TicketRequest>,
-    /// `encrypted_client_hello`, as `msgs::ech` makes it.
+    /// `encrypted_client_hello`, as encoded by `msgs::ech`.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
     /// `renegotiation_info`: empty in an initial handshake.
     pub(crate) renegotiation_info: Option<&'a [u8]>,
 
-    /// Decides the order in which the extensions are sent. The same seed gives the same order whichever
-    /// fields are set, as the ClientHello after a retry needs. Not received.
+    /// The seed that determines the order of the sent extensions. The order does not depend on
+    /// which fields are set, because a ClientHello after a retry must keep it. Not received.
     pub(crate) order_seed: u32,
-    /// How they are laid out. Not received.
+    /// The layout of the extensions. Not received.
     pub(crate) layout: Layout,
-    /// The types of all extensions received, in order. Not sent.
+    /// The types of all received extensions, in order. Not sent.
     pub(crate) received: ShortList<ExtensionType>,
 }
 
-/// How a ClientHello lays out its extensions.
+/// The layout of a ClientHello's extensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// In shuffled order.
+    /// Shuffled order.
     #[default]
     Shuffled,
-    /// As in a ClientHelloInner: those that the ClientHelloOuter has too stand together, at the end, and in its order
-    /// (RFC 9849 §5.1).
+    /// The layout of a ClientHelloInner: the extensions shared with the ClientHelloOuter are
+    /// together at the end, in the outer order (RFC 9849 §5.1).
     Inner,
-    /// As in an EncodedClientHelloInner: their types in `ech_outer_extensions`, and not they themselves.
+    /// The layout of an EncodedClientHelloInner: `ech_outer_extensions` lists the shared extensions
+    /// instead.
     EncodedInner,
 }
 
-/// Everything that is sent in shuffled order: all but `pre_shared_key`.
+/// All extensions that are sent in shuffled order: all except `pre_shared_key`.
 const SHUFFLED: [ExtensionType; 22] = [
     ExtensionType::ServerName,
     ExtensionType::StatusRequest,
@@ -123,14 +124,14 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
                     );
                 }
             }
-            // RFC 9846 §4.3.11: pre_shared_key is the last one
+            // RFC 9846 §4.3.11: pre_shared_key is the last extension
             self.encode_one(ExtensionType::PreSharedKey, block);
         });
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut extensions = Self::default();
-        // RFC 9846 §4.2.2: a client of an older version may leave the whole block out
+        // RFC 9846 §4.2.2: a client of an older version may omit the whole block
         if !r.any_left() {
             return Ok(extensions);
         }
@@ -153,14 +154,14 @@ impl<'a> ClientExtensions<'a> {
         }
     }
 
-    /// Whether the field of the extension `typ` is set.
+    /// True if the field of the extension `typ` is set.
     fn has(&self, typ: ExtensionType) -> bool {
         let mut bytes = Vec::new();
         self.encode_one(typ, &mut ExtensionWriter::new(&mut bytes));
         !bytes.is_empty()
     }
 
-    /// Adds the extension `typ` to `block`, if its field is set.
+    /// Appends the extension `typ` to `block` if its field is set.
     fn encode_one(&self, typ: ExtensionType, block: &mut ExtensionWriter<'_>) {
         use LengthSize::{U8, U16};
 
@@ -289,24 +290,26 @@ impl<'a> ClientExtensions<'a> {
     }
 }
 
-/// Whether a ClientHelloOuter has this extension of the ClientHelloInner, with the same body. The answer is the same
-/// for all hellos: RFC 9849 §10.5, what is only sometimes the same must not be left out of an inner one.
+/// True if a ClientHelloOuter has the same extension with the same body as the ClientHelloInner.
+/// The answer is the same for all hellos: an extension that is only sometimes shared must not be
+/// compressed (RFC 9849 §10.5).
 fn is_outer(typ: ExtensionType) -> bool {
-    // pre_shared_key is not among the shuffled ones
+    // pre_shared_key is not shuffled
     !matches!(
         typ,
         ExtensionType::ServerName | ExtensionType::EncryptedClientHello
     )
 }
 
-/// [`SHUFFLED`] in the order that `seed` decides: a Fisher-Yates shuffle, drawn from the seed.
+/// Returns [`SHUFFLED`] in the order for `seed`: a Fisher-Yates shuffle with numbers drawn from the
+/// seed.
 ///
-/// An order that varies keeps servers and middleboxes from relying on one. It need not be unpredictable.
+/// A varying order keeps servers and middleboxes from relying on one. It need not be unpredictable.
 fn shuffled(seed: u32) -> [ExtensionType; SHUFFLED.len()] {
     let mut order = SHUFFLED;
     let mut state = u64::from(seed);
     for left in (2..=order.len()).rev() {
-        // Knuth's MMIX generator, whose high bits are the random ones
+        // Knuth's MMIX generator: its high bits are the random ones
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
@@ -318,9 +321,10 @@ fn shuffled(seed: u32) -> [ExtensionType; SHUFFLED.len()] {
 /// `CertificateStatusRequest`: RFC 6066 §8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CertificateStatusRequest {
-    /// An OCSP response. Responders and extensions that the client names are not kept, and none are sent.
+    /// An OCSP response. Responders and extensions named by the client are ignored, and none are
+    /// sent.
     Ocsp,
-    /// A type of status that is not known here.
+    /// An unknown type of status.
     Unknown(CertificateStatusType),
 }
 
@@ -354,14 +358,15 @@ impl Codec<'_> for CertificateStatusRequest {
     }
 }
 
-/// How many session tickets a client asks for: the `ticket_request` extension of RFC 9149.
+/// The number of session tickets that a client asks for: the `ticket_request` extension of RFC
+/// 9149.
 ///
-/// A server need not know the extension, and may send fewer.
+/// A server may not know the extension, and may send fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TicketRequest {
-    /// How many if the server makes a new session.
+    /// The number of tickets if the server creates a new session.
     pub new_session_count: u8,
-    /// How many if the server resumes the session that the client offers.
+    /// The number of tickets if the server resumes the client's session.
     pub resumption_count: u8,
 }
 
@@ -384,7 +389,7 @@ mod tests {
 
     use super::*;
 
-    /// The types of `extensions` in the order in which they are sent.
+    /// Returns the types of `extensions` in the order in which they are sent.
     fn sent_order(extensions: &ClientExtensions<'_>) -> ShortList<ExtensionType> {
         let bytes = extensions.get_encoding();
         ClientExtensions::read_bytes(&bytes).unwrap().received
@@ -457,7 +462,7 @@ mod tests {
         }
     }
 
-    /// The extensions of a block: types and bodies.
+    /// Splits a block into the types and bodies of its extensions.
     fn block(bytes: &[u8]) -> Vec<(ExtensionType, &[u8])> {
         let mut r = Reader::new(bytes).prefixed(LengthSize::U16).unwrap();
         let mut block = Vec::new();
@@ -468,9 +473,9 @@ mod tests {
         block
     }
 
-    /// RFC 9849 §5.1: what a server does with an EncodedClientHelloInner.
+    /// Decodes an EncodedClientHelloInner like a server (RFC 9849 §5.1).
     #[test]
-    fn an_inner_hello_is_made_of_its_encoding_and_the_outer_hello() {
+    fn an_inner_hello_is_restored_from_its_encoding_and_the_outer_hello() {
         let psk = [0, 7, 0, 1, 9, 0, 0, 0, 1, 0, 2, 1, 9];
         for order_seed in 0..1000 {
             let inner = ClientExtensions {
@@ -511,7 +516,7 @@ mod tests {
                 let mut types = Reader::new(body).prefixed(LengthSize::U8).unwrap();
                 let types: Vec<ExtensionType> = types.list().unwrap();
                 assert!(types.len() >= 5);
-                // in their order, so that each is found behind the one before
+                // they are in outer order, so each is found after the previous one
                 let found = types
                     .iter()
                     .map(|typ| rest.find(|(outer, _)| outer == typ).unwrap());

@@ -1,4 +1,5 @@
-//! ClientHello: RFC 9846 §4.2.2, but for its extensions.
+//! ClientHello: RFC 9846 §4.2.2. Its extensions are in
+//! [`client_extensions`](super::client_extensions).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -78,14 +79,14 @@ impl fmt::Debug for Random {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SessionId {
     len: u8,
-    /// Zero from `len` on.
+    /// The bytes from `len` on are zero.
     bytes: [u8; Self::MAX_LEN],
 }
 
 impl SessionId {
     const MAX_LEN: usize = 32;
 
-    /// The session id of no bytes.
+    /// The empty session ID.
     pub(crate) const EMPTY: Self = Self {
         len: 0,
         bytes: [0; Self::MAX_LEN],
@@ -138,7 +139,7 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// Writes `bytes` in hexadecimal, as 0.23 shows them.
+/// Writes `bytes` in hexadecimal, in the format of 0.23.
 pub(super) fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }

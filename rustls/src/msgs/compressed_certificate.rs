@@ -8,11 +8,11 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 
-/// `CompressedCertificate`, which stands in the place of a Certificate.
+/// `CompressedCertificate`, which replaces a Certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CompressedCertificate<Bytes> {
     pub(crate) algorithm: CertificateCompressionAlgorithm,
-    /// How long the Certificate is, without its header.
+    /// The length of the Certificate in bytes, without its header.
     pub(crate) uncompressed_length: usize,
     /// `compressed_certificate_message`.
     pub(crate) compressed: Bytes,
@@ -34,7 +34,7 @@ impl<Bytes: AsRef<[u8]>> EncodeMessage for CompressedCertificate<Bytes> {
 
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         self.algorithm.encode(bytes);
-        // it was encoded as a message before, so it is at most 2^24 - 1
+        // it was encoded as a message before, so the length is at most 2^24 - 1
         U24(self.uncompressed_length as u32).encode(bytes);
         encode_bytes(bytes, LengthSize::U24, self.compressed.as_ref());
     }

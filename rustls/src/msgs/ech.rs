@@ -1,4 +1,5 @@
-//! The `encrypted_client_hello` extension of a ClientHello, a HelloRetryRequest and EncryptedExtensions: RFC 9849 §5.
+//! The `encrypted_client_hello` extension of a ClientHello, a HelloRetryRequest and
+//! EncryptedExtensions: RFC 9849 §5.
 
 use alloc::vec::Vec;
 
@@ -9,17 +10,17 @@ use rustls_core::error::InvalidMessage;
 /// The `outer` variant of `ECHClientHello`.
 const OUTER: u8 = 0;
 
-/// The body of the extension in a ClientHelloInner: the `inner` variant of `ECHClientHello`, which is empty.
+/// The body of the extension in a ClientHelloInner: the empty `inner` variant of `ECHClientHello`.
 pub(crate) const INNER: &[u8] = &[1];
 
-/// How many bytes confirm that ECH was accepted.
+/// The number of bytes that confirm the acceptance of ECH.
 pub(crate) const CONFIRMATION_LEN: usize = 8;
 
 /// The body of the extension in a ClientHelloOuter: the `outer` variant of `ECHClientHello`.
 pub(crate) struct OuterEch<'a> {
     pub(crate) cipher_suite: HpkeSymmetricCipherSuite,
     pub(crate) config_id: u8,
-    /// Empty after a HelloRetryRequest.
+    /// The encapsulated key; empty after a HelloRetryRequest.
     pub(crate) enc: &'a [u8],
     pub(crate) payload: &'a [u8],
 }

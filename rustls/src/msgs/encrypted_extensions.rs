@@ -15,7 +15,7 @@ use super::extensions::{
 use super::short_list::ShortList;
 use super::transport_parameters::TransportParameters;
 
-/// `EncryptedExtensions`: what the server answers to the ClientHello's extensions.
+/// `EncryptedExtensions`: the server's answer to the ClientHello's extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EncryptedExtensions<'a> {
     /// `server_name`, empty: the name was used.
@@ -30,11 +30,11 @@ pub(crate) struct EncryptedExtensions<'a> {
     pub(crate) early_data_ack: bool,
     /// `quic_transport_parameters`.
     pub(crate) transport_parameters: TransportParameters<'a>,
-    /// `ticket_request`: how many tickets the server expects to send (RFC 9149 §3).
+    /// `ticket_request`: the number of tickets that the server expects to send (RFC 9149 §3).
     pub(crate) ticket_request: Option<u8>,
     /// `encrypted_client_hello`: the `ECHConfigList` for a retry, unparsed.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
-    /// The types of all extensions received, in order. Not sent.
+    /// The types of all received extensions, in order. Not sent.
     pub(crate) received: ShortList<ExtensionType>,
 }
 

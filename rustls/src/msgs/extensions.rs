@@ -1,7 +1,7 @@
-//! Extension blocks (RFC 9846 §4.3): their framing, the table of which extension may stand in which message,
-//! and the bodies that more than one message carries.
+//! Extension blocks (RFC 9846 §4.3): their framing, the table of which extension is allowed in
+//! which message, and the bodies that several messages share.
 //!
-//! The handshake decides which of the allowed extensions a peer was asked for; for that, every message keeps
+//! The handshake checks whether a received extension was solicited. For that, every message keeps
 //! the list of the types it was received with.
 
 use alloc::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub(crate) enum ExtensionContext {
     HelloRetryRequest,
     /// `EE`
     EncryptedExtensions,
-    /// `CT`: an entry of it
+    /// `CT`: one of its entries
     Certificate,
     /// `CR`
     CertificateRequest,
@@ -35,7 +35,7 @@ pub(crate) enum ExtensionContext {
 }
 
 impl ExtensionContext {
-    /// What errors call the block.
+    /// The name of the block in errors.
     fn block_name(self) -> &'static str {
         match self {
             Self::ClientHello => "ClientExtensions",
@@ -48,14 +48,16 @@ impl ExtensionContext {
     }
 }
 
-/// Whether TLS 1.3 lets `typ` stand in `context`.
+/// True if TLS 1.3 allows `typ` in `context`.
 ///
-/// True for unknown types: whether to ignore them or to refuse them as unsolicited is up to the caller.
+/// True for unknown types: the caller decides whether to ignore them or to reject them as
+/// unsolicited.
 pub(crate) fn allowed_in(typ: ExtensionType, context: ExtensionContext) -> bool {
     contexts(typ).is_none_or(|contexts| contexts.contains(&context))
 }
 
-/// The table of RFC 9846 §4.3, then extensions from elsewhere; `None` for types that are not known here.
+/// The table of RFC 9846 §4.3, followed by extensions from other documents; `None` for unknown
+/// types.
 fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     use ExtensionContext::{
         Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,
@@ -96,7 +98,7 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
 
         // RFC 9846 §4.5.1.1, with the messages of RFC 8446 §4.2
         ExtensionType::SignedCertificateTimestamp => &[CH, CR, CT],
-        // the code point of QUIC's drafts, allowed where the final one is
+        // the code point of QUIC's drafts, allowed wherever the final one is
         ExtensionType::QuicTransportParametersDraft => &[CH, EE],
         // RFC 8446 §4.2
         ExtensionType::MaxFragmentLength => &[CH, EE],
@@ -111,11 +113,11 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     })
 }
 
-/// Reads an extension block from `r`, handing the body of each extension to `read_one`, which takes all of it.
+/// Reads an extension block from `r`. Passes the body of each extension to `read_one`, which must
+/// consume it.
 ///
-/// Returns the types in the order they came. A type that stands twice is
-/// [`InvalidMessage::DuplicateExtension`]; a body that `read_one` leaves bytes of is
-/// [`InvalidMessage::TrailingData`].
+/// Returns the types in wire order. Returns [`InvalidMessage::DuplicateExtension`] if a type occurs
+/// twice, and [`InvalidMessage::TrailingData`] if `read_one` does not consume a whole body.
 pub(super) fn read_extensions<'a>(
     r: &mut Reader<'a>,
     context: ExtensionContext,
@@ -134,7 +136,7 @@ pub(super) fn read_extensions<'a>(
         let typ = ExtensionType::read(&mut block)?;
         let mut body = block.prefixed(LengthSize::U16)?;
 
-        // RFC 9846 §4.3: no extension stands twice in one block
+        // RFC 9846 §4.3: no extension may occur twice in one block
         if !seen.insert(typ) {
             return Err(InvalidMessage::DuplicateExtension(typ.into()));
         }
@@ -147,8 +149,8 @@ pub(super) fn read_extensions<'a>(
     Ok(received)
 }
 
-/// A set of extension types. Lookup is sublinear, since a hostile block may hold thousands of them; the usual
-/// ones need no allocation.
+/// A set of extension types. Lookup is sublinear, because a hostile block may hold thousands. The
+/// usual ones need no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionSet {
     below_64: u64,
@@ -156,7 +158,7 @@ pub(crate) struct ExtensionSet {
 }
 
 impl ExtensionSet {
-    /// Adds `typ`; false if it was there.
+    /// Adds `typ`. Returns false if it was already there.
     pub(crate) fn insert(&mut self, typ: ExtensionType) -> bool {
         match u16::from(typ) {
             value @ 0..64 => {
@@ -177,18 +179,18 @@ impl ExtensionSet {
     }
 }
 
-/// Appends an extension block to `bytes`: its length and the extensions that `body` adds to it.
+/// Appends an extension block to `bytes`: its length, and the extensions that `body` adds.
 pub(super) fn encode_extensions(bytes: &mut Vec<u8>, body: impl FnOnce(&mut ExtensionWriter<'_>)) {
     with_length_prefix(bytes, LengthSize::U16, |bytes| {
         body(&mut ExtensionWriter::new(bytes))
     });
 }
 
-/// Adds extensions to a block. Each method adds one, or nothing when it is given `None` or `false`.
+/// Adds extensions to a block. Each method adds one, or none if its argument is `None` or `false`.
 pub(super) struct ExtensionWriter<'b>(&'b mut Vec<u8>);
 
 impl<'b> ExtensionWriter<'b> {
-    /// Adds to `bytes`.
+    /// Creates a writer that appends to `bytes`.
     pub(super) fn new(bytes: &'b mut Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -224,7 +226,7 @@ impl<'b> ExtensionWriter<'b> {
         }
     }
 
-    /// Adds an extension whose body is `body` as it stands.
+    /// Adds an extension whose body is exactly `body`.
     pub(super) fn raw(&mut self, typ: ExtensionType, body: Option<&[u8]>) {
         if let Some(body) = body {
             self.one(typ, |bytes| bytes.extend_from_slice(body));
@@ -237,13 +239,12 @@ impl<'b> ExtensionWriter<'b> {
     }
 }
 
-/// Reads the body of an extension that has none.
+/// Reads the body of an extension whose body must be empty.
 pub(super) fn read_empty(r: &mut Reader<'_>) -> Result<(), InvalidMessage> {
     r.expect_empty("Empty")
 }
 
-/// Reads a vector of `T` that must have an item: [`InvalidMessage::IllegalEmptyList`] with `name` if it has
-/// none.
+/// Reads a vector of `T`. Returns [`InvalidMessage::IllegalEmptyList`] with `name` if it is empty.
 pub(super) fn read_list<'a, T: Codec<'a>, L: List<T>>(
     r: &mut Reader<'a>,
     size: LengthSize,
@@ -256,7 +257,7 @@ pub(super) fn read_list<'a, T: Codec<'a>, L: List<T>>(
     Ok(list)
 }
 
-/// Reads an opaque vector that must not be empty: [`InvalidMessage::IllegalEmptyValue`] if it is.
+/// Reads an opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if it is empty.
 pub(super) fn read_value<'a>(
     r: &mut Reader<'a>,
     size: LengthSize,
@@ -267,7 +268,7 @@ pub(super) fn read_value<'a>(
     }
 }
 
-/// Reads a server's `ProtocolNameList`, which holds the one protocol it selected.
+/// Reads a server's `ProtocolNameList`, which has exactly one protocol.
 pub(super) fn read_selected_protocol<'a>(
     r: &mut Reader<'a>,
 ) -> Result<ProtocolName<'a>, InvalidMessage> {
@@ -281,7 +282,7 @@ pub(super) fn read_selected_protocol<'a>(
     Ok(selected)
 }
 
-/// Reads a `SignatureSchemeList`: [`InvalidMessage::NoSignatureSchemes`] if it is empty.
+/// Reads a `SignatureSchemeList`. Returns [`InvalidMessage::NoSignatureSchemes`] if it is empty.
 pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,
 ) -> Result<ShortList<SignatureScheme>, InvalidMessage> {
@@ -297,7 +298,7 @@ pub(super) fn read_signature_schemes(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyShareEntry<'a> {
     pub(crate) group: NamedGroup,
-    /// `key_exchange`: a public key, or a KEM's ciphertext. Not empty when received.
+    /// `key_exchange`: a public key, or a KEM's ciphertext. Not empty if received.
     pub(crate) payload: &'a [u8],
 }
 
@@ -326,7 +327,7 @@ impl<'a> Codec<'a> for ProtocolName<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        // RFC 7301 §3.1: no protocol name is empty
+        // RFC 7301 §3.1: a protocol name must not be empty
         read_value(r, LengthSize::U8).map(Self)
     }
 }
@@ -337,7 +338,7 @@ mod tests {
 
     use super::*;
 
-    /// RFC 9846 §4.3: the table of extensions, and below the line those of TLS 1.2 and earlier.
+    /// The table of RFC 9846 §4.3; below the line, extensions of TLS 1.2 and earlier.
     const TABLE: &str = "
         server_name 0: CH EE CR
         status_request 5: CH CR CT
@@ -383,7 +384,7 @@ mod tests {
     ";
 
     #[test]
-    fn the_table_decides_where_a_known_type_may_stand() {
+    fn the_table_determines_where_a_known_type_is_allowed() {
         let contexts = [
             ("CH", ExtensionContext::ClientHello),
             ("SH", ExtensionContext::ServerHello),
@@ -406,7 +407,7 @@ mod tests {
                 );
             }
         }
-        // what is not known, each message's rules decide
+        // unknown types are left to the rules of each message
         for typ in (0..=u16::MAX).map(ExtensionType::from) {
             let anywhere = contexts
                 .iter()
@@ -415,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Reads a block of empty extensions of these types.
+    /// Reads a block of empty extensions of the given types.
     fn read_types(
         types: impl Iterator<Item = u16>,
     ) -> Result<ShortList<ExtensionType>, InvalidMessage> {
@@ -431,8 +432,8 @@ mod tests {
     }
 
     #[test]
-    fn a_block_as_long_as_it_may_be() {
-        // each has a type and a length of two bytes
+    fn a_block_of_maximum_length() {
+        // each extension has a type and a length of two bytes
         let most = 0xffff / 4;
         let received = read_types(0..most).unwrap();
         assert!(received.iter().copied().map(u16::from).eq(0..most));

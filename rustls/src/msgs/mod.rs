@@ -1,7 +1,7 @@
 //! The handshake messages of TLS 1.3 (RFC 9846 §4) and 1.2 ([`tls12`]), as structs with a codec.
 //!
-//! Reading checks syntax only: lengths, bounds, duplicates. The handshakes decide what a message means and
-//! whether it may come now. Everything read borrows from the message it was read from.
+//! Reading only checks syntax: lengths, bounds, duplicates. The handshakes decide what a message
+//! means and whether it may come now. All values borrow from the message they were read from.
 //!
 //! ```text
 //!   record::joiner ──► HandshakeMessage ──► the tables of handshake, tls13 and tls12, which decode
@@ -9,8 +9,8 @@
 //!   record::sender ◄── one Vec for a flight ◄── EncodeMessage::encode_message
 //! ```
 //!
-//! One file for each family of messages; extensions that several messages carry, and the table of which may
-//! stand in which message, are in [`extensions`].
+//! There is one file for each family of messages. The extensions that several messages share are in
+//! [`extensions`], with the table of which extension is allowed in which message.
 
 pub(crate) mod certificate;
 pub(crate) mod certificate_request;
@@ -44,16 +44,16 @@ pub(crate) use rustls_core::record::joiner::HANDSHAKE_HEADER_LEN;
 
 use crate::logging::trace;
 
-/// One received handshake message. The handshake knows how to decode it.
+/// A received handshake message. The handshake decodes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandshakeMessage<'a> {
     pub(crate) typ: HandshakeType,
-    /// The whole message, header included: what the transcript hashes.
+    /// The whole message, header included, as hashed by the transcript.
     pub(crate) encoded: &'a [u8],
 }
 
 impl<'a> HandshakeMessage<'a> {
-    /// Takes `encoded`, a complete message with its header and nothing behind it.
+    /// Creates a message from `encoded`: a complete message with its header and nothing after it.
     pub(crate) fn new(encoded: &'a [u8]) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(encoded);
         let typ = HandshakeType::read(&mut r)?;
@@ -62,7 +62,7 @@ impl<'a> HandshakeMessage<'a> {
         Ok(Self { typ, encoded })
     }
 
-    /// Decodes the body with `read`, which has to take all of it.
+    /// Decodes the body with `read`, which must consume all of it.
     pub(crate) fn decode<T>(
         &self,
         read: impl FnOnce(&mut Reader<'a>) -> Result<T, InvalidMessage>,
@@ -80,27 +80,27 @@ impl<'a> HandshakeMessage<'a> {
     }
 }
 
-/// A message that this side sends.
+/// A message to send.
 ///
-/// Much of a message's content comes from configuration and from the application's own resolvers, verifiers,
-/// signers and tickets, so it can be too long. [`Self::encode_message`] detects that: a vector that exceeds
-/// its two-byte length makes the whole message exceed [`Self::MAX_LEN`].
+/// Much of a message's content comes from configuration and from the application's resolvers,
+/// verifiers, signers and tickets, so it can be too long. [`Self::encode_message`] detects that: a
+/// vector that exceeds its two-byte length makes the whole message exceed [`Self::MAX_LEN`].
 pub(crate) trait EncodeMessage {
-    /// The type in its header.
+    /// The type in the header.
     const TYPE: HandshakeType;
 
-    /// How long its body may be, in bytes. Where that is more than 2^16 - 1, [`Self::check_inner_lengths`]
-    /// checks the parts that have a two-byte length.
+    /// The maximum length of the body in bytes. If it is more than 2^16 - 1,
+    /// [`Self::check_inner_lengths`] checks the parts with a two-byte length.
     const MAX_LEN: usize = LengthSize::U16.max_len();
 
-    /// Appends what follows the header.
+    /// Appends the body of the message.
     fn encode_body(&self, bytes: &mut Vec<u8>);
 
-    /// Checks the parts of a message whose own length may be more than 2^16 - 1.
+    /// Checks the parts of a message that may be longer than 2^16 - 1 bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when a part of a message that is itself not too long has too many bytes.
+    /// Returns [`Error::General`] if a part is too long although the whole message is not.
     fn check_inner_lengths(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -109,17 +109,18 @@ pub(crate) trait EncodeMessage {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when it would be too long, or a part of it; `bytes` is as it was then.
+    /// Returns [`Error::General`] if the message or a part of it is too long; `bytes` is unchanged
+    /// then.
     fn encode_message(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         trace!("sending {:?}", Self::TYPE);
         self.encode_part(bytes)
     }
 
-    /// The same of a message that is not sent as it stands, but goes into another one.
+    /// Like [`Self::encode_message`], for a message that is embedded in another one.
     ///
     /// # Errors
     ///
-    /// As for [`Self::encode_message`].
+    /// The errors of [`Self::encode_message`].
     fn encode_part(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         self.check_inner_lengths()?;
         let start = bytes.len();
@@ -139,7 +140,7 @@ pub(crate) trait EncodeMessage {
     }
 }
 
-/// EndOfEarlyData: RFC 9846 §4.6. It has no content.
+/// EndOfEarlyData: RFC 9846 §4.6. It is empty.
 #[derive(Debug)]
 pub(crate) struct EndOfEarlyData;
 

@@ -15,9 +15,10 @@ pub(crate) struct OfferedPsks<'a> {
 }
 
 impl OfferedPsks<'_> {
-    /// How many bytes at the end of the ClientHello the binders take, their length prefix included.
+    /// The length of the binders at the end of the ClientHello in bytes, including their length
+    /// prefix.
     ///
-    /// What is before them is what they authenticate: RFC 9846 §4.3.11.2.
+    /// The binders authenticate everything before them: RFC 9846 §4.3.11.2.
     pub(crate) fn binders_len(&self) -> usize {
         let binders: usize = self
             .binders
@@ -31,7 +32,7 @@ impl OfferedPsks<'_> {
 /// `PskIdentity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PskIdentity<'a> {
-    /// Not empty when received.
+    /// The identity of the key; not empty if received.
     pub(crate) identity: &'a [u8],
     pub(crate) obfuscated_ticket_age: u32,
 }

@@ -1,5 +1,5 @@
-//! ServerHello and HelloRetryRequest: RFC 9846 §4.2.3 and §4.2.4, RFC 5246 §7.4.1.3. One structure on the wire, told apart by
-//! its random.
+//! ServerHello and HelloRetryRequest: RFC 9846 §4.2.3 and §4.2.4, RFC 5246 §7.4.1.3. Both have the
+//! same structure on the wire. The random distinguishes them.
 
 use alloc::vec::Vec;
 use core::slice;
@@ -37,17 +37,17 @@ pub(crate) struct ServerHello<'a> {
     pub(crate) extensions: ServerHelloExtensions<'a>,
 }
 
-/// The extensions of a ServerHello. Which of them may come depends on the version.
+/// The extensions of a ServerHello. The version determines which are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerHelloExtensions<'a> {
-    // of TLS 1.3
+    // TLS 1.3
     /// `supported_versions`: the selected version.
     pub(crate) supported_version: Option<ProtocolVersion>,
     pub(crate) key_share: Option<KeyShareEntry<'a>>,
     /// `pre_shared_key`: the index of the selected identity.
     pub(crate) pre_shared_key: Option<u16>,
 
-    // of TLS 1.2
+    // TLS 1.2
     /// `server_name`, empty: the name was used.
     pub(crate) server_name_ack: bool,
     /// `status_request`, empty: a CertificateStatus may follow.
@@ -62,7 +62,7 @@ pub(crate) struct ServerHelloExtensions<'a> {
     /// `renegotiation_info`: empty in an initial handshake.
     pub(crate) renegotiation_info: Option<&'a [u8]>,
 
-    /// The types of all extensions received, in order. Not sent.
+    /// The types of all received extensions, in order. Not sent.
     pub(crate) received: ShortList<ExtensionType>,
 }
 
@@ -75,27 +75,27 @@ pub(crate) struct HelloRetryRequest<'a> {
     pub(crate) extensions: HelloRetryRequestExtensions<'a>,
 }
 
-/// The extensions of a HelloRetryRequest. One that carries any other is refused.
+/// The extensions of a HelloRetryRequest. Any other extension is an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HelloRetryRequestExtensions<'a> {
     /// `supported_versions`: the selected version.
     pub(crate) supported_version: Option<ProtocolVersion>,
-    /// `key_share`: the group of which a share is asked for.
+    /// `key_share`: the group for which a share is requested.
     pub(crate) key_share: Option<NamedGroup>,
-    /// `cookie`, not empty when received.
+    /// `cookie`, not empty if received.
     pub(crate) cookie: Option<&'a [u8]>,
     /// `encrypted_client_hello`: the confirmation that ECH was accepted, unparsed.
     pub(crate) encrypted_client_hello: Option<&'a [u8]>,
 }
 
-/// What a message of type `server_hello` is.
+/// A received message of type `server_hello`.
 #[derive(Debug)]
 pub(crate) enum Received<'a> {
     ServerHello(ServerHello<'a>),
     HelloRetryRequest(HelloRetryRequest<'a>),
 }
 
-/// Reads the body of a message of type `server_hello`, which is either of the two.
+/// Reads the body of a message of type `server_hello`, which is one of the two.
 pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessage> {
     let legacy_version = ProtocolVersion::read(r)?;
     let random = Random::read(r)?;
@@ -103,7 +103,7 @@ pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessag
     let cipher_suite = CipherSuite::read(r)?;
     let compression = Compression::read(r)?;
 
-    // RFC 9846 §4.2.3: the random decides, before anything else is looked at
+    // RFC 9846 §4.2.3: check the random before anything else
     if random != HELLO_RETRY_REQUEST_RANDOM {
         return Ok(Received::ServerHello(ServerHello {
             legacy_version,
@@ -119,7 +119,7 @@ pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessag
         return Err(InvalidMessage::UnsupportedCompression);
     }
     let extensions = HelloRetryRequestExtensions::read(r)?;
-    // 0.23 names the two differently
+    // the two errors have different names in 0.23
     r.expect_empty("HandshakeMessagePayload")?;
     Ok(Received::HelloRetryRequest(HelloRetryRequest {
         legacy_version,
@@ -165,7 +165,8 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
             );
             block.flag(ExtensionType::SessionTicket, self.session_ticket_ack);
         });
-        // RFC 5246 §7.4.1.3: a client that sent no extensions need not know what a block of them is
+        // RFC 5246 §7.4.1.3: a client without extensions may not know the extension block, so omit
+        // it
         if bytes.len() == start + U16.width() {
             bytes.truncate(start);
         }
@@ -173,7 +174,7 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut extensions = Self::default();
-        // RFC 5246 §7.4.1.3: a TLS 1.2 server may leave the whole block out
+        // RFC 5246 §7.4.1.3: a TLS 1.2 server may omit the whole block
         if !r.any_left() {
             return Ok(extensions);
         }
@@ -220,7 +221,7 @@ impl<'a> ServerHelloExtensions<'a> {
             ExtensionType::RenegotiationInfo => {
                 self.renegotiation_info = Some(r.prefixed_bytes(LengthSize::U8)?);
             }
-            // whether it may come at all is the handshake's business
+            // the handshake checks whether it is allowed at all
             _ => {
                 r.rest();
             }
@@ -262,7 +263,7 @@ impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
                 ExtensionType::EncryptedClientHello => {
                     extensions.encrypted_client_hello = Some(body.rest());
                 }
-                // RFC 9846 §4.2.4: a HelloRetryRequest carries nothing else
+                // RFC 9846 §4.2.4: a HelloRetryRequest has no other extension
                 _ => return Err(InvalidMessage::UnknownHelloRetryRequestExtension),
             }
             Ok(())

@@ -9,13 +9,13 @@ use rustls_core::error::InvalidMessage;
 
 use super::extensions::read_value;
 
-/// What the extension says. Only a `DnsName` is ever sent.
+/// The content of the extension. Only a `DnsName` is ever sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ServerNamePayload<'a> {
     /// A host name.
     DnsName(DnsName<'a>),
-    /// An IP address in place of the host name. RFC 6066 forbids that, but some clients send it; it counts as
-    /// no name.
+    /// An IP address instead of a host name. RFC 6066 forbids that, but some clients send it; it is
+    /// treated as no name.
     IpAddress,
     /// No host name, or one that is not a DNS name.
     Invalid,
@@ -27,7 +27,7 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
             return;
         };
         let name = name.as_ref();
-        // RFC 6066 §3: without a trailing dot
+        // RFC 6066 §3: no trailing dot
         let name = name.strip_suffix('.').unwrap_or(name);
         with_length_prefix(bytes, LengthSize::U16, |bytes| {
             ServerNameType::HostName.encode(bytes);
@@ -47,7 +47,7 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
             match ServerNameType::read(&mut list)? {
                 ServerNameType::HostName => {
                     let name = read_value(&mut list, LengthSize::U16)?;
-                    // RFC 6066 §3: at most one name of a type
+                    // RFC 6066 §3: at most one name of each type
                     if host_name.replace(name).is_some() {
                         return Err(InvalidMessage::InvalidServerName);
                     }
@@ -70,7 +70,7 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
 mod tests {
     use super::*;
 
-    /// Reads an extension with this one host name.
+    /// Reads an extension with a single host name.
     fn read_host_name(name: &[u8]) -> ServerNamePayload<'static> {
         let mut body = Vec::new();
         with_length_prefix(&mut body, LengthSize::U16, |bytes| {

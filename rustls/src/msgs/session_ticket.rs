@@ -19,11 +19,11 @@ pub(crate) struct NewSessionTicket<'a> {
     pub(crate) age_add: u32,
     /// `ticket_nonce`.
     pub(crate) nonce: &'a [u8],
-    /// `ticket`, not empty when received.
+    /// `ticket`, not empty if received.
     pub(crate) ticket: &'a [u8],
-    /// `early_data`: how much 0-RTT data the ticket allows, if it allows any.
+    /// `early_data`: the number of bytes of 0-RTT data that the ticket allows, if any.
     pub(crate) max_early_data_size: Option<u32>,
-    /// The types of all extensions received, in order. Not sent.
+    /// The types of all received extensions, in order. Not sent.
     pub(crate) received: ShortList<ExtensionType>,
 }
 

@@ -1,4 +1,4 @@
-//! Lists that are short in practice, whatever the wire allows.
+//! Lists that are short in practice, whatever the wire format allows.
 
 use alloc::vec::Vec;
 use core::ops::Deref;
@@ -7,7 +7,7 @@ use rustls_core::codec::{Codec, Reader};
 use rustls_core::error::InvalidMessage;
 use smallvec::SmallVec;
 
-/// A list of code points, of which up to 16 take no memory of their own: as many as usual hellos have.
+/// A list of code points. Up to 16, the number in usual hellos, are stored inline.
 pub(crate) type ShortList<T> = SmallVec<[T; 16]>;
 
 /// A list that is read item by item.

@@ -1,5 +1,5 @@
-//! What holds for every message: it comes back as it was sent, a cut one is an error, and no bytes make
-//! reading panic. What each malformed message is refused with is compared in `upstream`.
+//! Tests for every message: it survives a round trip, a truncated one is an error, and reading
+//! never panics. `upstream` compares the errors of malformed messages.
 
 mod decoded;
 mod samples;
@@ -22,7 +22,7 @@ use super::client_hello::{ClientHello, Random, SessionId};
 use super::extensions::{KeyShareEntry, ProtocolName};
 use super::*;
 
-/// Encodes a message that was read; `None` for one that is never sent.
+/// Encodes a message that was read; `None` for a message that is never sent.
 fn encode_again(message: Decoded<'_>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     match message.payload {
@@ -45,7 +45,7 @@ fn encode_again(message: Decoded<'_>) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn every_message_comes_back_as_it_was_sent() {
+fn every_message_round_trips() {
     for (name, bytes) in samples() {
         let message = Decoded::read(&bytes).unwrap();
         assert_eq!(u8::from(message.typ), bytes[0], "{name}");
@@ -55,16 +55,16 @@ fn every_message_comes_back_as_it_was_sent() {
 }
 
 #[test]
-fn a_message_cut_anywhere_is_an_error() {
+fn a_truncated_message_is_an_error() {
     for (name, bytes) in samples() {
         let typ = bytes[0];
         let body = &bytes[4..];
         for len in 0..body.len() {
-            // cut by its length field, and by the end of the bytes
+            // truncated by its length field, and by the end of the bytes
             let cut = message(typ, &body[..len]);
             match (name, len) {
                 ("Finished", _) => continue,
-                // RFC 9846 §4.2.2 and RFC 5246 §7.4.1.3: the extensions may be left out altogether
+                // RFC 9846 §4.2.2 and RFC 5246 §7.4.1.3: the extensions may be omitted
                 ("ClientHello", 75) | ("ServerHello", 70) => {
                     Decoded::read(&cut).unwrap();
                 }
@@ -96,7 +96,7 @@ fn a_message_ends_where_its_header_says() {
 }
 
 #[test]
-fn messages_of_other_types_are_told_apart_only() {
+fn messages_of_other_types_only_report_their_type() {
     for typ in [0, 3, 7, 12, 14, 16, 21, 22, 25, 200, 255] {
         let bytes = message(typ, b"body");
         let read = Decoded::read(&bytes).unwrap();
@@ -125,7 +125,7 @@ fn an_unknown_key_update_is_left_to_the_connection() {
     ));
 }
 
-/// RFC 8448 §3: the messages of a full handshake.
+/// The messages of a full handshake in RFC 8448 §3.
 #[rustfmt::skip]
 const RFC8448_CLIENT_HELLO: &[u8] = &[
     0x01, 0x00, 0x00, 0xc0, 0x03, 0x03, 0xcb, 0x34, 0xec, 0xb1, 0xe7, 0x81, 0x63, 0xba, 0x1c, 0x38,
@@ -195,7 +195,7 @@ fn rfc8448_client_hello() {
     assert_eq!((share.group, share.payload.len()), (NamedGroup::X25519, 32));
     assert_eq!(extensions.session_ticket, Some(&[][..]));
     assert_eq!(extensions.renegotiation_info, Some(&[][..]));
-    // the last is record_size_limit, which is not known here
+    // the last one is record_size_limit, which this library does not know
     assert_eq!(
         extensions.received[..],
         [0, 0xff01, 10, 35, 51, 43, 13, 45, 28].map(ExtensionType::from)
@@ -226,9 +226,9 @@ fn rfc8448_server_hello() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_reading_panic(typ in 0..30u8, body: Vec<u8>) {
+    fn reading_never_panics(typ in 0..30u8, body: Vec<u8>) {
         let bytes = message(typ, &body);
-        // what is accepted means the same when it is sent on
+        // an accepted message keeps its meaning when it is sent again
         if let Ok(read) = Decoded::read(&bytes) {
             let Some(again) = encode_again(read) else { return Ok(()) };
             let reread = Decoded::read(&again).unwrap();

@@ -1,24 +1,24 @@
-//! `quic_transport_parameters` (RFC 9001 §8.2), whose content is QUIC's.
+//! `quic_transport_parameters` (RFC 9001 §8.2). QUIC defines the content.
 
 use crate::enums::ExtensionType;
 
-/// The extension under the code points that it has had, unparsed.
+/// The extension, unparsed, under its old and new code points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TransportParameters<'a> {
     parameters: Option<&'a [u8]>,
-    /// Under the code point of QUIC's drafts.
+    /// The value with the code point of QUIC's drafts.
     draft: Option<&'a [u8]>,
 }
 
 impl<'a> TransportParameters<'a> {
-    /// The extension `typ` with this body.
+    /// Creates the extension `typ` with this body.
     pub(crate) fn new(typ: ExtensionType, body: &'a [u8]) -> Self {
         let mut parameters = Self::default();
         parameters.set(typ, body);
         parameters
     }
 
-    /// The body of the extension `typ`.
+    /// Returns the body of the extension `typ`.
     pub(crate) fn get(&self, typ: ExtensionType) -> Option<&'a [u8]> {
         match typ {
             ExtensionType::QuicTransportParameters => self.parameters,
@@ -27,7 +27,7 @@ impl<'a> TransportParameters<'a> {
         }
     }
 
-    /// Adds the extension `typ`; nothing if it is another one.
+    /// Sets the extension `typ`. Does nothing if it is another extension.
     pub(super) fn set(&mut self, typ: ExtensionType, body: &'a [u8]) {
         match typ {
             ExtensionType::QuicTransportParameters => self.parameters = Some(body),

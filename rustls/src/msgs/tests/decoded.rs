@@ -1,5 +1,5 @@
-//! Any handshake message of TLS 1.3, decoded by its type alone: the tables that do so in earnest know which
-//! may come.
+//! Decodes any TLS 1.3 handshake message by its type alone. The real tables also check which
+//! messages are allowed.
 
 use rustls_core::codec::Codec;
 use rustls_core::enums::{HandshakeType, KeyUpdateRequest};
@@ -22,7 +22,7 @@ pub(super) struct Decoded<'a> {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one lives at a time")]
+#[expect(clippy::large_enum_variant, reason = "only one exists at a time")]
 pub(super) enum Payload<'a> {
     ClientHello(ClientHello<'a>),
     ServerHello(ServerHello<'a>),

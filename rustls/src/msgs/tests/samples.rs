@@ -1,4 +1,4 @@
-//! One of each message, with every field set.
+//! A sample of each message, with every field set.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,10 +30,10 @@ use crate::msgs::short_list::ShortList;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::msgs::{EncodeMessage, Finished};
 
-/// The seed that orders the ClientHello's extensions.
+/// The seed for the order of the ClientHello's extensions.
 pub(super) const SAMPLE_SEED: u32 = 7;
 
-/// A message from its type and body.
+/// Builds a message from its type and body.
 pub(super) fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     let [_, len @ ..] = (body.len() as u32).to_be_bytes();
     [&[typ], &len[..], body].concat()
@@ -45,7 +45,7 @@ pub(super) fn encode(message: &impl EncodeMessage) -> Vec<u8> {
     bytes
 }
 
-/// One of each message, by name.
+/// Returns a sample of each message, by name.
 pub(super) fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let chain = [
         CertificateDer::from(&b"end entity"[..]),
@@ -138,7 +138,7 @@ pub(super) fn client_hello() -> ClientHello<'static> {
     }
 }
 
-/// As in no message: under both code points.
+/// Unlike real messages, it has both code points.
 fn parameters() -> TransportParameters<'static> {
     let mut parameters =
         TransportParameters::new(ExtensionType::QuicTransportParameters, b"parameters");
@@ -188,7 +188,7 @@ pub(super) fn encrypted_extensions() -> EncryptedExtensions<'static> {
         early_data_ack: true,
         transport_parameters: parameters(),
         ticket_request: Some(3),
-        // an ECHConfigList with one entry, of a version that is not known: RFC 9849 §4
+        // an ECHConfigList with one entry of an unknown version: RFC 9849 §4
         encrypted_client_hello: Some(&[0, 5, 0xfe, 0x0c, 0, 1, 9]),
         received: ShortList::new(),
     }

@@ -1,5 +1,5 @@
-//! The same for the messages of TLS 1.2: they come back as they were sent, cut ones are errors, and
-//! rustls 0.23 refuses the same bytes with the same error.
+//! Tests for the messages of TLS 1.2: they survive a round trip, truncated ones are errors, and
+//! rustls 0.23 rejects the same bytes with the same error.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,8 +35,9 @@ use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::msgs::tls12::{HelloRequest, ServerHelloDone};
 use crate::msgs::{EncodeMessage, HandshakeMessage};
 
-/// Decodes a message and encodes it again; a HelloRequest, which is not sent, is taken as it came.
-fn again(bytes: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<Vec<u8>, InvalidMessage> {
+/// Decodes a message and encodes it again. A HelloRequest is returned as received, because it is
+/// never sent.
+fn reencode(bytes: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<Vec<u8>, InvalidMessage> {
     let message = HandshakeMessage::new(bytes)?;
     Ok(match message.typ {
         HandshakeType::HelloRequest => {
@@ -64,7 +65,7 @@ fn again(bytes: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<Vec<u8>, Inval
 
 use KeyExchangeAlgorithm::{DHE, ECDHE};
 
-/// One of each message, by name, and the key exchange it belongs to.
+/// Returns a sample of each message, by name, with its key exchange.
 fn samples() -> Vec<(&'static str, KeyExchangeAlgorithm, Vec<u8>)> {
     let chain = [
         CertificateDer::from(&b"end entity"[..]),
@@ -149,30 +150,34 @@ fn server_hello() -> ServerHello<'static> {
 }
 
 #[test]
-fn every_message_comes_back_as_it_was_sent() {
+fn every_message_round_trips() {
     for (name, algorithm, bytes) in samples() {
-        assert_eq!(again(&bytes, algorithm), Ok(bytes), "{name} {algorithm:?}");
+        assert_eq!(
+            reencode(&bytes, algorithm),
+            Ok(bytes),
+            "{name} {algorithm:?}"
+        );
     }
 }
 
 #[test]
-fn a_message_cut_or_stretched_is_an_error() {
+fn a_truncated_or_stretched_message_is_an_error() {
     for (name, algorithm, bytes) in samples() {
         let body = &bytes[4..];
         for len in 0..body.len() {
-            let cut = again(&message(bytes[0], &body[..len]), algorithm);
-            // RFC 5246 §7.4.1.3: the extensions may be left out altogether
+            let cut = reencode(&message(bytes[0], &body[..len]), algorithm);
+            // RFC 5246 §7.4.1.3: the extensions may be omitted
             if (name, len) == ("ServerHello", 70) {
                 cut.unwrap();
             } else {
                 cut.expect_err(name);
             }
-            again(&bytes[..4 + len], algorithm).expect_err(name);
+            reencode(&bytes[..4 + len], algorithm).expect_err(name);
         }
         let longer = message(bytes[0], &[body, &[0]].concat());
         assert!(
             matches!(
-                again(&longer, algorithm),
+                reencode(&longer, algorithm),
                 Err(InvalidMessage::TrailingData(_) | InvalidMessage::InvalidDhParams)
             ),
             "{name}"
@@ -181,18 +186,18 @@ fn a_message_cut_or_stretched_is_an_error() {
 }
 
 #[test]
-fn a_hello_without_extensions_has_no_block_of_them() {
+fn a_hello_without_extensions_has_no_extension_block() {
     let hello = ServerHello {
         extensions: ServerHelloExtensions::default(),
         ..server_hello()
     };
     let bytes = encode(&hello);
     assert_eq!(bytes.len(), 4 + 2 + 32 + 33 + 2 + 1);
-    assert_eq!(again(&bytes, ECDHE), Ok(bytes));
+    assert_eq!(reencode(&bytes, ECDHE), Ok(bytes));
 }
 
 #[test]
-fn what_the_server_signs() {
+fn content_signed_by_the_server() {
     // RFC 8422 §5.4: curve_type named_curve, secp256r1, and a point; RFC 5246 §7.4.3: p, g, Ys
     let ecdhe = [3, 0, 23, 3, 4, 5, 6];
     let dhe = [0, 2, 0, 23, 0, 1, 5, 0, 3, 1, 2, 3];
@@ -212,7 +217,7 @@ fn what_the_server_signs() {
 }
 
 #[test]
-fn key_exchanges_that_cannot_be_read() {
+fn malformed_key_exchanges() {
     let server = |algorithm, body: &[u8]| {
         ServerKeyExchange::read(&mut Reader::new(body), algorithm)
             .map(|_| ())
@@ -245,7 +250,7 @@ fn key_exchanges_that_cannot_be_read() {
 }
 
 #[test]
-fn a_key_that_is_too_long_is_not_sent() {
+fn a_key_that_is_too_long_is_rejected() {
     for (algorithm, most) in [(ECDHE, 0xff), (DHE, 0xffff - 2)] {
         for (len, fits) in [(most, true), (most + 3, false)] {
             let public = vec![1; len];
@@ -272,8 +277,8 @@ fn a_key_that_is_too_long_is_not_sent() {
     assert!(bytes.is_empty());
 }
 
-/// Upstream decodes key exchanges later, when it knows the suite, and takes a HelloRequest with contents
-/// (RFC 5246 §7.4.1.1: it has none).
+/// False for messages that upstream treats differently. It decodes key exchanges later, when it
+/// knows the suite, and accepts a HelloRequest with contents (RFC 5246 §7.4.1.1: it has none).
 fn is_comparable(name: &str) -> bool {
     !name.ends_with("KeyExchange") && name != "HelloRequest"
 }
@@ -308,16 +313,16 @@ fn messages_with_a_changed_byte() {
 }
 
 #[test]
-fn messages_cut_and_stretched() {
+fn truncated_and_stretched_messages() {
     for (name, algorithm, bytes) in samples() {
         let body = &bytes[4..];
         for at in 0..=body.len() {
             let (front, back) = body.split_at(at);
             let cut = message(bytes[0], front);
-            assert_same_verdict(name, &format!("{name} cut to {at}"), algorithm, &cut);
+            assert_same_verdict(name, &format!("{name} truncated to {at}"), algorithm, &cut);
             for value in [0, 1, 0xff] {
                 let stretched = message(bytes[0], &[front, &[value], back].concat());
-                let what = format!("{name} with {value} put in at {at}");
+                let what = format!("{name} with {value} inserted at {at}");
                 assert_same_verdict(name, &what, algorithm, &stretched);
             }
         }
@@ -338,7 +343,7 @@ fn certificate_lists() {
         ("none", list(&[])),
         ("three", list(&[entry(1), entry(300), entry(2)].concat())),
         ("half an entry", list(&entry(3)[..5])),
-        ("as long as it may be", list(&entry(0x1_0000 - 3))),
+        ("of maximum length", list(&entry(0x1_0000 - 3))),
         ("longer", list(&entry(0x1_0000 - 2))),
         ("claims to be longer", message(11, &[1, 0, 1])),
         ("an empty ticket", message(4, &[0, 0, 0, 0, 0, 0])),
@@ -357,7 +362,10 @@ fn certificate_lists() {
     }
     // RFC 5246 §7.4.2: a certificate has at least one byte
     for empty in [list(&entry(0)), list(&[entry(9), entry(0)].concat())] {
-        assert_eq!(again(&empty, ECDHE), Err(InvalidMessage::IllegalEmptyValue));
+        assert_eq!(
+            reencode(&empty, ECDHE),
+            Err(InvalidMessage::IllegalEmptyValue)
+        );
         assert_eq!(upstream_verdict(&empty), Ok(()));
     }
 }
@@ -377,9 +385,9 @@ const CERTIFICATE: u8 = 11;
 
 #[track_caller]
 fn assert_same_verdict(name: &str, what: &str, algorithm: KeyExchangeAlgorithm, bytes: &[u8]) {
-    let read = again(bytes, algorithm);
+    let read = reencode(bytes, algorithm);
     if bytes[0] == CERTIFICATE && read == Err(InvalidMessage::IllegalEmptyValue) {
-        // upstream takes a certificate of no bytes, and goes on with what follows
+        // upstream accepts an empty certificate and continues after it
         return;
     }
     let ours = read.map(|_| ()).map_err(|error| format!("{error:?}"));
@@ -390,15 +398,15 @@ fn assert_same_verdict(name: &str, what: &str, algorithm: KeyExchangeAlgorithm, 
 
 proptest! {
     #[test]
-    fn no_bytes_make_reading_panic(
+    fn reading_never_panics(
         typ in prop::sample::select(vec![0, 2, 4, 11, 12, 13, 14, 16, 22]),
         finite_field: bool,
         body: Vec<u8>,
     ) {
         let algorithm = if finite_field { DHE } else { ECDHE };
-        // what is accepted means the same when it is sent on
-        if let Ok(read) = again(&message(typ, &body), algorithm) {
-            prop_assert_eq!(again(&read, algorithm), Ok(read));
+        // an accepted message keeps its meaning when it is sent again
+        if let Ok(read) = reencode(&message(typ, &body), algorithm) {
+            prop_assert_eq!(reencode(&read, algorithm), Ok(read));
         }
     }
 }

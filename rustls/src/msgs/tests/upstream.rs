@@ -1,4 +1,5 @@
-//! The same bytes to rustls 0.23 and to us: both accept them, or both refuse them with the same error.
+//! Reads the same bytes with rustls 0.23 and with this crate: both accept them, or both reject them
+//! with the same error.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +14,8 @@ use rustls_upstream::{ContentType, ProtocolVersion};
 use super::decoded::{self, Decoded};
 use super::samples::{client_hello, encode, encrypted_extensions, message, samples};
 
-/// The samples, but for the body of ECH's extension: upstream parses it, we do not.
+/// Returns the samples without the body of the ECH extension: upstream parses it, this crate does
+/// not.
 fn shared_samples() -> Vec<(&'static str, Vec<u8>)> {
     let mut hello = client_hello();
     hello.extensions.encrypted_client_hello = None;
@@ -41,7 +43,7 @@ fn undamaged_messages() {
 #[test]
 fn messages_with_a_changed_byte() {
     for (name, bytes) in shared_samples() {
-        // the header is the joiner's business
+        // the joiner handles the header
         for at in 4..bytes.len() {
             for value in [
                 0,
@@ -61,21 +63,25 @@ fn messages_with_a_changed_byte() {
 }
 
 #[test]
-fn messages_cut_and_stretched() {
+fn truncated_and_stretched_messages() {
     for (name, bytes) in shared_samples() {
         let body = &bytes[4..];
         for at in 0..=body.len() {
             let (front, back) = body.split_at(at);
-            assert_same_verdict(&format!("{name} cut to {at}"), &message(bytes[0], front));
+            assert_same_verdict(
+                &format!("{name} truncated to {at}"),
+                &message(bytes[0], front),
+            );
             for value in [0, 1, 0xff] {
                 let stretched = message(bytes[0], &[front, &[value], back].concat());
-                assert_same_verdict(&format!("{name} with {value} put in at {at}"), &stretched);
+                assert_same_verdict(&format!("{name} with {value} inserted at {at}"), &stretched);
             }
         }
     }
 }
 
-/// The tables of both sides refuse them as unexpected; upstream does so for those it knows no number of.
+/// The tables of both sides reject them as unexpected. Upstream does so for types it has no number
+/// for.
 #[test]
 fn types_without_a_message() {
     for typ in [0, 7, 9, 26, 67, 255] {
@@ -87,7 +93,8 @@ fn types_without_a_message() {
 
 #[test]
 fn extension_bodies() {
-    // for each type, bodies of the shapes that extensions have: nothing, numbers, vectors of each width
+    // for each type, bodies of the shapes that extensions have: empty, numbers, vectors of each
+    // width
     let bodies: Vec<Vec<u8>> = [
         &[][..],
         &[0],
@@ -140,7 +147,7 @@ fn extension_bodies() {
 }
 
 #[test]
-fn extensions_that_stand_twice() {
+fn duplicate_extensions() {
     let bodies = [
         &[][..],
         &[0],
@@ -156,7 +163,7 @@ fn extensions_that_stand_twice() {
             .flat_map(|typ| bodies.map(|body| (*typ, body)))
         {
             let once = extension(typ, body);
-            // so that the second one is what is wrong
+            // so that only the second one is an error
             if upstream_verdict(&block.message(&once)).is_ok() {
                 let what = format!("{block:?} {typ} twice");
                 assert_same_verdict(&what, &block.message(&once.repeat(2)));
@@ -168,7 +175,7 @@ fn extensions_that_stand_twice() {
 }
 
 #[test]
-fn pre_shared_key_that_is_not_last() {
+fn pre_shared_key_not_last() {
     let psk = |identities: &[u8], binders: &[u8]| {
         extension(
             41,
@@ -200,7 +207,7 @@ fn pre_shared_key_that_is_not_last() {
         ("empty identity", vec![psk(&[0, 0, 0, 0, 0, 1], &binder)]),
         ("empty binder", vec![psk(&identity, &[0])]),
         ("short binder", vec![psk(&identity, &[1, 7])]),
-        ("cut identity", vec![psk(&identity[..5], &binder)]),
+        ("truncated identity", vec![psk(&identity[..5], &binder)]),
         ("unequal numbers", vec![psk(&identity.repeat(2), &binder)]),
     ] {
         let bytes = Block::ClientHello.message(&extensions.concat());
@@ -282,12 +289,12 @@ fn certificate_lists() {
     }
     assert_same_verdict("three", &list(&[entry(1), entry(300), entry(2)].concat()));
     assert_same_verdict("half an entry", &list(&entry(3)[..7]));
-    assert_same_verdict("as long as it may be", &list(&entry(0x1_0000 - 5)));
+    assert_same_verdict("of maximum length", &list(&entry(0x1_0000 - 5)));
     assert_same_verdict("longer", &list(&entry(0x1_0000 - 4)));
     assert_same_verdict("claims to be longer", &message(11, &[0, 1, 0, 1]));
 }
 
-/// Every type that either side knows, and some that neither does.
+/// All types that either side knows, and some that neither does.
 const EXTENSION_TYPES: [u16; 38] = [
     0, 1, 5, 10, 11, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 27, 28, 34, 35, 41, 42, 43, 44, 45,
     47, 48, 49, 50, 51, 57, 58, 0x0a0a, 0x1234, 0xfafa, 0xfd00, 0xfe0d, 0xff01, 0xffa5,
@@ -367,15 +374,15 @@ fn assert_same_verdict(what: &str, bytes: &[u8]) {
         return;
     }
     if bytes[0] == CERTIFICATE && matches!(read, Err(InvalidMessage::IllegalEmptyValue)) {
-        // upstream takes a certificate of no bytes, and goes on with what follows
+        // upstream accepts an empty certificate and continues after it
         return;
     }
     let ours = read.map(|_| ()).map_err(|error| format!("{error:?}"));
     assert_eq!(ours, upstream, "{what}: {bytes:02x?}");
 }
 
-/// Whether `message` has an extension whose body upstream parses there and we do not: those of TLS 1.2 and
-/// those that do not belong into the message, which are refused by their type, and ECH's.
+/// True if `message` has an extension whose body only upstream parses: those of TLS 1.2 and those
+/// that are not allowed in the message, which this crate rejects by type, and ECH.
 fn has_unread_extension(message: &Decoded<'_>) -> bool {
     let (received, unread) = match &message.payload {
         decoded::Payload::ClientHello(m) => (&m.extensions.received, &[0xfd00, 0xfe0d][..]),

@@ -16,13 +16,13 @@ use crate::msgs::extensions::read_value;
 pub(crate) struct CertificateChain<'a>(pub(crate) Vec<CertificateDer<'a>>);
 
 impl<'a> CertificateChain<'a> {
-    /// The message for `chain`, which is not copied.
+    /// Creates the message for `chain`, without copying it.
     pub(crate) fn new(chain: &'a [CertificateDer<'_>]) -> Self {
         let borrowed = chain.iter().map(|cert| CertificateDer::from(cert.as_ref()));
         Self(borrowed.collect())
     }
 
-    /// The certificates.
+    /// Iterates over the certificates.
     pub(crate) fn chain(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.0.iter().map(AsRef::as_ref)
     }

@@ -14,11 +14,11 @@ use crate::msgs::short_list::ShortList;
 /// `CertificateRequest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateRequest {
-    /// `certificate_types`: the kinds of keys that the server accepts. Not empty when received.
+    /// `certificate_types`: the kinds of keys that the server accepts. Not empty if received.
     pub(crate) certificate_types: ShortList<ClientCertificateType>,
-    /// `supported_signature_algorithms`, not empty when received.
+    /// `supported_signature_algorithms`, not empty if received.
     pub(crate) signature_schemes: ShortList<SignatureScheme>,
-    /// `certificate_authorities`; empty if any will do.
+    /// `certificate_authorities`; empty for any authority.
     pub(crate) authorities: Vec<DistinguishedName>,
 }
 

@@ -1,6 +1,6 @@
 //! ServerKeyExchange and ClientKeyExchange: RFC 5246 §7.4.3 and §7.4.7, RFC 8422 §5.4 and §5.7.
 //!
-//! Nothing in these messages says which key exchange they are of: the cipher suite does.
+//! The messages do not identify their key exchange; the cipher suite does.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::msgs::extensions::read_value;
 #[derive(Clone, Debug)]
 pub(crate) struct ServerKeyExchange<'a> {
     pub(crate) params: ServerKeyExchangeParams<'a>,
-    /// Over both randoms and `params`: [`ServerKeyExchangeParams::signed_content`].
+    /// The signature over both randoms and `params`: [`ServerKeyExchangeParams::signed_content`].
     pub(crate) signature: DigitallySignedStruct,
 }
 
@@ -48,18 +48,18 @@ impl EncodeMessage for ServerKeyExchange<'_> {
     }
 }
 
-/// What the server's signature covers of a ServerKeyExchange.
+/// The part of a ServerKeyExchange that the server signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerKeyExchangeParams<'a> {
     /// `ServerECDHParams`: RFC 8422 §5.4.
     Ecdhe {
         group: NamedGroup,
-        /// Not empty when received.
+        /// `public`: the server's point; not empty if received.
         public: &'a [u8],
     },
     /// `ServerDHParams`: RFC 5246 §7.4.3.
     Dhe {
-        /// `dh_p`, big-endian, as it is on the wire. Not empty when received.
+        /// `dh_p`, big-endian, as on the wire. Not empty if received.
         p: &'a [u8],
         /// `dh_g`.
         g: &'a [u8],
@@ -91,7 +91,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
         }
     }
 
-    /// The parameters of `group`, with the server's key in it.
+    /// Creates the parameters of `group` with the server's public key.
     pub(crate) fn of_ffdhe(group: FfdheGroup<'a>, public: &'a [u8]) -> Self {
         Self::Dhe {
             p: group.p,
@@ -108,7 +108,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
         }
     }
 
-    /// The group, if it is a finite-field one.
+    /// Returns the group if it is a finite-field group.
     pub(crate) fn ffdhe_group(&self) -> Option<FfdheGroup<'a>> {
         match self {
             Self::Ecdhe { .. } => None,
@@ -123,7 +123,8 @@ impl<'a> ServerKeyExchangeParams<'a> {
         }
     }
 
-    /// RFC 5246 §7.4.3: what the signature covers. Encoding gives back the very bytes that were read.
+    /// Returns the bytes covered by the signature (RFC 5246 §7.4.3). Encoding reproduces the bytes
+    /// that were read.
     pub(crate) fn signed_content(&self, client_random: &Random, server_random: &Random) -> Vec<u8> {
         let mut content = Vec::with_capacity(2 * 32 + 4 + self.public().len());
         client_random.encode(&mut content);
@@ -152,7 +153,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ClientKeyExchange<'a> {
     pub(crate) algorithm: KeyExchangeAlgorithm,
-    /// Not empty when received.
+    /// The client's key; not empty if received.
     pub(crate) public: &'a [u8],
 }
 
@@ -163,7 +164,7 @@ impl<'a> ClientKeyExchange<'a> {
         algorithm: KeyExchangeAlgorithm,
     ) -> Result<Self, InvalidMessage> {
         let public = read_value(r, public_width(algorithm))?;
-        // 0.23 has an error of its own for it
+        // 0.23 has a separate error for this
         if r.any_left() {
             return Err(InvalidMessage::InvalidDhParams);
         }
@@ -183,7 +184,8 @@ impl EncodeMessage for ClientKeyExchange<'_> {
     }
 }
 
-/// A key of the application's own provider may be too long for its length field.
+/// Checks the length of a public key: a key of an external provider may be too long for its length
+/// field.
 fn check_public(public: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<(), Error> {
     let (len, most) = (public.len(), public_width(algorithm).max_len());
     if len > most {
@@ -194,7 +196,8 @@ fn check_public(public: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<(), Er
     Ok(())
 }
 
-/// RFC 8422 §5.7: a point has a length of one byte. RFC 5246 §7.4.7.2: a number has one of two.
+/// The width of a public key's length: one byte for points (RFC 8422 §5.7), two for numbers (RFC
+/// 5246 §7.4.7.2).
 fn public_width(algorithm: KeyExchangeAlgorithm) -> LengthSize {
     match algorithm {
         KeyExchangeAlgorithm::DHE => LengthSize::U16,

@@ -1,7 +1,8 @@
-//! The handshake messages that only TLS 1.2 has, or has in another form (RFC 5246 §7.4).
+//! The handshake messages that exist only in TLS 1.2, or differ there (RFC 5246 §7.4).
 //!
-//! ClientHello, ServerHello and Finished are those of both versions, one directory up; so is the
-//! CertificateVerify, which is a [`DigitallySignedStruct`](super::certificate_verify::DigitallySignedStruct).
+//! ClientHello, ServerHello and Finished are shared by both versions, one directory up. So is
+//! CertificateVerify, which is a
+//! [`DigitallySignedStruct`](super::certificate_verify::DigitallySignedStruct).
 
 pub(crate) mod certificate;
 pub(crate) mod certificate_request;

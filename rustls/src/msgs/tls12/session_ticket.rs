@@ -11,9 +11,9 @@ use crate::msgs::EncodeMessage;
 /// `NewSessionTicket`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NewSessionTicket<'a> {
-    /// `ticket_lifetime_hint`, in seconds; 0 if the server does not say.
+    /// `ticket_lifetime_hint`, in seconds; 0 if unspecified.
     pub(crate) lifetime_hint: u32,
-    /// `ticket`; empty if the server has none to give after all.
+    /// `ticket`; empty if the server has none after all.
     pub(crate) ticket: &'a [u8],
 }
 
